@@ -1,0 +1,1 @@
+"""The model's tokens as bytes. Knows no grammars."""

@@ -1,0 +1,210 @@
+"""`Vocabulary`: what each token id spells, which ids end a text, how wide the model's logits are.
+
+The rules that everything after it relies on:
+
+- `tokens[i]` is the exact bytes that id `i` adds to a text, or None where it adds none: gaps in
+  the numbering, special tokens, end ids. Nothing that is None can ever stand in a text.
+- A spelling may belong to several ids, and may be a part of a character.
+- Ids from `len(tokens)` up to `width` are padding rows of the logits.
+- `lead` is what decoding takes away from the beginning of a text: the tokens of "hello" spell
+  `lead + b"hello"`.
+
+A vocabulary is a value: immutable, equal to any other with the same content. It knows no grammars,
+no models, and no tokenizer: how a text is cut into tokens is not its affair.
+"""
+
+import hashlib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from types import MappingProxyType
+from typing import Final, final
+
+import numpy as np
+
+from fairlead.errors import ModelError
+from fairlead.vocabulary.trie import Trie
+
+NO_SPECIAL: Final[Mapping[str, int]] = MappingProxyType({})
+
+
+@final
+@dataclass(frozen=True, eq=False, init=False, repr=False)  # no slots: the cached properties
+class Vocabulary:
+    """The tokens of one model, as bytes.
+
+    Attributes:
+        tokens: for each id the bytes it spells, or None if it never stands in a text.
+        eos_ids: the ids that end a text.
+        width: number of logits the model gives per step, at least `len(tokens)`.
+        lead: the bytes that decoding removes at the beginning of a text.
+        special: names of ids that are no text ("<|im_start|>" → 1), for those who ask by name.
+        loss: why decoding tokens loses information (then no text can be generated exactly), or "".
+
+    Example:
+        >>> vocabulary = Vocabulary([b"a", b"b", None, b"<eos>"], eos_ids={3})
+        >>> vocabulary.tokens, vocabulary.width, dict(vocabulary.special)
+        ((b'a', b'b', None, None), 4, {'<eos>': 3})
+    """
+
+    tokens: tuple[bytes | None, ...]
+    eos_ids: frozenset[int]
+    width: int
+    lead: bytes
+    special: Mapping[str, int]
+    loss: str
+
+    def __init__(
+        self,
+        tokens: Sequence[bytes | None],
+        eos_ids: Collection[int] = (),
+        *,
+        width: int | None = None,
+        lead: bytes = b"",
+        special: Mapping[str, int] = NO_SPECIAL,
+        loss: str = "",
+    ) -> None:
+        """The vocabulary of these tokens.
+
+        Args:
+            tokens: the bytes of each id; None or b"" for an id that has no spelling.
+            eos_ids: ids that end a text. Their spelling, if one is given, becomes their name.
+            width: number of logits, `len(tokens)` if not given.
+            lead: the bytes that decoding removes at the beginning of a text.
+            special: names of ids that are not text; these lose their spelling too.
+            loss: why decoding loses information, if it does.
+
+        Raises:
+            ModelError: a token is not bytes, an id is not below the width, or the width is too
+                small, naming which.
+        """
+        spelled = _checked_tokens(tokens)
+        wide = _checked_width(width, len(spelled))
+        ends = frozenset(_checked_id(i, wide, "end id") for i in eos_ids)
+        names = {
+            name: _checked_id(i, wide, f"special token {name!r}") for name, i in special.items()
+        }
+        named = set(names.values())
+        for i in ends:
+            if i < len(spelled) and i not in named:
+                names[(spelled[i] or b"").decode(errors="replace") or f"<end {i}>"] = i
+        for i in {*ends, *named}:
+            if i < len(spelled):
+                spelled[i] = None
+        if not isinstance(lead, bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ModelError(f"lead must be bytes, not {lead!r}")
+        vars(self).update(  # frozen: this is the one place that writes
+            tokens=tuple(spelled),
+            eos_ids=ends,
+            width=wide,
+            lead=lead,
+            special=MappingProxyType(names),
+            loss=loss,
+        )
+
+    @property
+    def lossless(self) -> bool:
+        """Whether decoding the tokens of a text gives the text back."""
+        return not self.loss
+
+    @cached_property
+    def trie(self) -> Trie:
+        """The spellings as a tree of bytes, built when first asked for."""
+        return Trie.build(self.tokens)
+
+    @cached_property
+    def spellable(self) -> int:
+        """The bytes that occur in tokens, as a 256-bit integer (bit b: byte b).
+
+        Example:
+            >>> Vocabulary([b"a", b"ab"]).spellable == 1 << ord("a") | 1 << ord("b")
+            True
+        """
+        return _bits(b"".join(token for token in self.tokens if token))
+
+    @cached_property
+    def closed(self) -> bool:
+        """Whether each byte of each token is itself a token.
+
+        If so, every text over the spellable bytes has tokens, and no sequence of tokens leads to
+        where it cannot be continued byte by byte.
+
+        Example:
+            >>> Vocabulary([b"a", b"b", b"ab"]).closed, Vocabulary([b"a", b"ab"]).closed
+            (True, False)
+        """
+        return self.spellable == _bits(
+            b"".join(token for token in self.tokens if token and len(token) == 1)
+        )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of the whole content (BLAKE2b, 128 bits, hexadecimal)."""
+        digest = hashlib.blake2b(digest_size=16)
+        texts = [token or b"" for token in self.tokens]
+        lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+        names = sorted(self.special.items())
+        head = (len(texts), sorted(self.eos_ids), self.width, self.lead, names, self.loss)
+        for part in (repr(head).encode(), lengths.tobytes(), *texts):
+            digest.update(part)
+        return digest.hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the contents are the same."""
+        if not isinstance(other, Vocabulary):
+            return NotImplemented
+        return self is other or self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        """A hash of the content."""
+        return hash(self.fingerprint)
+
+    def __reduce__(self) -> tuple[Callable[[], "Vocabulary"], tuple[()]]:
+        """Copies and pickles hold the content, and build their own trie."""
+        again = partial(
+            Vocabulary,
+            self.tokens,
+            self.eos_ids,
+            width=self.width,
+            lead=self.lead,
+            special=dict(self.special),
+            loss=self.loss,
+        )
+        return again, ()
+
+    def __repr__(self) -> str:
+        """Sizes and end ids; the tokens would fill pages."""
+        ends = sorted(self.eos_ids)
+        return f"Vocabulary({len(self.tokens)} tokens, width {self.width}, end ids {ends})"
+
+
+def _checked_tokens(tokens: Iterable[object]) -> list[bytes | None]:
+    spelled: list[bytes | None] = []
+    for i, token in enumerate(tokens):
+        if token is not None and not isinstance(token, bytes):
+            raise ModelError(
+                f"token {i} is {token!r} of type {type(token).__name__}: tokens are bytes, or None "
+                "for an id that spells nothing"
+            )
+        spelled.append(token or None)
+    return spelled
+
+
+def _checked_width(width: object, count: int) -> int:
+    if width is None:
+        return count
+    if not isinstance(width, int) or isinstance(width, bool) or width < count:
+        raise ModelError(f"width is {width!r}: the logits must cover all {count} tokens")
+    return width
+
+
+def _checked_id(given: object, width: int, role: str) -> int:
+    if isinstance(given, np.signedinteger | np.unsignedinteger):  # from config arrays
+        given = given.item()
+    if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given < width:
+        raise ModelError(f"{role} is {given!r}: ids are whole numbers from 0 to {width - 1}")
+    return given
+
+
+def _bits(data: bytes) -> int:
+    return sum(1 << byte for byte in set(data))

@@ -1,0 +1,114 @@
+"""`Vocabulary`, given its tokens."""
+
+import copy
+import dataclasses
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlead.errors import ModelError
+from fairlead.vocabulary.spellings import Vocabulary
+
+TOKENS = st.lists(st.one_of(st.none(), st.binary(max_size=3)), max_size=12)
+
+
+def test_the_tokens_of_an_id_without_spelling_are_none() -> None:
+    vocabulary = Vocabulary([b"a", None, b""])
+    assert vocabulary.tokens == (b"a", None, None)
+    assert vocabulary.trie.token_ids.tolist() == [0]
+
+
+def test_end_ids_never_stand_in_a_text_whatever_their_spelling() -> None:
+    vocabulary = Vocabulary([b"a", b"</s>", b"stop", None], eos_ids=[1, 3])
+    assert vocabulary.tokens == (b"a", None, b"stop", None)
+    assert vocabulary.eos_ids == {1, 3}
+    assert vocabulary.special == {"</s>": 1, "<end 3>": 3}
+    assert vocabulary.trie.token_ids.tolist() == [0, 2]
+
+
+def test_special_tokens_lose_their_spelling_and_keep_their_name() -> None:
+    vocabulary = Vocabulary([b"a", b"<x>"], eos_ids={1}, special={"<x>": 1})
+    assert vocabulary.tokens == (b"a", None)
+    assert vocabulary.special == {"<x>": 1}
+
+
+def test_width_may_exceed_the_tokens_and_an_end_id_may_lie_there() -> None:
+    vocabulary = Vocabulary([b"a"], eos_ids={5}, special={"<y>": 4}, width=8)
+    assert vocabulary.width == 8
+    assert vocabulary.eos_ids == {5}
+    assert len(vocabulary.tokens) == 1
+
+
+def test_end_ids_from_a_config_array_are_accepted() -> None:
+    assert Vocabulary([b"a", None], eos_ids=list(np.array([1]))).eos_ids == {1}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"tokens": [b"a", "b"]}, "token 1 is 'b' of type str: tokens are bytes"),
+        ({"tokens": [b"a", 3]}, "token 1 is 3"),
+        ({"tokens": [b"a"], "eos_ids": [1]}, "end id is 1: ids are whole numbers from 0 to 0"),
+        ({"tokens": [b"a"], "eos_ids": [-1]}, "end id is -1"),
+        ({"tokens": [b"a", b"b"], "eos_ids": [True]}, "end id is True"),
+        ({"tokens": [b"a"], "eos_ids": ["a"]}, "end id is 'a'"),
+        ({"tokens": [b"a", b"b"], "width": 1}, "width is 1: the logits must cover all 2 tokens"),
+        ({"tokens": [b"a"], "width": True}, "width is True"),
+        ({"tokens": [b"a"], "width": 2.0}, "width is 2.0"),
+        ({"tokens": [b"a"], "lead": " "}, "lead must be bytes, not ' '"),
+        ({"tokens": [b"a"], "special": {"<x>": 9}}, "special token '<x>' is 9"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ModelError) as error:
+        Vocabulary(**arguments)
+    assert message in str(error.value)
+
+
+@given(TOKENS)
+def test_spellable_bytes_and_closure_agree_with_brute_force(tokens: list[bytes | None]) -> None:
+    vocabulary = Vocabulary(tokens)
+    occurring = {byte for token in tokens if token for byte in token}
+    assert {byte for byte in range(256) if vocabulary.spellable >> byte & 1} == occurring
+    assert vocabulary.closed == all(bytes([byte]) in tokens for byte in occurring)
+
+
+@given(TOKENS, TOKENS)
+def test_vocabularies_are_equal_exactly_when_their_contents_are(
+    left: list[bytes | None], right: list[bytes | None]
+) -> None:
+    one, other = Vocabulary(left), Vocabulary(right)
+    assert (one == other) == (one.tokens == other.tokens)
+    again = Vocabulary(left)
+    assert one == again
+    assert hash(one) == hash(again)
+
+
+def test_every_part_of_the_content_counts_for_equality() -> None:
+    plain = Vocabulary([b"a", b"b"])
+    others = [
+        Vocabulary([b"a", b"b"], eos_ids={1}),
+        Vocabulary([b"a", None]),
+        Vocabulary([b"ab", None]),
+        Vocabulary([b"a", b"b"], width=3),
+        Vocabulary([b"a", b"b"], lead=b" "),
+        Vocabulary([b"a", b"b"], special={"b": 1}),
+        Vocabulary([b"a", b"b"], loss="it lowers the case"),
+    ]
+    assert len({plain, *others}) == 8
+    assert plain != "no vocabulary"
+    assert not others[-1].lossless
+    assert plain.lossless
+
+
+def test_a_vocabulary_cannot_be_changed_and_survives_copying() -> None:
+    vocabulary = Vocabulary([b"a"], eos_ids={0})
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        vocabulary.width = 3  # pyright: ignore[reportAttributeAccessIssue]
+    assert copy.deepcopy(vocabulary) == vocabulary
+    assert pickle.loads(pickle.dumps(vocabulary)) == vocabulary
+    assert repr(vocabulary) == "Vocabulary(1 tokens, width 1, end ids [0])"
