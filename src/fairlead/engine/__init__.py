@@ -1,0 +1,1 @@
+"""The loop: models, sequences, steps."""

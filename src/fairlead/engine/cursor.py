@@ -1,0 +1,136 @@
+"""What may come next in a row: any text, or a place in a constraint.
+
+Both kinds answer the same questions; a row holds one of them. The place in a constraint also sees
+to the limits, so that no text is cut in half:
+
+- a token after which the rest would not fit into `most` tokens is refused, and the row becomes
+  `mask_within`; what is drawn then fits. (Asking for `mask_within` at every step would be the same
+  and cost a distance for each token that may follow; this asks for one.)
+- before `least` tokens end ids are not offered, and a token that leads to where only an end can
+  come is refused. If that leaves nothing, the end comes early: a whole text goes before a minimum.
+
+What this module does not know: logits, texts.
+"""
+
+from functools import lru_cache
+from typing import Final, TypeAlias, final
+
+import numpy as np
+
+from fairlead.constraints.compiled import CompiledConstraint
+from fairlead.engine.limits import longest_path
+from fairlead.masks.bits import Row, pack
+from fairlead.vocabulary.spellings import Vocabulary
+
+TRIES: Final = 32  # tokens refused for `least` in one step; each costs a draw
+
+
+@final
+class Free:
+    """Any text: every id that spells something, and the end ids."""
+
+    accepts: Final = True
+    over: Final = False
+
+    def __init__(self, vocabulary: Vocabulary, least: int) -> None:
+        """No end ids before `least` tokens."""
+        self._text, self._ends = text_row(vocabulary), end_row(vocabulary)
+        self._least, self._count = least, 0
+
+    def row(self) -> Row:
+        """The tokens that may come next, packed."""
+        return self._text if self._count < self._least else self._text | self._ends
+
+    def take(self, token: int) -> bool:
+        """Go on by a token; never refused."""
+        self._count += 1
+        return True
+
+    def matches(self, text: str) -> bool:
+        """Whether `text` is whole."""
+        return True
+
+
+@final
+class Held:
+    """A place in a constraint, and the tokens that are left."""
+
+    def __init__(
+        self, constraint: CompiledConstraint, *, joint: bytes, least: int, most: int
+    ) -> None:
+        """The place after `joint`, with `least` to `most` tokens to come."""
+        self._constraint, self._least, self._most = constraint, least, most
+        self._ends = end_row(constraint.vocabulary)
+        self._state = constraint.start(joint)
+        self._count = self._refused = 0
+        self._row: Row | None = None
+
+    @property
+    def accepts(self) -> bool:
+        """Whether the text may end here."""
+        return self._constraint.accepts(self._state)
+
+    @property
+    def over(self) -> bool:
+        """Whether the text can only end here."""
+        return self.accepts and not (self._constraint.mask(self._state) & ~self._ends).any()
+
+    def row(self) -> Row:
+        """The tokens that may come next, packed."""
+        if self._row is None:
+            self._row = self._unended(self._constraint.mask(self._state))
+        return self._row
+
+    def take(self, token: int) -> bool:
+        """Go on by a token, or refuse it and have a narrower row."""
+        after = self._constraint.advance(self._state, token)
+        left = self._most - self._count - 1
+        if self._constraint.distance(after) > left:
+            fitting = self._constraint.mask_within(self._state, left + 1)
+            narrow = self.row() & fitting
+            self._row = narrow if narrow.any() else self._unended(fitting)
+            return False
+        missing = self._least - self._count - 1
+        if missing > 0 and self._refused < TRIES:
+            longest = longest_path(self._constraint, after, missing)
+            others = _without(self.row(), token)
+            if longest is not None and longest < missing and others.any():
+                self._row = others
+                self._refused += 1
+                return False
+        self._state, self._row = after, None
+        self._count, self._refused = self._count + 1, 0
+        return True
+
+    def matches(self, text: str) -> bool:
+        """Whether `text` is whole."""
+        return self._constraint.matches(text)
+
+    def _unended(self, row: Row) -> Row:
+        """`row` without end ids before `least` tokens, unless nothing else is in it."""
+        if self._count >= self._least:
+            return row
+        rest = row & ~self._ends
+        return rest if rest.any() else row
+
+
+Cursor: TypeAlias = Free | Held
+
+
+@lru_cache(16)
+def text_row(vocabulary: Vocabulary) -> Row:
+    """All ids that spell something: padding rows of the logits and special tokens are no text."""
+    tokens = vocabulary.tokens
+    return pack([token for token, spelling in enumerate(tokens) if spelling], vocabulary.width)
+
+
+@lru_cache(16)
+def end_row(vocabulary: Vocabulary) -> Row:
+    """All end ids."""
+    return pack(sorted(vocabulary.eos_ids), vocabulary.width)
+
+
+def _without(row: Row, token: int) -> Row:
+    rest = row.copy()
+    rest[token >> 5] &= ~np.uint32(1 << (token & 31))
+    return rest

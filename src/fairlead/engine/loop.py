@@ -1,0 +1,92 @@
+"""The loop over a batch: one step after another until every row has ended.
+
+Each row has its own constraint, settings and end. To generate and to stream are the same loop, read
+at different speeds.
+
+What this module does not know: logits, prompts as text, values.
+"""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from collections.abc import Sequence as Requests
+from typing import Any, final
+
+from fairlead.engine.limits import checked
+from fairlead.engine.memory import peak_memory
+from fairlead.engine.model import LanguageModel
+from fairlead.engine.request import Completion, Event, Request
+from fairlead.engine.sequence import Sequence
+from fairlead.engine.step import Batch, step
+
+
+@final
+class Decoding:
+    """A batch being generated: iterate to run it, then read `completions`.
+
+    An interrupt from the keyboard ends it in order: rows that were not done are "interrupted".
+
+    Example:
+        >>> from fairlead.engine.fake import FakeModel
+        >>> from fairlead.vocabulary.spellings import Vocabulary
+        >>> vocabulary = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
+        >>> model = FakeModel.table(vocabulary, [[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+        >>> decoding = Decoding(model, [Request(prompt=(0,))])
+        >>> [event.text for event in decoding], decoding.completions[0].text
+        (['b', ''], 'b')
+    """
+
+    def __init__(self, model: LanguageModel[Any], requests: Requests[Request]) -> None:
+        """Check the requests; nothing is computed yet.
+
+        Raises:
+            LimitError: a request cannot come out right within its limits.
+            ModelError: a constraint is for another vocabulary.
+        """
+        self._model = model
+        self._rows = [
+            Sequence(number, request, model.vocabulary, checked(request, model))
+            for number, request in enumerate(requests)
+        ]
+
+    def __iter__(self) -> Iterator[Event]:
+        """Run, giving an event for each token of each row.
+
+        Raises:
+            ModelError: the model gave NaN or +∞.
+            DeadEndError: it gave everything that is allowed no probability.
+        """
+        if not self._rows:
+            return
+        began = time.perf_counter()
+        for row in self._rows:
+            row.begin(began)
+        batch = Batch.of(self._rows, self._model.device)
+        try:
+            while batch.rows:
+                rows, batch = batch.rows, step(self._model, batch)
+                for row in rows:
+                    yield row.event()
+        except KeyboardInterrupt:
+            for row in batch.rows:
+                row.interrupt()
+                yield row.event()
+
+    @property
+    def completions(self) -> list[Completion]:
+        """What came out of each request; of rows that were not run to their end, what there is."""
+        memory = peak_memory(self._model.device)
+        return [row.completion(memory) for row in self._rows]
+
+
+def generate(model: LanguageModel[Any], requests: Requests[Request]) -> list[Completion]:
+    """Run a batch to its end.
+
+    Raises:
+        LimitError, ModelError, DeadEndError: as `Decoding`.
+    """
+    decoding = Decoding(model, requests)
+    with contextlib.suppress(KeyboardInterrupt):  # one that comes between two steps
+        for _ in decoding:
+            pass
+    return decoding.completions

@@ -1,0 +1,22 @@
+"""How much memory a generation took. Knows no models."""
+
+import sys
+
+import torch
+
+
+def peak_memory(device: torch.device) -> int:
+    """The most bytes in use so far: by torch on a GPU, else by the whole process; 0 if unknown.
+
+    Example:
+        >>> peak_memory(torch.device("cpu")) >= 0
+        True
+    """
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024  # bytes there, kilobytes elsewhere

@@ -1,0 +1,117 @@
+"""What one row of a batch is asked for, and what comes out of it. Values only."""
+
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal, TypeAlias, final
+
+from fairlead.constraints.compiled import CompiledConstraint
+from fairlead.sampling.settings import Sampling
+
+FinishReason: TypeAlias = Literal["stop", "length", "interrupted"]
+DEFAULT: Final = Sampling()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One text to generate.
+
+    Attributes:
+        prompt: the tokens that the text follows.
+        constraint: the language of the text, None for any text.
+        sampling: how tokens are chosen and where the text ends.
+        joint: bytes between the prompt and the text that belong to neither: the model spells them
+            first, and they are not part of the text (`engine.prompt` says which).
+        sample: number of this sample among those of the same prompt; with the seed it decides the
+            random choices.
+    """
+
+    prompt: tuple[int, ...]
+    constraint: CompiledConstraint | None = None
+    sampling: Sampling = DEFAULT
+    joint: bytes = b""
+    sample: int = 0
+
+    def samples(self) -> Iterator["Request"]:
+        """`num_return_sequences` requests that differ in `sample` and share one seed."""
+        sampling = self.sampling
+        if sampling.samples and sampling.seed is None:
+            sampling = replace(sampling, seed=secrets.randbits(63))
+        for sample in range(sampling.num_return_sequences):
+            yield replace(self, sampling=sampling, sample=sample)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What one step brought to one row.
+
+    Attributes:
+        row: which request, by its place in the batch.
+        token: the token drawn, None if it was an end id or the row was interrupted.
+        text: what may be shown now: whole characters that cannot become part of a stop string.
+        finish_reason: why the row ends with this event, None while it goes on.
+    """
+
+    row: int
+    token: int | None
+    text: str
+    finish_reason: FinishReason | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What a generation cost. Times are in seconds.
+
+    Attributes:
+        time_to_first_token: from the call to the first token, the prompt's forward included.
+        time_per_output_token: mean time between two tokens after the first; 0 for one token.
+        tokens_per_second: tokens of this row per second of its whole time.
+        mask_time: time spent in the constraint, all steps together.
+        mass_removed: mean share of the model's probability that the constraint took away, per step.
+        peak_memory: the most bytes held so far: of the device's memory on a GPU, else by the whole
+            process (0 where the system does not say).
+    """
+
+    time_to_first_token: float
+    time_per_output_token: float
+    tokens_per_second: float
+    mask_time: float
+    mass_removed: float
+    peak_memory: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One generated text.
+
+    Attributes:
+        tokens: the tokens drawn, end ids left out. Where a stop string ended the text they go on to
+            the end of the token that completed it.
+        text: their text without the joint, cut before the stop string.
+        logprobs: for each token, the model's own log-probability of it (natural logarithm), before
+            the constraint, temperature and filters, as vLLM and OpenAI report it.
+        log_allowed: for each step (one more than tokens where an end id was drawn), the log of the
+            model's probability of all tokens that were allowed: 0 without a constraint. A token's
+            log-probability under the constraint is its `logprob - log_allowed`.
+        finish_reason: "stop" (an end id, a stop string, or nothing more could follow), "length"
+            (free text cut at max_new_tokens) or "interrupted".
+        seed: the seed of its random choices, None where none were made.
+        stats: what it cost.
+    """
+
+    tokens: tuple[int, ...]
+    text: str
+    logprobs: tuple[float, ...]
+    log_allowed: tuple[float, ...]
+    finish_reason: FinishReason
+    seed: int | None
+    stats: Stats = field(compare=False)
+
+    @property
+    def log_z(self) -> float:
+        """The allowed mass of all steps, as a logarithm: how far from the model this is."""
+        return sum(self.log_allowed)

@@ -1,0 +1,154 @@
+"""One row while it is generated: its tokens, its text, and when it ends.
+
+The rules of ending, in the order in which they are looked at:
+
+1. an end id: "stop" (it is offered in free text and where the constraint accepts);
+2. a stop string, in free text or where what is before it is a text of the constraint: "stop".
+   Like end ids, it is not looked for before `min_new_tokens`;
+3. only end ids could follow: "stop", without asking the model once more;
+4. no tokens are left: "stop" where the constraint accepts, as `cursor` has seen to, else "length".
+
+What this module does not know: logits, devices, other rows.
+"""
+
+import math
+import time
+from typing import final
+
+from fairlead.engine.cursor import Cursor, Free, Held
+from fairlead.engine.request import Completion, Event, FinishReason, Request, Stats
+from fairlead.engine.transcript import Transcript
+from fairlead.masks.bits import Row
+from fairlead.vocabulary.spellings import Vocabulary
+
+
+@final
+class Sequence:
+    """The mutable rim around a request: everything that grows with each token.
+
+    Attributes:
+        request: what was asked for.
+        tokens: drawn so far, end ids left out.
+        finish_reason: why it ended, None while it goes on.
+    """
+
+    def __init__(self, number: int, request: Request, vocabulary: Vocabulary, most: int) -> None:
+        """Row `number` of a batch, without tokens, that may take `most` of them."""
+        self.request = request
+        self.tokens: list[int] = []
+        self.finish_reason: FinishReason | None = None
+        self._number, self._vocabulary, self._most = number, vocabulary, most
+        self._least = request.sampling.min_new_tokens
+        self._cursor = self._place()
+        self._transcript = Transcript(request.joint, request.sampling.stops)
+        self._logprobs: list[float] = []
+        self._log_allowed: list[float] = []
+        self._events = 0  # tokens that have been told
+        self._mask_time = 0.0
+        self._began = self._first = self._last = time.perf_counter()
+
+    def begin(self, now: float) -> None:
+        """Set the time from which the first token is waited for."""
+        self._began = self._first = self._last = now
+
+    @property
+    def constrained(self) -> bool:
+        """Whether a constraint holds the text."""
+        return self.request.constraint is not None
+
+    def row(self) -> Row:
+        """The tokens that may come next, packed."""
+        began = time.perf_counter()
+        row = self._cursor.row()
+        self._note_time(began)
+        return row
+
+    def take(self, token: int, logprob: float, log_allowed: float) -> bool:
+        """Append a token that was drawn from `row`, or refuse it: then `row` has become narrower.
+
+        Args:
+            token: its id.
+            logprob: the model's log-probability of it.
+            log_allowed: the log of the model's probability of all of `row`.
+        """
+        began = time.perf_counter()
+        ends = token in self._vocabulary.eos_ids
+        taken = ends or self._cursor.take(token)
+        over = taken and not ends and self._cursor.over
+        self._note_time(began)
+        if not taken:
+            return False
+        self._last = time.perf_counter()
+        if not self._log_allowed:
+            self._first = self._last
+        # Free text leaves out special tokens and padding, which is no constraint.
+        self._log_allowed.append(log_allowed if self.constrained else 0.0)
+        if ends:
+            self.finish_reason = "stop"
+            return True
+        self.tokens.append(token)
+        self._logprobs.append(logprob)
+        self._transcript.push(self._vocabulary.tokens[token] or b"")
+        if self._stopped() or over:
+            self.finish_reason = "stop"
+        elif len(self.tokens) >= self._most:
+            whole = self.constrained and self._cursor.accepts
+            self.finish_reason = "stop" if whole else "length"
+        return True
+
+    def event(self) -> Event:
+        """What the last step brought."""
+        token = self.tokens[-1] if len(self.tokens) > self._events else None
+        self._events = len(self.tokens)
+        text = self._transcript.take(final=self.finish_reason is not None)
+        return Event(self._number, token, text, self.finish_reason)
+
+    def interrupt(self) -> None:
+        """End here, if it has not ended."""
+        self.finish_reason = self.finish_reason or "interrupted"
+
+    def completion(self, memory: int) -> Completion:
+        """What came out; `memory` bytes were in use at most."""
+        sampling = self.request.sampling
+        return Completion(
+            tokens=tuple(self.tokens),
+            text=self._transcript.text,
+            logprobs=tuple(self._logprobs),
+            log_allowed=tuple(self._log_allowed),
+            finish_reason=self.finish_reason or "interrupted",
+            seed=sampling.seed if sampling.samples else None,
+            stats=self._stats(memory),
+        )
+
+    def _stats(self, memory: int) -> Stats:
+        count, whole = len(self.tokens), self._last - self._began
+        removed = [-math.expm1(min(kept, 0.0)) for kept in self._log_allowed]
+        return Stats(
+            time_to_first_token=self._first - self._began,
+            time_per_output_token=(self._last - self._first) / max(1, len(removed) - 1),
+            tokens_per_second=count / whole if whole else 0.0,
+            mask_time=self._mask_time,
+            mass_removed=sum(removed) / max(1, len(removed)),
+            peak_memory=memory,
+        )
+
+    def _place(self) -> Cursor:
+        request = self.request
+        if request.constraint is None:
+            return Free(self._vocabulary, self._least)
+        return Held(request.constraint, joint=request.joint, least=self._least, most=self._most)
+
+    def _stopped(self) -> bool:
+        """Whether a stop string ends the text; if so, it is cut off."""
+        if len(self.tokens) < self._least:
+            return False
+        for place in self._transcript.stop_places():
+            before = self._transcript.before(place)
+            if before is not None and self._cursor.matches(before):
+                self._transcript.cut(place)
+                return True
+        return False
+
+    def _note_time(self, began: float) -> None:
+        if self.constrained:
+            self._mask_time += time.perf_counter() - began

@@ -1,0 +1,100 @@
+"""The text of a row as it grows: bytes in, whole characters out.
+
+Rules:
+
+- the joint is taken away from the beginning, once all of it is there;
+- a stop string is found in the bytes, so it may be spread over any tokens (UTF-8 is
+  self-synchronising: a whole text never begins inside a character);
+- what might still become a stop string, and a character that is not complete, are held back;
+- bytes that are no UTF-8 become U+FFFD, as in the tokenizers' own decoding.
+
+What this module does not know: tokens, constraints.
+"""
+
+import codecs
+from collections.abc import Iterator
+from typing import final
+
+
+@final
+class Transcript:
+    r"""Bytes that are read as text while they come.
+
+    Example:
+        >>> transcript = Transcript(stops=["END"])
+        >>> for piece in (b"caf\xc3", b"\xa9 E", b"arl"):
+        ...     transcript.push(piece)
+        ...     transcript.take()
+        'caf'
+        'é '
+        'Earl'
+    """
+
+    def __init__(self, joint: bytes = b"", stops: tuple[str, ...] | list[str] = ()) -> None:
+        """An empty text that follows `joint` and looks for `stops`."""
+        self._joint = joint
+        self._stops = tuple(stop.encode() for stop in stops)
+        self._bytes = bytearray()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._taken = 0
+        self._searched = 0
+
+    @property
+    def text(self) -> str:
+        """All of the text so far."""
+        return self._bytes.decode(errors="replace")
+
+    def push(self, piece: bytes) -> None:
+        """Append the bytes of a token."""
+        self._bytes += piece
+        if self._joint and not self._joint.startswith(self._bytes[: len(self._joint)]):
+            self._joint = b""  # free text that does not begin as expected is left as it is
+        if self._joint and len(self._bytes) >= len(self._joint):
+            del self._bytes[: len(self._joint)]
+            self._joint = b""
+
+    def stop_places(self) -> Iterator[int]:
+        """Where stop strings begin that were completed since the last call, in order."""
+        if not self._stops or self._joint:
+            return
+        begin = max(0, self._searched - max(map(len, self._stops)) + 1)
+        self._searched = len(self._bytes)
+        for place in range(begin, len(self._bytes)):
+            if any(self._bytes.startswith(stop, place) for stop in self._stops):
+                yield place
+
+    def before(self, place: int) -> str | None:
+        """The text before `place`, None if that is inside a character."""
+        try:
+            return self._bytes[:place].decode()
+        except UnicodeDecodeError:
+            return None
+
+    def cut(self, place: int) -> None:
+        """Drop everything from `place` on."""
+        del self._bytes[place:]
+
+    def take(self, *, final: bool = False) -> str:
+        """The text that was not taken yet; all of it if `final`, else what nothing can change."""
+        end = len(self._bytes) - (0 if final else self._held())
+        end = max(end, self._taken)
+        piece = bytes(self._bytes[self._taken : end])
+        self._taken = end
+        return self._decoder.decode(piece, final)
+
+    def _held(self) -> int:
+        """How many last bytes may become the beginning of a stop string, or of the joint."""
+        if self._joint:
+            return len(self._bytes)
+        most = min(max(map(len, self._stops), default=1) - 1, len(self._bytes))
+        return next(
+            (
+                length
+                for length in range(most, 0, -1)
+                if any(
+                    len(stop) > length and stop.startswith(self._bytes[-length:])
+                    for stop in self._stops
+                )
+            ),
+            0,
+        )

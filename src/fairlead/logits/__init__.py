@@ -1,0 +1,1 @@
+"""Arithmetic on rows of logits; torch begins here."""

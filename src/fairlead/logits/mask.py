@@ -1,0 +1,66 @@
+"""Packed rows of a constraint applied to rows of logits.
+
+A row of logits is two things, kept apart until here: values, finite float32 numbers on which
+arithmetic works, and a support, the tokens that may be drawn. −∞ is written where they meet, and
+nowhere before: −∞ − −∞ and the deviation of masked rows are what reference implementations get
+wrong. Filters that come later (`warp`) see −∞ as "not there".
+
+The masks arrive as 32-bit words, are uploaded as such and unpacked on the device of the logits:
+6 KB instead of 49 KB for a row of 49,152 tokens, and 19 µs on a CPU.
+
+What this module does not know: constraints, texts, models.
+"""
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from fairlead.errors import ModelError
+from fairlead.masks.bits import Row, words
+
+
+def upload(rows: Sequence[Row], width: int, device: torch.device) -> Int[Tensor, "batch words"]:
+    """The packed rows as one tensor on `device`.
+
+    Raises:
+        ModelError: a row is for another width than that of the logits.
+    """
+    for row in rows:
+        if len(row) != words(width):
+            raise ModelError(
+                f"a mask of {len(row)} words is for about {32 * len(row)} tokens, but the model "
+                f"gives {width} logits: compile the constraint with the model's own vocabulary"
+            )
+    # torch has no arithmetic on uint32; int32 holds the same bits, and `unpack` masks the sign.
+    packed = torch.as_tensor(np.stack(rows).view(np.int32))
+    if device.type == "cuda":  # only pinned memory is copied while the host goes on
+        return packed.pin_memory().to(device, non_blocking=True)
+    return packed.to(device)
+
+
+def unpack(packed: Int[Tensor, "batch words"], width: int) -> Bool[Tensor, "batch vocabulary"]:
+    """Bit t % 32 of word t // 32 as element t.
+
+    Example:
+        >>> unpack(torch.tensor([[5]], dtype=torch.int32), 4).tolist()
+        [[True, False, True, False]]
+    """
+    bits = (packed[:, :, None] >> _shifts(packed.device)) & 1
+    return bits.flatten(1)[:, :width].bool()
+
+
+def apply_mask(
+    values: Float[Tensor, "batch vocabulary"], support: Bool[Tensor, "batch vocabulary"]
+) -> Float[Tensor, "batch vocabulary"]:
+    """The values where they may be drawn, −∞ elsewhere. The argument is left as it is."""
+    return values.masked_fill(~support, -math.inf)
+
+
+@lru_cache(8)
+def _shifts(device: torch.device) -> Int[Tensor, "32"]:
+    return torch.arange(32, dtype=torch.int32, device=device)

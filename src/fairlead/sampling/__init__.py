@@ -1,0 +1,1 @@
+"""A row to a token. Knows no constraint and no model."""

@@ -1,0 +1,32 @@
+"""A token with its own probability, drawn as the greatest of logit plus Gumbel noise.
+
+argmax(logit + noise) has exactly the distribution softmax(logit) (Gumbel 1954; Maddison, Tarlow and
+Minka 2014, "A* sampling"). It needs no normalisation and no sum over the vocabulary, and it has a
+property that the loop relies on: if the token drawn is in a smaller set as well, then it is the
+token that the same key draws from the smaller set.
+"""
+
+from typing import final
+
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from fairlead.sampling.noise import gumbel
+
+
+@final
+class Categorical:
+    """A token at random, with probability softmax(row).
+
+    Example:
+        >>> import torch
+        >>> row = torch.tensor([[0.0, 9.0, float("-inf")]]).expand(4, 3)
+        >>> Categorical().draw(row, torch.arange(4)).tolist()
+        [1, 1, 1, 1]
+    """
+
+    def draw(
+        self, row: Float[Tensor, "batch vocabulary"], key: Int[Tensor, "batch"]
+    ) -> Int[Tensor, "batch"]:
+        """The greatest of logit plus noise in each row."""
+        return (row + gumbel(key, row.shape[1])).argmax(1)

@@ -1,0 +1,23 @@
+"""The most probable token. Knows no randomness."""
+
+from typing import final
+
+from jaxtyping import Float, Int
+from torch import Tensor
+
+
+@final
+class Greedy:
+    """The most probable token; of tied ones, one of them.
+
+    Example:
+        >>> import torch
+        >>> Greedy().draw(torch.tensor([[0.0, 2.0, 1.0]]), torch.tensor([0])).tolist()
+        [1]
+    """
+
+    def draw(
+        self, row: Float[Tensor, "batch vocabulary"], key: Int[Tensor, "batch"]
+    ) -> Int[Tensor, "batch"]:
+        """The largest element of each row; `key` is not looked at."""
+        return row.argmax(1)

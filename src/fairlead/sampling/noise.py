@@ -1,0 +1,89 @@
+"""Noise that is a function of a counter: (seed, sample, step, token) → one number.
+
+No generator holds a state, so the noise of a row is the same whatever the batch around it, whatever
+was drawn before, and on every device. The hash is SplitMix64's finaliser (Steele, Lea and Flood
+2014, "Fast splittable pseudorandom number generators"; constants of Stafford's variant 13) over a
+Weyl sequence in the token's id. torch has signed 64-bit integers only: their products wrap as those
+of unsigned ones do, and a shift to the right is followed by a mask that clears the copied sign.
+
+What this module does not know: logits.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+MASK64: Final = (1 << 64) - 1
+WEYL: Final = 0x9E3779B97F4A7C15  # 2^64 / the golden ratio, odd
+FIRST: Final = 0xBF58476D1CE4E5B9
+SECOND: Final = 0x94D049BB133111EB
+
+
+def signed(bits: int) -> int:
+    """The int64 with the same 64 bits.
+
+    Example:
+        >>> signed(MASK64), signed(5)
+        (-1, 5)
+    """
+    bits &= MASK64
+    return bits - (1 << 64) if bits >> 63 else bits
+
+
+def mix(bits: int) -> int:
+    """SplitMix64's finaliser on a Python integer: a bijection of 64 bits that looks random."""
+    bits &= MASK64
+    bits = (bits ^ bits >> 30) * FIRST & MASK64
+    bits = (bits ^ bits >> 27) * SECOND & MASK64
+    return bits ^ bits >> 31
+
+
+def stream(seed: int, sample: int) -> int:
+    """The key of one sample of one prompt, as an int64.
+
+    Mixed twice, so that (seed, sample) and (seed + 1, sample - 1) have nothing in common.
+    """
+    return signed(mix(mix(seed) + (sample + 1) * WEYL))
+
+
+def keys(streams: Int[Tensor, "batch"], step: Int[Tensor, "batch"]) -> Int[Tensor, "batch"]:
+    """The key of each row's draw at its `step`."""
+    return _mix(streams + (step + 1) * signed(WEYL))
+
+
+def gumbel(key: Int[Tensor, "batch"], width: int) -> Float[Tensor, "batch vocabulary"]:
+    """Standard Gumbel noise for each token of each row, float32 and finite.
+
+    −log(−log1p(−u)) with u of 53 random bits in (0, 1): a small u keeps its relative precision in
+    float32, so that the upper tail, which decides whether an improbable token wins, is right down
+    to 2⁻⁵⁴. (−log(−log u) would end at 2⁻²⁵.) u is kept below 1, where the other tail begins.
+    """
+    bits = _mix(key[:, None] + _weyl(width, key.device))
+    uniform = (_shift(bits, 11).float() + 0.5) * 2.0**-53
+    return -torch.log(-torch.log1p(-uniform.clamp(max=1 - 2.0**-24)))
+
+
+def _mix(bits: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
+    """`mix` on tensors of int64."""
+    bits = (bits ^ _shift(bits, 30)) * signed(FIRST)
+    bits = (bits ^ _shift(bits, 27)) * signed(SECOND)
+    return bits ^ _shift(bits, 31)
+
+
+def _shift(bits: Int[Tensor, "*shape"], by: int) -> Int[Tensor, "*shape"]:
+    """A shift to the right that fills with zeros."""
+    return (bits >> by) & ((1 << (64 - by)) - 1)
+
+
+@lru_cache(8)
+def _weyl(width: int, device: torch.device) -> Int[Tensor, "vocabulary"]:
+    return torch.arange(1, width + 1, dtype=torch.int64, device=device) * signed(WEYL)
+
+
+def streams(samples: Sequence[tuple[int, int]], device: torch.device) -> Int[Tensor, "batch"]:
+    """`stream` of each (seed, sample), as a tensor."""
+    return torch.tensor([stream(*sample) for sample in samples], dtype=torch.int64, device=device)

@@ -1,0 +1,80 @@
+import pytest
+
+from fairlead.engine.fake import FakeModel
+from fairlead.engine.loop import Decoding, generate
+from fairlead.engine.request import Completion, Request
+from fairlead.sampling.settings import Sampling
+from fairlead.vocabulary.spellings import Vocabulary
+
+LETTERS = Vocabulary([b"a", b"b", b"c", b"\xc3", b"\xa9", b"<eos>", None], eos_ids={5}, width=8)
+
+
+def spelling(*tokens: int) -> FakeModel:
+    """A model that wants exactly these tokens, one after another, whatever the prompt."""
+
+    def logits(prefix: tuple[int, ...]) -> list[float]:
+        row = [0.0] * 8
+        row[tokens[min(len(prefix) - 1, len(tokens) - 1)]] = 9.0
+        return row
+
+    return FakeModel(LETTERS, logits)
+
+
+def one(model: FakeModel, **settings: object) -> Completion:
+    return generate(model, [Request((0,), sampling=Sampling.of(settings))])[0]
+
+
+def test_greedy_text_ends_at_an_end_id_and_leaves_it_out():
+    done = one(spelling(0, 1, 5))
+    assert (done.text, done.tokens, done.finish_reason) == ("ab", (0, 1), "stop")
+    assert len(done.logprobs) == 2
+    assert done.log_allowed == (0.0, 0.0, 0.0)
+    assert done.seed is None
+
+
+def test_free_text_is_cut_at_max_new_tokens():
+    done = one(spelling(0), max_new_tokens=3)
+    assert (done.text, done.finish_reason) == ("aaa", "length")
+
+
+def test_a_character_of_two_tokens_is_told_whole():
+    decoding = Decoding(spelling(0, 3, 4, 5), [Request((0,))])
+    assert [event.text for event in decoding] == ["a", "", "é", ""]
+
+
+def test_padding_rows_and_ids_without_spelling_are_never_drawn():
+    done = one(spelling(6, 7, 5))
+    assert not {6, 7} & set(done.tokens)
+
+
+@pytest.mark.parametrize("stop", ["bc", "b"])
+def test_a_stop_string_is_cut_off_and_its_beginning_is_never_told(stop: str):
+    decoding = Decoding(spelling(0, 1, 2, 0, 5), [Request((0,), sampling=Sampling(stop=stop))])
+    assert "".join(event.text for event in decoding) == "a"
+    done = decoding.completions[0]
+    assert (done.text, done.finish_reason) == ("a", "stop")
+
+
+def test_rows_end_at_different_times():
+    model = FakeModel.random(LETTERS, 3, scale=3.0)
+    requests = [
+        Request((n % 3,), sampling=Sampling(seed=n, max_new_tokens=5 + n)) for n in range(8)
+    ]
+    together = generate(model, requests)
+    assert together == [generate(model, [request])[0] for request in requests]
+    assert len({len(done.tokens) for done in together}) > 2
+
+
+def test_an_interrupt_returns_what_is_there():
+    calls = 0
+
+    def logits(prefix: tuple[int, ...]) -> list[float]:
+        nonlocal calls
+        calls += 1
+        if calls == 4:
+            raise KeyboardInterrupt
+        return [1.0] + [0.0] * 7
+
+    decoding = Decoding(FakeModel(LETTERS, logits), [Request((0,))])
+    assert [event.finish_reason for event in decoding] == [None, None, None, "interrupted"]
+    assert decoding.completions[0].text == "aaa"
