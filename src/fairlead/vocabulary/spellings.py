@@ -9,20 +9,24 @@ The rules that everything after it relies on:
 - `lead` is what decoding takes away from the beginning of a text: the tokens of "hello" spell
   `lead + b"hello"`.
 
-A vocabulary is a value: immutable, equal to any other with the same content. It knows no grammars,
-no models, and no tokenizer: how a text is cut into tokens is not its affair.
+A vocabulary is a value: immutable, equal to any other with the same content. It knows no grammars
+and no models, and once read it knows no tokenizer either: how a text is cut is not its affair.
 """
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from pathlib import Path
 from types import MappingProxyType
-from typing import Final, final
+from typing import Any, Final, Self, final
 
 import numpy as np
 
 from fairlead.errors import ModelError
+from fairlead.vocabulary.backend import Backend, fast_backend
+from fairlead.vocabulary.end_ids import ends_beside, ends_of, named_ends
+from fairlead.vocabulary.tokenizer_json import TokenTable, open_backend, read_table
 from fairlead.vocabulary.trie import Trie
 
 NO_SPECIAL: Final[Mapping[str, int]] = MappingProxyType({})
@@ -100,6 +104,65 @@ class Vocabulary:
             lead=lead,
             special=MappingProxyType(names),
             loss=loss,
+        )
+
+    @classmethod
+    def from_tokenizer_json(
+        cls,
+        source: str | Path | bytes,
+        eos: str | int | Iterable[str | int] | None = None,
+        width: int | None = None,
+    ) -> Self:
+        """The vocabulary of a tokenizer.json file, checked against what the tokenizer does.
+
+        Args:
+            source: path of the file or its folder, or the content of the file as bytes.
+            eos: what ends a text: a token's name, an id, or several. None: what
+                generation_config.json and tokenizer_config.json beside the file name, else every
+                well-known end token there is.
+            width: number of logits the model gives, if there are more than tokens.
+
+        Raises:
+            ModelError: the file is missing or broken, an end token is unknown, or the bytes read
+                from the configuration are not those of the texts that the tokenizer encodes.
+            UnsupportedError: the decoder does not work token by token.
+        """
+        backend, folder = open_backend(source)
+        table = read_table(backend)
+        ends = ends_beside(folder, table.ids) if eos is None else named_ends(eos, table.ids)
+        return cls._of(table, ends, width)
+
+    @classmethod
+    def from_transformers(
+        cls, tokenizer: Any, width: int | None = None, generation_config: Any = None
+    ) -> Self:
+        """The vocabulary of a tokenizer that transformers has loaded.
+
+        Texts end with the ids that the tokenizer names, those that `generation_config` names, and
+        what the chat template puts after a reply.
+
+        Args:
+            tokenizer: a fast transformers tokenizer; it is only read.
+            width: number of logits of the model: take it from its output layer, since some
+                configurations of composite models hold a placeholder.
+            generation_config: transformers' `GenerationConfig` of the model.
+
+        Raises:
+            ModelError: it is not a fast tokenizer, or does not do what it says.
+            UnsupportedError: the decoder does not work token by token.
+        """
+        table = read_table(Backend.of(fast_backend(tokenizer)))
+        return cls._of(table, ends_of(tokenizer, generation_config, table.added), width)
+
+    @classmethod
+    def _of(cls, table: TokenTable, ends: Collection[int], width: int | None) -> Self:
+        return cls(
+            table.tokens,
+            ends,
+            width=width,
+            lead=table.lead,
+            special=table.special,
+            loss=table.loss,
         )
 
     @property
