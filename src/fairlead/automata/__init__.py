@@ -1,0 +1,1 @@
+"""The core expression to something that reads bytes. Knows no tokens."""

@@ -1,0 +1,77 @@
+"""How much work compiling may take, and how much memory a constraint may keep.
+
+Work is counted where it is done, in the loops themselves: estimates made beforehand are wrong by
+orders of magnitude (`[ab]*a[ab]{13}` has 16,387 states). While compiling, too much work is a
+`LimitError`; afterwards nothing fails for lack of budget, it only gets slower.
+"""
+
+from dataclasses import dataclass
+from typing import Self, final
+
+from fairlead.errors import LimitError
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Limits of one `compile`.
+
+    Attributes:
+        fuel: parts of automata that compiling may make (about 1 µs to 5 µs each).
+        table_bytes: memory for transitions; beyond it they are forgotten and made again.
+        rows: token masks that a constraint remembers, each `width / 8` bytes.
+
+    >>> Budget.default().fuel
+    4000000
+    """
+
+    fuel: int = 4_000_000
+    table_bytes: int = 256 << 20
+    rows: int = 256
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot work."""
+        for name in ("fuel", "table_bytes", "rows"):
+            given: object = getattr(self, name)
+            if not isinstance(given, int) or isinstance(given, bool) or given < 1:
+                raise LimitError(
+                    f"{name} must be a positive integer, not {given!r}",
+                    limit=name,
+                    given=given if isinstance(given, int) else None,
+                    needed=1,
+                )
+
+    @classmethod
+    def default(cls) -> Self:
+        """The limits used where none are given."""
+        return cls()
+
+
+@final
+class Meter:
+    """Counts the work of one compilation against its budget; afterwards it only watches."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._left: int | None = budget.fuel
+        self._fuel = budget.fuel
+
+    def tick(self, made: int) -> None:
+        """Count `made` parts.
+
+        Raises:
+            LimitError: the budget is used up while compiling.
+        """
+        if self._left is None:
+            return
+        self._left -= made
+        if self._left < 0:
+            raise LimitError(
+                f"compiling takes more than {self._fuel} parts of automata: simplify the source, "
+                "or pass a larger fairlead.Budget(fuel=...)",
+                limit="fuel",
+                given=self._fuel,
+            )
+
+    def release(self) -> None:
+        """Compiling is over: count no more."""
+        self._left = None

@@ -1,0 +1,284 @@
+"""Expressions run lazily: a state is an expression, a step is its derivative.
+
+Brzozowski (1964) for the determined states, Antimirov (1996, "Partial derivatives of regular
+expressions") for the way there: `linear` lists what an expression does with its first byte,
+
+    linear(a·e)   = [({a}, e)]
+    linear(e|f)   = linear(e) + linear(f)
+    linear(e·f)   = [(s, x·f) for (s, x) in linear(e)]  + linear(f) if e accepts ε
+    linear(e{m,n})= [(s, x·e{m-1,n-1}) for (s, x) in linear(e)]
+    linear(rule)  = linear(its body)
+
+and `arcs` makes the byte sets disjoint, the target of each being the union of what they lead to.
+And and Not work on disjoint arcs. As concatenation is a linked list and everything is hash-consed,
+the same few lines run context-free expressions: the list is the stack.
+
+Only live states are handed out: a target whose language is empty (`shortest` is None) is no arc.
+
+A Capture remembers the bytes it has read. They matter for single steps, not for a table of arcs, so
+a blurred state has forgotten them; where an arc would depend on them it leads to UNSURE.
+
+This is the plain engine: short and clear, the oracle of the fast one. It knows no tokens.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import TypeAlias, assert_never, final
+
+from fairlead.automata.least import Least
+from fairlead.errors import FairleadError
+from fairlead.lowering.expr import (
+    ALL_BYTES,
+    ANYTHING,
+    EPSILON,
+    UNSURE,
+    Alt,
+    And,
+    Bytes,
+    Call,
+    Capture,
+    Concat,
+    Empty,
+    Epsilon,
+    Expr,
+    Not,
+    Repeat,
+    Rule,
+    Unsure,
+    alt,
+    both,
+    capture,
+    complement,
+    concat,
+    repeat,
+)
+
+Arcs: TypeAlias = list[tuple[int, Expr]]
+
+
+@final
+class Derivatives:
+    """The recognizer of an expression, restricted to `spellable` bytes.
+
+    >>> from fairlead.lowering.expr import literal, repeat
+    >>> machine = Derivatives(repeat(literal("ab"), 1, 2))
+    >>> state = machine.step(machine.step(machine.start(), ord("a")), ord("b"))
+    >>> machine.accepts(state), machine.shortest(machine.start())
+    (True, b'ab')
+
+    Args:
+        expr: the language.
+        spellable: the bytes that exist, as a 256-bit integer; a text with another byte is not in
+            the language.
+        fuel: called with the number of parts made, raises when there are too many.
+    """
+
+    def __init__(
+        self,
+        expr: Expr,
+        spellable: int = ALL_BYTES,
+        fuel: Callable[[int], None] = lambda made: None,
+    ) -> None:
+        self._expr, self._spellable, self._fuel = expr, spellable, fuel
+        self._linear: dict[Expr, Arcs] = {}
+        self._least = Least(spellable, self._disjoint, fuel)
+
+    def start(self) -> Expr:
+        """The state before the first byte."""
+        return self._expr
+
+    def accepts(self, state: Expr) -> bool:
+        """Whether the text may end here."""
+        return state.nullable
+
+    def shortest(self, state: Expr) -> bytes:
+        """The least, in byte order, of the shortest strings that lead to an accepting state."""
+        word = self._least.word(state)
+        if word is None:
+            raise FairleadError("a state without any continuation was asked for its shortest")
+        return word
+
+    def alive(self, state: Expr) -> bool:
+        """Whether any string leads to an accepting state."""
+        return state is UNSURE or self._least.word(state) is not None
+
+    def step(self, state: Expr, byte: int) -> Expr | None:
+        """The state after one more byte, None where no text goes on so."""
+        following = alt(*(self._after(option, byte) for option in _options(state)))
+        return following if self.alive(following) else None
+
+    def blurred(self, state: Expr) -> Expr:
+        """The state without what its captures have read."""
+        options = _options(state)
+        if not any(_known(option) for option in options):
+            return state
+        return alt(*(_blur(option) for option in options))
+
+    def arcs(self, state: Expr) -> Arcs:
+        """Disjoint byte sets of a blurred state, with the live blurred states after them."""
+        found = [(members, self.blurred(target)) for members, target in self._disjoint(state)]
+        return [(members, target) for members, target in found if self.alive(target)]
+
+    def unsure(self, state: Expr) -> bool:
+        """Whether only steps through the bytes can tell what this state is."""
+        return state is UNSURE
+
+    def reads_capture(self, state: Expr) -> bool:
+        """Whether what is being read may be remembered."""
+        return any(isinstance(_head(option), Capture) for option in _options(state))
+
+    def forget(self) -> None:
+        """Drop everything memoised; results stay the same."""
+        self._linear.clear()
+        self._least.forget()
+
+    def _after(self, option: Expr, byte: int) -> Expr:
+        known = _known(option)
+        if known is None:
+            return self._derive(option, byte)
+        read = known.read or b""
+        going_on = capture(
+            self._derive(known.item, byte), read + bytes((byte,)), known.template, known.argument
+        )
+        if known.item.nullable:
+            resumed = known.template.resume(known.argument, read)
+            going_on = alt(going_on, self._derive(resumed, byte))
+        return concat(going_on, option.tail) if isinstance(option, Concat) else going_on
+
+    def _derive(self, expr: Expr, byte: int) -> Expr:
+        return alt(*(x for members, x in self._lines(expr) if members >> byte & 1))
+
+    def _disjoint(self, expr: Expr) -> Arcs:
+        """Disjoint byte sets with the whole derivative, dead ones included."""
+        return [(members, alt(*xs)) for members, xs in _partition(self._lines(expr))]
+
+    def _lines(self, root: Expr) -> Arcs:
+        """The linear form of `root`; an explicit stack, as nesting is the user's."""
+        memo, stack, opened = self._linear, [root], set[Expr]()
+        while stack:
+            node = stack[-1]
+            missing = [] if node in memo else [e for e in _firsts(node) if e not in memo]
+            if missing:
+                if node in opened:
+                    raise FairleadError("a rule begins with itself before any byte")
+                opened.add(node)
+                stack.extend(missing)
+                continue
+            stack.pop()
+            if node not in memo:
+                memo[node] = made = self._line(node)
+                self._fuel(1 + len(made))
+        return memo[root]
+
+    def _line(self, node: Expr) -> Arcs:  # noqa: C901, PLR0911  one arm for each node of the core
+        memo = self._linear
+        match node:
+            case Empty() | Epsilon() | Unsure():
+                return []
+            case Bytes(members):
+                spelled = members & self._spellable
+                return [(spelled, EPSILON)] if spelled else []
+            case Concat(head, tail):
+                here = [(members, concat(x, tail)) for members, x in memo[head]]
+                return here + memo[tail] if head.nullable else here
+            case Alt(options):
+                return [line for option in options for line in memo[option]]
+            case Repeat(item, low, high):
+                rest = repeat(item, max(low - 1, 0), None if high is None else high - 1)
+                return [(members, concat(x, rest)) for members, x in memo[item]]
+            case And(left, right):
+                return self._meet(left, right)
+            case Not(item):
+                return self._others(item)
+            case Rule():
+                return memo[node.body]
+            case Call(template, argument):
+                return memo[template.unfold(argument)]
+            case Capture(item, _, template, argument):
+                here = [(m, capture(x, None, template, argument)) for m, x in memo[item]]
+                resumed = memo[template.resume(argument, None)] if item.nullable else []
+                return here + resumed
+            case _:
+                assert_never(node)
+
+    def _meet(self, left: Expr, right: Expr) -> Arcs:
+        others = self._disjoint(right)
+        return [
+            (members & more, both(x, y))
+            for members, x in self._disjoint(left)
+            for more, y in others
+            if members & more
+        ]
+
+    def _others(self, item: Expr) -> Arcs:
+        arcs = self._disjoint(item)
+        rest = self._spellable
+        for members, _ in arcs:
+            rest &= ~members
+        lines = [(members, complement(x)) for members, x in arcs]
+        return [*lines, (rest, ANYTHING)] if rest else lines
+
+
+def _options(state: Expr) -> tuple[Expr, ...]:
+    return state.options if isinstance(state, Alt) else (state,)
+
+
+def _head(option: Expr) -> Expr:
+    return option.head if isinstance(option, Concat) else option
+
+
+def _known(option: Expr) -> Capture | None:
+    """The capture that `option` is reading, if its bytes are known."""
+    head = _head(option)
+    return head if isinstance(head, Capture) and head.read is not None else None
+
+
+def _blur(option: Expr) -> Expr:
+    known = _known(option)
+    if known is None:
+        return option
+    blurred = capture(known.item, None, known.template, known.argument)
+    return concat(blurred, option.tail) if isinstance(option, Concat) else blurred
+
+
+def _firsts(node: Expr) -> Iterable[Expr]:  # noqa: PLR0911  one arm for each node of the core
+    """The expressions whose linear forms make up that of `node`."""
+    match node:
+        case Empty() | Epsilon() | Unsure() | Bytes():
+            return ()
+        case Concat(head, tail):
+            return (head, tail) if head.nullable else (head,)
+        case Alt(options):
+            return options
+        case Repeat(item) | Not(item):
+            return (item,)
+        case And(left, right):
+            return (left, right)
+        case Rule():
+            return (node.body,)
+        case Call(template, argument):
+            return (template.unfold(argument),)
+        case Capture(item, _, template, argument):
+            return (item, template.resume(argument, None)) if item.nullable else (item,)
+        case _:
+            assert_never(node)
+
+
+def _partition(lines: Arcs) -> list[tuple[int, list[Expr]]]:
+    """Split the byte sets of `lines` where they overlap.
+
+    [({a,b}, x), ({b,c}, y)] → [({a}, [x]), ({b}, [x, y]), ({c}, [y])]
+    """
+    parts: list[tuple[int, list[Expr]]] = []
+    for members, expr in lines:
+        rest, split = members, list[tuple[int, list[Expr]]]()
+        for part, exprs in parts:
+            common = part & rest
+            if common:
+                split.append((common, [*exprs, expr]))
+                rest &= ~common
+            if part & ~common:
+                split.append((part & ~common, exprs))
+        if rest:
+            split.append((rest, [expr]))
+        parts = split
+    return parts

@@ -1,0 +1,182 @@
+"""The least of the shortest strings of an expression: distances, emptiness and examples in one.
+
+`word(e)` is the shortest string of e, the least in byte order among equals, None where e is empty.
+"Least" makes it canonical: after reading the first byte of the word, what is left of it is the word
+of the derivative. So distances fall by one along the word, whatever the expressions look like.
+
+Sums and products are immediate (Knuth 1977, "A generalization of Dijkstra's algorithm"); rules are
+iterated from "none yet" until nothing changes; And and Not are searched breadth first.
+"""
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+from operator import itemgetter
+from typing import TypeAlias, assert_never, final
+
+from fairlead.lowering.expr import (
+    Alt,
+    And,
+    Bytes,
+    Call,
+    Capture,
+    Concat,
+    Empty,
+    Epsilon,
+    Expr,
+    Not,
+    Repeat,
+    Rule,
+    Unsure,
+)
+
+Word: TypeAlias = bytes | None
+
+
+@final
+class Least:
+    """Shortest words, memoised.
+
+    Args:
+        spellable: the bytes that exist.
+        arcs: disjoint byte sets and derivatives of a regular expression.
+        fuel: called with the number of parts looked at, raises when there are too many.
+    """
+
+    def __init__(
+        self,
+        spellable: int,
+        arcs: Callable[[Expr], list[tuple[int, Expr]]],
+        fuel: Callable[[int], None],
+    ) -> None:
+        self._spellable, self._arcs, self._fuel = spellable, arcs, fuel
+        self._known: dict[Expr, Word] = {}
+
+    def forget(self) -> None:
+        """Drop everything memoised."""
+        self._known.clear()
+
+    def word(self, expr: Expr) -> Word:
+        """The least of the shortest strings of `expr`, None if it has none.
+
+        A rule met inside itself is guessed to have none. As long as a round finds a better word
+        for a guessed rule there is another round; what a round finds holds only if it is the last.
+        """
+        if expr in self._known:
+            return self._known[expr]
+        guesses: dict[Rule, Word] = {}
+        while True:
+            found: dict[Expr, Word] = {}
+            self._solve(expr, found, guesses)
+            better = [rule for rule in guesses if _less(found[rule], guesses[rule])]
+            if not better:
+                self._known.update(found)
+                return found[expr]
+            guesses.update({rule: found[rule] for rule in better})
+
+    def _solve(self, root: Expr, found: dict[Expr, Word], guesses: dict[Rule, Word]) -> None:
+        """Fill `found` for `root` and its parts; an explicit stack, as nesting is the user's."""
+        stack, opened = [root], set[Expr]()
+        while stack:
+            node = stack[-1]
+            missing = list[Expr]()
+
+            def look(part: Expr, missing: list[Expr] = missing) -> Word:
+                if part in self._known:
+                    return self._known[part]
+                if part in found:
+                    return found[part]
+                if isinstance(part, Rule) and part in opened:
+                    return guesses.setdefault(part, None)
+                missing.append(part)
+                return None
+
+            word = None if node in found else self._word(node, look)
+            if missing:
+                opened.add(node)
+                stack.extend(missing)
+            else:
+                found.setdefault(stack.pop(), word)
+                self._fuel(1)
+
+    def _word(self, node: Expr, look: Callable[[Expr], Word]) -> Word:  # noqa: C901, PLR0911  one arm for each node
+        match node:
+            case Empty():
+                return None
+            case Epsilon() | Unsure():
+                return b""
+            case Bytes(members):
+                spelled = members & self._spellable
+                return bytes(((spelled & -spelled).bit_length() - 1,)) if spelled else None
+            case Concat(head, tail):
+                first, rest = look(head), look(tail)
+                return None if first is None or rest is None else first + rest
+            case Alt(options):
+                return _least([look(option) for option in options])
+            case Repeat(item, low):
+                once = look(item)
+                return b"" if low == 0 else None if once is None else once * low
+            case And() | Not():
+                return self._search(node)
+            case Rule():
+                return look(node.body)
+            case Call(template, argument):
+                return template.least(argument, look)
+            case Capture(item, _, template, argument):
+                first, rest = look(item), template.least_after(argument, look)
+                return None if first is None or rest is None else first + rest
+            case _:
+                assert_never(node)
+
+    def _search(self, root: Expr) -> Word:
+        """Words in order of length and bytes: the first that ends is the least (Dijkstra 1959)."""
+        came: dict[Expr, tuple[Expr, int]] = {}
+        seen = {root}
+        # (length, word, serial number against ties, expression, whether the word ends here)
+        queue: list[tuple[int, bytes, int, Expr, bool]] = [(0, b"", 0, root, False)]
+        while queue:
+            length, word, serial, node, ends = heappop(queue)
+            if ends:
+                return self._retrace(came, node, word[length - len(self._ending(node)) :])
+            if (rest := self._ending(node)) or node.nullable:
+                heappush(queue, (length + len(rest), word + rest, serial, node, True))
+                continue
+            arcs = ((_least_byte(members), target) for members, target in self._arcs(node))
+            for byte, target in sorted(arcs, key=itemgetter(0)):
+                if target not in seen and self._known.get(target, b"") is not None:
+                    seen.add(target)
+                    came[target] = (node, byte)
+                    heappush(queue, (length + 1, word + bytes((byte,)), len(seen), target, False))
+            self._fuel(1)
+        self._known.update(dict.fromkeys(seen))
+        return None
+
+    def _ending(self, node: Expr) -> bytes:
+        """The word of `node` as far as it is known already; b"" also where it is not."""
+        return b"" if node.nullable else self._known.get(node) or b""
+
+    def _retrace(self, came: dict[Expr, tuple[Expr, int]], node: Expr, word: bytes) -> bytes:
+        """Along the least word, what is left of it is the least word of each expression."""
+        self._known[node] = word
+        while node in came:
+            node, byte = came[node]
+            word = bytes((byte,)) + word
+            self._known[node] = word
+        return word
+
+
+def _least_byte(members: int) -> int:
+    return (members & -members).bit_length() - 1
+
+
+def _less(word: Word, than: Word) -> bool:
+    if word is None or than is None:
+        return word is not None
+    return (len(word), word) < (len(than), than)
+
+
+def _least(words: list[Word]) -> Word:
+    best: Word = None
+    for word in words:
+        if _less(word, best):
+            best = word
+    return best

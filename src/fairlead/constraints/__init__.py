@@ -1,0 +1,1 @@
+"""What a decoding loop holds: start, mask, advance, accepts. No torch."""

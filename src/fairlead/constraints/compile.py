@@ -1,0 +1,90 @@
+"""What a user writes → a constraint: the pipeline on one page.
+
+    source ─ lower_source ─▶ core expression ─ Derivatives ─▶ recognizer ─▶ CompiledConstraint
+
+A compiled constraint is remembered by the content of its source, its vocabulary and its budget, so
+that compiling in a loop costs a dictionary look-up.
+"""
+
+import threading
+from collections import OrderedDict
+
+from fairlead.automata.budget import Budget, Meter
+from fairlead.automata.derivative import Derivatives
+from fairlead.constraints.compiled import CompiledConstraint
+from fairlead.constraints.token_graph import TokenGraph
+from fairlead.errors import SourceError, UnsatisfiableError
+from fairlead.lowering.expr import Expr, concat, literal
+from fairlead.lowering.sources import lower_source
+from fairlead.masks.rows import Rows
+from fairlead.syntax.sources import Source, source
+from fairlead.vocabulary.spellings import Vocabulary
+
+MOST_REMEMBERED = 64
+
+_remembered: "OrderedDict[tuple[Source, Vocabulary, Budget], CompiledConstraint]" = OrderedDict()
+_lock = threading.Lock()
+
+
+def compile(  # noqa: A001  the contract fixes the name
+    source_or_type: object, vocabulary: Vocabulary, budget: Budget | None = None
+) -> CompiledConstraint:
+    """The constraint that holds texts to `source_or_type`.
+
+    Example:
+        >>> import fairlead as fl
+        >>> vocabulary = fl.Vocabulary([bytes([b]) for b in range(256)])
+        >>> fl.compile(fl.Choice(["yes", "no"]), vocabulary).matches("no")
+        True
+
+    Args:
+        source_or_type: a source (`Regex`, `Choice`, `JsonSchema`, `Text`, or a combination), a
+            string (that literal), or a Python type (the JSON of its values).
+        vocabulary: the tokens of the model.
+        budget: how much work and memory, `Budget.default()` if not given.
+
+    Raises:
+        SourceError: the source is not well formed.
+        UnsupportedError: it means something that cannot be honoured exactly, by name.
+        UnsatisfiableError: no text satisfies it, or none that the vocabulary can spell.
+        LimitError: compiling takes more work than the budget allows.
+    """
+    if not isinstance(vocabulary, Vocabulary):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise SourceError(
+            f"a source is compiled for a fairlead.Vocabulary, not for {type(vocabulary).__name__}"
+        )
+    key = (source(source_or_type), vocabulary, budget or Budget.default())
+    with _lock:
+        if key in _remembered:
+            _remembered.move_to_end(key)
+            return _remembered[key]
+    made = _compile(*key)
+    with _lock:
+        _remembered[key] = made
+        if len(_remembered) > MOST_REMEMBERED:
+            _remembered.popitem(last=False)
+    return made
+
+
+def _compile(what: Source, vocabulary: Vocabulary, budget: Budget) -> CompiledConstraint:
+    expr = lower_source(what)
+    meter = Meter(budget)
+    machine = Derivatives(expr, vocabulary.spellable, meter.tick)
+    if not machine.alive(expr):
+        raise _unsatisfiable(expr, meter)
+    graph = None
+    if not vocabulary.closed:
+        start = concat(literal(vocabulary.lead), expr)
+        graph = TokenGraph(start, machine, Rows(machine, vocabulary, budget), vocabulary)
+    meter.release()
+    return CompiledConstraint(expr, machine, vocabulary, budget, graph)
+
+
+def _unsatisfiable(expr: Expr, meter: Meter) -> UnsatisfiableError:
+    anything = Derivatives(expr, fuel=meter.tick)
+    if not anything.alive(expr):
+        return UnsatisfiableError("no text satisfies the source")
+    return UnsatisfiableError(
+        f"the vocabulary cannot spell any text of the source; {anything.shortest(expr)!r} is one",
+        conflict=("source", "vocabulary"),
+    )

@@ -1,0 +1,232 @@
+"""A language and a vocabulary, ready for decoding: what `fairlead.compile` returns.
+
+A decode state is a state of the recognizer, or that state after an end id. States are values, so
+rollback, fork and search are nothing more than keeping an older one.
+
+Every state that is handed out can still reach an end. Where each byte of each token is itself a
+token ("closed" vocabularies) the recognizer alone sees to that, since whatever bytes are missing,
+there are tokens for them. Otherwise `token_graph` has found the states from which tokens lead to an
+end, and no other is ever offered.
+"""
+
+import threading
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from fairlead.automata.budget import Budget
+from fairlead.automata.derivative import Derivatives
+from fairlead.constraints.segmentation import fewest_tokens
+from fairlead.constraints.token_graph import TokenGraph
+from fairlead.errors import LimitError, TokenRejected
+from fairlead.lowering.expr import Expr, concat, literal
+from fairlead.masks.bits import Row, count, unpack
+from fairlead.masks.rows import Rows
+from fairlead.vocabulary.spellings import Vocabulary
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DecodeState:
+    """Where a text stands: what may follow, and whether an end id has been taken."""
+
+    rest: Expr
+    ended: bool = False
+
+
+@final
+class CompiledConstraint:
+    """The texts of a language as sequences of tokens. Immutable, and safe to share among threads.
+
+    Example:
+        >>> import fairlead as fl
+        >>> vocabulary = fl.Vocabulary([b"a", b"b", None, b"<eos>"], eos_ids={3})
+        >>> constraint = fl.compile(fl.Regex("ab?"), vocabulary)
+        >>> state = constraint.advance(constraint.start(), 0)
+        >>> constraint.mask(state).tolist(), constraint.accepts(state)
+        ([10], True)
+
+    Attributes:
+        vocabulary: the vocabulary it was compiled for.
+    """
+
+    def __init__(
+        self,
+        expr: Expr,
+        machine: Derivatives,
+        vocabulary: Vocabulary,
+        budget: Budget,
+        graph: TokenGraph | None = None,
+    ) -> None:
+        """Put the parts together; `fairlead.compile` makes them."""
+        self.vocabulary = vocabulary
+        self._expr, self._machine, self._graph = expr, machine, graph
+        self._rows = Rows(machine, vocabulary, budget)
+        self._lock = threading.RLock()
+
+    def start(self, lead: bytes | None = None) -> DecodeState:
+        """The state before the first token.
+
+        Args:
+            lead: bytes that the tokens spell before the text itself; what decoding takes away from
+                the beginning of a text (`vocabulary.lead`), if not given.
+        """
+        before = self.vocabulary.lead if lead is None else lead
+        rest = concat(literal(before), self._expr)
+        if self._graph is not None:
+            with self._lock:
+                self._graph.include(rest)
+        return DecodeState(rest)
+
+    def mask(self, state: DecodeState) -> Row:
+        """The tokens that may come next.
+
+        Returns:
+            Read-only uint32[ceil(width / 32)]: token t is bit t % 32 of word t // 32.
+        """
+        if state.ended:
+            return self._rows.end_row
+        with self._lock:
+            if self._graph is not None:
+                return self._graph.row(state.rest)
+            return self._rows.row(state.rest)
+
+    def advance(self, state: DecodeState, token: int) -> DecodeState:
+        """The state after one more token.
+
+        Raises:
+            TokenRejected: the bit of `token` is not set in `mask(state)`.
+        """
+        if token in self.vocabulary.eos_ids and (state.ended or self.accepts(state)):
+            return DecodeState(state.rest, ended=True)
+        with self._lock:
+            following = None if state.ended or token < 0 else self._after(state.rest, token)
+        if following is None:
+            raise self._rejection(state, token)
+        return DecodeState(following)
+
+    def accepts(self, state: DecodeState) -> bool:
+        """Whether the text may end here: exactly then the end ids are set in the mask."""
+        return self._machine.accepts(state.rest)
+
+    def forced(self, state: DecodeState) -> tuple[int, ...]:
+        """The longest chain of tokens with no other choice at each step, () where there is one.
+
+        An end id that is the only choice is the last of the chain.
+        """
+        chain: list[int] = []
+        seen = {state.rest}
+        while not state.ended and count(row := self.mask(state)) == 1:
+            token = int(unpack(row)[0])
+            chain.append(token)
+            state = self.advance(state, token)
+            if state.rest in seen and not state.ended:
+                break  # a loop without exit only exists where accepting needs no token
+            seen.add(state.rest)
+        return tuple(chain)
+
+    def forced_bytes(self, state: DecodeState) -> bytes:
+        """The bytes common to every continuation: a draft, not a mask."""
+        common = bytearray()
+        rest = self._machine.blurred(state.rest)
+        with self._lock:
+            while not state.ended and not self._machine.accepts(rest):
+                arcs = self._machine.arcs(rest)
+                members, following = arcs[0]
+                if len(arcs) > 1 or members & (members - 1) or self._machine.unsure(following):
+                    break
+                common.append(members.bit_length() - 1)
+                rest = following
+        return bytes(common)
+
+    def distance(self, state: DecodeState) -> int:
+        """Tokens that suffice to reach an accepting state, end ids not counted.
+
+        0 exactly where `accepts`; else some allowed token has a distance smaller by at least one.
+        """
+        with self._lock:
+            return self._distance(state.rest)
+
+    def mask_within(self, state: DecodeState, tokens_left: int) -> Row:
+        """The mask without the tokens after which `tokens_left - 1` more would not suffice.
+
+        Raises:
+            LimitError: `distance(state)` is more than `tokens_left`.
+        """
+        if state.ended or tokens_left > len(self.vocabulary.tokens):
+            return self.mask(state)
+        with self._lock:
+            needed = self._distance(state.rest)
+            if needed > tokens_left:
+                raise LimitError(
+                    f"{needed} tokens are needed to end the text, {tokens_left} are left",
+                    limit="max_new_tokens",
+                    given=tokens_left,
+                    needed=needed,
+                )
+            return self._row_within(state.rest, tokens_left)
+
+    def matches(self, text: str | bytes) -> bool:
+        """Whether `text` is in the language and the vocabulary can spell it."""
+        data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+        if self._graph is not None and fewest_tokens(self.vocabulary, self._lead + data) is None:
+            return False
+        rest: Expr | None = self._expr
+        with self._lock:
+            for byte in data:
+                rest = None if rest is None else self._machine.step(rest, byte)
+        return rest is not None and self._machine.accepts(rest)
+
+    def example(self) -> str:
+        """A shortest accepted text, the least in byte order."""
+        with self._lock:
+            if self._graph is not None:
+                return self._graph.example()[len(self._lead) :].decode()
+            return self._machine.shortest(self._expr).decode()
+
+    @property
+    def _lead(self) -> bytes:
+        return self.vocabulary.lead
+
+    def _after(self, rest: Expr, token: int) -> Expr | None:
+        following = self._rows.after(rest, token)
+        if following is None or self._graph is None or self._graph.alive(following):
+            return following
+        return None
+
+    def _distance(self, rest: Expr) -> int:
+        if self._graph is not None:
+            return self._graph.distance(rest)
+        return fewest_tokens(self.vocabulary, self._machine.shortest(rest)) or 0
+
+    def _fits(self, rest: Expr, tokens: int) -> bool:
+        # A byte is at most a token, so a short word needs no segmentation.
+        short = self._graph is None and len(self._machine.shortest(rest)) <= tokens
+        return short or self._distance(rest) <= tokens
+
+    def _row_within(self, rest: Expr, tokens_left: int) -> Row:
+        if self._graph is not None:
+            tokens = self._graph.within(rest, tokens_left)
+            return self._rows.pack(rest, np.array(tokens, np.int32))
+        reached = self._rows.reached(rest)
+        numbers = np.unique(reached.numbers)
+        fit = [n for n in numbers.tolist() if self._fits(self._rows.state(n), tokens_left - 1)]
+        if len(fit) == len(numbers) and not reached.unsure.size:
+            return self._rows.row(rest)
+        sure = reached.tokens[np.isin(reached.numbers, fit)]
+        stepped = [(t, self._rows.after(rest, t)) for t in reached.unsure.tolist()]
+        more = [t for t, s in stepped if s is not None and self._fits(s, tokens_left - 1)]
+        return self._rows.pack(rest, np.concatenate([sure, np.array(more, np.int32)]))
+
+    def _rejection(self, state: DecodeState, token: int) -> TokenRejected:
+        tokens = self.vocabulary.tokens
+        spelling = tokens[token] if 0 <= token < len(tokens) else None
+        allowed = self.mask(state)
+        likely = unpack(allowed)[:8].tolist()
+        what = f"token {token} ({spelling!r})" if spelling else f"token {token}, no text,"
+        return TokenRejected(
+            f"{what} is not allowed here; {count(allowed)} tokens are, {likely} among them",
+            token=token,
+            spelling=spelling,
+        )

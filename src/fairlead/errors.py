@@ -1,0 +1,136 @@
+"""Every exception fairlead raises on purpose.
+
+The type says whose fault it is, the attributes carry the data::
+
+    FairleadError
+    ├── SourceError          the source text is wrong (place, caret)
+    ├── UnsupportedError     the source means something fairlead cannot honour exactly
+    ├── UnsatisfiableError   the source denotes no text at all
+    ├── LimitError           a budget or a count is exceeded (needed / given / allowed)
+    ├── TokenRejected        a token that the constraint does not allow was offered
+    ├── DeadEndError         no token is left to choose from
+    └── ModelError           the model or its files are missing, broken or misbehave
+
+Nothing here knows any other part of fairlead.
+"""
+
+from typing import final
+
+
+class FairleadError(Exception):
+    """Base of all fairlead errors: `except fairlead.FairleadError` catches exactly ours."""
+
+
+@final
+class SourceError(FairleadError):
+    """The source is not well formed.
+
+    Attributes:
+        place: where, in words ("line 1, column 4", or a JSON pointer such as "/properties/a").
+        text: the text that was given, if it is a text.
+        position: offset of the first wrong character in `text`.
+    """
+
+    def __init__(
+        self, message: str, *, place: str = "", text: str | None = None, position: int | None = None
+    ) -> None:
+        self.place, self.text, self.position = place, text, position
+        super().__init__(render(message, place, text, position))
+
+
+@final
+class UnsupportedError(FairleadError):
+    """The source is well formed, but means something that cannot be honoured exactly.
+
+    Attributes:
+        feature: the keyword or construct, by its name in the source language.
+        place: where it stands (line and column, or JSON pointer).
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        feature: str = "",
+        place: str = "",
+        text: str | None = None,
+        position: int | None = None,
+    ) -> None:
+        self.feature, self.place, self.text, self.position = feature, place, text, position
+        super().__init__(render(message, place, text, position))
+
+
+@final
+class UnsatisfiableError(FairleadError):
+    """No text satisfies the source.
+
+    Attributes:
+        place: where the conflict stands.
+        conflict: the parts that exclude each other, by name.
+    """
+
+    def __init__(self, message: str, *, place: str = "", conflict: tuple[str, ...] = ()) -> None:
+        self.place, self.conflict = place, conflict
+        super().__init__(render(message, place, None, None))
+
+
+@final
+class LimitError(FairleadError):
+    """A limit is exceeded.
+
+    Attributes:
+        limit: the limit's name.
+        given: what was given or allowed by the caller.
+        needed: what would be needed, where it is known.
+        place: where in the source, if it is about a source.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        limit: str,
+        given: int | None = None,
+        needed: int | None = None,
+        place: str = "",
+    ) -> None:
+        self.limit, self.given, self.needed, self.place = limit, given, needed, place
+        super().__init__(render(message, place, None, None))
+
+
+@final
+class TokenRejected(FairleadError):  # noqa: N818  the contract fixes the name
+    """A token was offered that the constraint does not allow here.
+
+    Attributes:
+        token: the id.
+        spelling: its bytes, None for an id without spelling.
+    """
+
+    def __init__(self, message: str, *, token: int, spelling: bytes | None = None) -> None:
+        self.token, self.spelling = token, spelling
+        super().__init__(message)
+
+
+@final
+class DeadEndError(FairleadError):
+    """No token may come next: never answered by unconstrained text."""
+
+
+@final
+class ModelError(FairleadError):
+    """The model, its tokenizer or its files are missing or broken, or its values are no numbers."""
+
+
+def render(message: str, place: str, text: str | None, position: int | None) -> str:
+    """`message` with its place, and the line of `text` with a caret under `position`."""
+    head = f"{message} (at {place})" if place else message
+    if text is None or position is None:
+        return head
+    start = text.rfind("\n", 0, position) + 1
+    stop = text.find("\n", position)
+    line = text[start : stop if stop >= 0 else len(text)]
+    # A long line is shown around the place only: 60 characters fit a terminal beside the margin.
+    cut = max(0, position - start - 40)
+    shown = line[cut : cut + 60]
+    return f"{head}\n  {shown}\n  {' ' * (position - start - cut)}^"

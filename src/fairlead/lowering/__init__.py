@@ -1,0 +1,1 @@
+"""Trees to the core expression: the only stage that sees both a front end and the core."""

@@ -1,0 +1,421 @@
+"""The core: a handful of frozen nodes that denote sets of byte strings.
+
+Every front end ends here and everything after starts here; nothing after this stage knows which
+front end was used. Nodes are hash-consed: the constructors below return the same object for the
+same meaning-by-structure, so that equality is identity and memo tables are dictionaries on nodes.
+They also simplify (∅·e = ∅, ε·e = e, e|e = e, …), which is what keeps derivatives finite
+(Brzozowski 1964, "Derivatives of regular expressions", §5).
+
+Concatenation is a right-nested pair, which makes it the stack of a pushdown automaton as well: a
+derivative of a context-free expression is what is left of the current rule followed by what the
+callers still want.
+
+    node            denotes
+    Empty           no string at all, ∅
+    Epsilon         the empty string, ε
+    Bytes           one byte out of a set
+    Concat          a string of `head`, then one of `tail`
+    Alt             a string of any of `options`
+    Repeat          `low` to `high` strings of `item`
+    And, Not        both; any byte string but those of `item` (regular operands only)
+    Rule            what its body denotes; the body may mention the rule again
+    Call            what `template` unfolds to for `argument` (objects with a set of used keys)
+    Capture         a string of `item`, remembered and handed to `template`
+    Unsure          unknown without the bytes that a Capture has read (see automata.derivative)
+
+What this module does not know: tokens, characters, JSON, automata.
+"""
+
+import threading
+import weakref
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias, final
+
+from fairlead.errors import FairleadError
+
+ALL_BYTES = (1 << 256) - 1
+
+
+class Template(Protocol):
+    """A rule with a parameter, unfolded when it is reached.
+
+    Laws: `unfold` and `resume` are pure; what they return is never nullable; templates hash by
+    identity or value and never change.
+    """
+
+    def unfold(self, argument: Hashable) -> "Expr":
+        """The expression that the call stands for."""
+        ...
+
+    def resume(self, argument: Hashable, captured: bytes | None) -> "Expr":
+        """What follows a Capture that read `captured` (None: read, but not known)."""
+        ...
+
+    def least(self, argument: Hashable, least: "Callable[[Expr], bytes | None]") -> bytes | None:
+        """The least, in byte order, of the shortest strings of `unfold(argument)`; None if none.
+
+        `least` gives the same for the expressions that the template is made of. Must not unfold:
+        a chain of unfoldings may have no end. Must be monotone, and ask for every part's least on
+        each call that it may ever need (an answer may be None for now, and less later).
+        """
+        ...
+
+    def least_after(
+        self, argument: Hashable, least: "Callable[[Expr], bytes | None]"
+    ) -> bytes | None:
+        """The same for `resume(argument, ...)`, which may not depend on what was captured."""
+        ...
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Empty:
+    """∅, the language without any string."""
+
+    nullable: bool = False
+    regular: bool = True
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Epsilon:
+    """ε, the language of the empty string alone."""
+
+    nullable: bool = True
+    regular: bool = True
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Bytes:
+    """One byte b with bit b of `members` set."""
+
+    members: int
+    nullable: bool = False
+    regular: bool = True
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Concat:
+    """`head`, which is no Concat, then `tail`."""
+
+    head: "Expr"
+    tail: "Expr"
+    nullable: bool
+    regular: bool
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Alt:
+    """Any of `options`: at least two, none an Alt, none twice."""
+
+    options: "tuple[Expr, ...]"
+    nullable: bool
+    regular: bool
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Repeat:
+    """`item` at least `low` and at most `high` times (None: any number)."""
+
+    item: "Expr"
+    low: int
+    high: int | None
+    nullable: bool
+    regular: bool
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class And:
+    """Strings of both; both are regular."""
+
+    left: "Expr"
+    right: "Expr"
+    nullable: bool
+    regular: bool = True
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Not:
+    """Byte strings that are not in `item`, which is regular."""
+
+    item: "Expr"
+    nullable: bool
+    regular: bool = True
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Rule:
+    """A name for a body that is given once, later: the knot of recursion. Never nullable."""
+
+    name: str
+    bodies: "list[Expr]" = field(default_factory=list["Expr"], repr=False)
+    nullable: bool = False
+    regular: bool = False
+
+    @property
+    def body(self) -> "Expr":
+        """What the rule denotes."""
+        if not self.bodies:
+            raise FairleadError(f"rule {self.name} has no body yet")
+        return self.bodies[0]
+
+    def define(self, body: "Expr") -> None:
+        """Tie the knot, once."""
+        if self.bodies or body.nullable:
+            raise FairleadError(f"rule {self.name} has a body already, or a nullable one")
+        self.bodies.append(body)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Call:
+    """What `template.unfold(argument)` denotes."""
+
+    template: Template
+    argument: Hashable
+    nullable: bool = False
+    regular: bool = False
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Capture:
+    """A string of the regular `item`, then `template.resume(argument, that string)`.
+
+    `read` is what has been read of the string already; None where that is not known.
+    """
+
+    item: "Expr"
+    read: bytes | None
+    template: Template
+    argument: Hashable
+    nullable: bool = False
+    regular: bool = False
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Unsure:
+    """Depends on bytes that are not known: to be decided by stepping through the bytes."""
+
+    nullable: bool = False
+    regular: bool = False
+
+
+Expr: TypeAlias = (
+    Empty | Epsilon | Bytes | Concat | Alt | Repeat | And | Not | Rule | Call | Capture | Unsure
+)
+
+EMPTY: Expr = Empty()
+EPSILON: Expr = Epsilon()
+UNSURE: Expr = Unsure()
+
+_nodes: "weakref.WeakValueDictionary[Hashable, Expr]" = weakref.WeakValueDictionary()
+_lock = threading.Lock()
+
+
+def _intern(key: Hashable, node: Expr) -> Expr:
+    with _lock:
+        return _nodes.setdefault(key, node)
+
+
+def byte_set(members: Iterable[int] | int) -> Expr:
+    """One byte out of `members`: byte values, or the 256-bit integer with their bits set.
+
+    >>> byte_set(b"ab") is byte_set(0b11 << 97)
+    True
+    """
+    bits = members if isinstance(members, int) else sum({1 << b for b in members})
+    if bits == 0:
+        return EMPTY
+    key = (Bytes, bits)
+    found = _nodes.get(key)
+    return found if found is not None else _intern(key, Bytes(bits))
+
+
+def literal(text: bytes | str) -> Expr:
+    """Exactly `text` (a str in UTF-8)."""
+    data = text.encode() if isinstance(text, str) else text
+    result = EPSILON
+    for byte in reversed(data):
+        result = concat(byte_set(1 << byte), result)
+    return result
+
+
+def concat(*parts: Expr) -> Expr:
+    """One string of each part, in order."""
+    result = EPSILON
+    for part in reversed(parts):
+        result = _pair(part, result)
+    return result
+
+
+def _pair(head: Expr, tail: Expr) -> Expr:
+    heads: list[Expr] = []
+    while isinstance(head, Concat):  # (a·b)·c becomes a·(b·c)
+        heads.append(head.head)
+        head = head.tail
+    heads.append(head)
+    for part in reversed(heads):
+        tail = _cons(part, tail)
+    return tail
+
+
+def _cons(head: Expr, tail: Expr) -> Expr:
+    if head is EMPTY or tail is EMPTY:
+        return EMPTY
+    if head is EPSILON:
+        return tail
+    if tail is EPSILON or head is UNSURE:
+        return head
+    key = (Concat, head, tail)
+    found = _nodes.get(key)
+    if found is not None:
+        return found
+    node = Concat(head, tail, head.nullable and tail.nullable, head.regular and tail.regular)
+    return _intern(key, node)
+
+
+def alt(*options: Expr) -> Expr:
+    """A string of any option; bytes merge into one set, nested alternatives flatten.
+
+    An option that is unsure makes the whole unsure: its bytes decide, so they decide for all.
+    """
+    flat: dict[Expr, None] = {}
+    members = 0
+    for option in options:
+        for part in option.options if isinstance(option, Alt) else (option,):
+            if isinstance(part, Bytes):
+                members |= part.members
+            elif part is not EMPTY:
+                flat[part] = None
+    if UNSURE in flat:
+        return UNSURE
+    if members:
+        flat[byte_set(members)] = None
+    if EPSILON in flat and any(part.nullable for part in flat if part is not EPSILON):
+        del flat[EPSILON]
+    if len(flat) <= 1:
+        return next(iter(flat), EMPTY)
+    key = (Alt, frozenset(flat))
+    found = _nodes.get(key)
+    if found is not None:
+        return found
+    nullable = any(part.nullable for part in flat)
+    return _intern(key, Alt(tuple(flat), nullable, all(part.regular for part in flat)))
+
+
+def repeat(item: Expr, low: int = 0, high: int | None = None) -> Expr:
+    """`low` to `high` strings of `item`, in a row; `high` None is any number.
+
+    >>> repeat(EPSILON) is EPSILON, repeat(literal("a"), 1, 1) is literal("a")
+    (True, True)
+    """
+    if high is not None and high < low:
+        return EMPTY
+    if high == 0 or item is EPSILON:
+        return EPSILON
+    if item is EMPTY:
+        return EMPTY if low else EPSILON
+    if low == 1 and high == 1:
+        return item
+    if item.nullable:
+        low = 0  # the same language, and fewer states
+    key = (Repeat, item, low, high)
+    found = _nodes.get(key)
+    if found is not None:
+        return found
+    return _intern(key, Repeat(item, low, high, low == 0, item.regular))
+
+
+def one_of(words: Iterable[bytes]) -> Expr:
+    """One of `words`, prefixes shared: a trie, so that a step costs what one word costs.
+
+    >>> one_of([b"cat", b"car"]) is concat(literal("ca"), byte_set(b"tr"))
+    True
+    """
+    children: list[dict[int, int]] = [{}]
+    final = {0: False}
+    for word in words:
+        node = 0
+        for byte in word:
+            following = children[node].get(byte)
+            if following is None:
+                following = children[node][byte] = len(children)
+                children.append({})
+            node = following
+        final[node] = True
+    built: list[Expr] = [EMPTY] * len(children)
+    for node in range(len(children) - 1, -1, -1):  # children come after their parents
+        branches: dict[Expr, int] = {}
+        for byte, child in children[node].items():
+            branches[built[child]] = branches.get(built[child], 0) | 1 << byte
+        options = [concat(byte_set(members), rest) for rest, members in branches.items()]
+        built[node] = alt(*options, EPSILON if final.get(node) else EMPTY)
+    return built[0]
+
+
+def optional(item: Expr) -> Expr:
+    """`item` or nothing."""
+    return alt(item, EPSILON)
+
+
+def both(left: Expr, right: Expr) -> Expr:
+    """Strings of both operands, which are regular."""
+    if left is right or right is ANYTHING:
+        return left
+    if left is ANYTHING:
+        return right
+    if left is EMPTY or right is EMPTY:
+        return EMPTY
+    if left is EPSILON or right is EPSILON:
+        return EPSILON if left.nullable and right.nullable else EMPTY
+    if isinstance(left, Bytes) and isinstance(right, Bytes):
+        return byte_set(left.members & right.members)
+    key = (And, frozenset((left, right)))
+    found = _nodes.get(key)
+    return found if found is not None else _intern(key, _both_node(left, right))
+
+
+def _both_node(left: Expr, right: Expr) -> Expr:
+    if not (left.regular and right.regular):
+        raise FairleadError("only regular expressions intersect")
+    return And(left, right, left.nullable and right.nullable)
+
+
+def complement(item: Expr) -> Expr:
+    """Every byte string that is not in the regular `item`."""
+    if isinstance(item, Not):
+        return item.item
+    if not item.regular:
+        raise FairleadError("only regular expressions have a complement")
+    key = (Not, item)
+    found = _nodes.get(key)
+    return found if found is not None else _intern(key, Not(item, not item.nullable))
+
+
+ANYTHING: Expr = complement(EMPTY)
+
+
+def call(template: Template, argument: Hashable) -> Expr:
+    """The call of `template` with `argument`."""
+    key = (Call, template, argument)
+    found = _nodes.get(key)
+    return found if found is not None else _intern(key, Call(template, argument))
+
+
+def capture(item: Expr, read: bytes | None, template: Template, argument: Hashable) -> Expr:
+    """The rest of a captured string, `read` being its beginning."""
+    if item is EMPTY:
+        return EMPTY
+    key = (Capture, item, read, template, argument)
+    found = _nodes.get(key)
+    return found if found is not None else _intern(key, Capture(item, read, template, argument))

@@ -1,0 +1,79 @@
+"""Every kind of source to the core: the one place that knows them all."""
+
+from fairlead.errors import SourceError, UnsupportedError
+from fairlead.lowering.expr import Expr, alt, both, complement, concat, literal, one_of, repeat
+from fairlead.lowering.json_schema import lower_json_schema
+from fairlead.lowering.regex import lower_regex
+from fairlead.lowering.unicode import TEXT
+from fairlead.syntax.json_schema_source import JsonSchema
+from fairlead.syntax.python_types import type_source
+from fairlead.syntax.regex import parse_regex
+from fairlead.syntax.sources import (
+    Both,
+    Choice,
+    Either,
+    Inverse,
+    Literal,
+    PythonType,
+    Regex,
+    Repetition,
+    Sequence,
+    Source,
+    Text,
+)
+
+
+def lower_source(source: Source) -> Expr:
+    """The texts of `source` as byte strings.
+
+    >>> lower_source(Literal("a") | Literal("b")) is lower_source(Choice(["b", "a"]))
+    True
+
+    Raises:
+        SourceError, UnsupportedError, UnsatisfiableError, LimitError: as `fairlead.compile` says.
+    """
+    match source:
+        case Literal(text):
+            return literal(text)
+        case Choice(options):
+            return one_of(option.encode() for option in options)
+        case Text():
+            return TEXT
+        case Regex(pattern, dialect, flags):
+            return lower_regex(parse_regex(pattern, dialect, flags))
+        case JsonSchema() | PythonType():
+            return lower_json_schema(
+                type_source(source) if isinstance(source, PythonType) else source
+            )
+        case _:
+            return _lower_combination(source)
+
+
+def _lower_combination(source: Source) -> Expr:
+    match source:
+        case Sequence(parts):
+            return concat(*map(lower_source, parts))
+        case Either(parts):
+            return alt(*map(lower_source, parts))
+        case Both(parts):
+            first, *others = (_regular(part, "&") for part in parts)
+            for other in others:
+                first = both(first, other)
+            return first
+        case Inverse(item):
+            return both(TEXT, complement(_regular(item, "~")))
+        case Repetition(item, low, high):
+            return repeat(lower_source(item), low, high)
+        case _:
+            raise SourceError(f"{type(source).__name__} is a source that nothing here reads")
+
+
+def _regular(source: Source, operator: str) -> Expr:
+    expr = lower_source(source)
+    if not expr.regular:
+        raise UnsupportedError(
+            f"{operator} needs languages without nesting: regexes, choices, texts and what is made "
+            f"of them; {type(source).__name__} nests",
+            feature=f"{operator} on {type(source).__name__}",
+        )
+    return expr

@@ -1,0 +1,1 @@
+"""A recognizer meets the trie: which tokens may come next."""

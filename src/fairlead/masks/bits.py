@@ -1,0 +1,52 @@
+"""Packed sets of token ids: token t is bit t % 32 of word t // 32, in uint32 words.
+
+The layout is that of xgrammar and llguidance, so that their kernels and ours read the same rows.
+Rows are read-only: they are handed out without copying.
+"""
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Row: TypeAlias = NDArray[np.uint32]
+
+
+def words(width: int) -> int:
+    """How many words a row of `width` tokens takes."""
+    return -(-width // 32)
+
+
+def pack(ids: "NDArray[np.int32] | Iterable[int]", width: int) -> Row:
+    """The read-only row with exactly the bits `ids` set.
+
+    >>> pack([0, 33], 40).tolist()
+    [1, 2]
+    """
+    members = np.zeros(words(width) * 32, np.bool_)
+    members[np.asarray(ids if isinstance(ids, np.ndarray) else list(ids), np.int64)] = True
+    row = np.packbits(members, bitorder="little").view("<u4").astype(np.uint32, copy=False)
+    row.flags.writeable = False
+    return row
+
+
+def unpack(row: Row) -> NDArray[np.int64]:
+    """The ids whose bits are set, ascending.
+
+    >>> unpack(pack([0, 33], 40)).tolist()
+    [0, 33]
+    """
+    return np.flatnonzero(
+        np.unpackbits(row.astype("<u4", copy=False).view(np.uint8), bitorder="little")
+    )
+
+
+def has(row: Row, token: int) -> bool:
+    """Whether the bit of `token` is set; False for ids outside the row."""
+    return 0 <= token < 32 * len(row) and bool(int(row[token >> 5]) >> (token & 31) & 1)
+
+
+def count(row: Row) -> int:
+    """How many bits are set."""
+    return int(np.bitwise_count(row).sum())

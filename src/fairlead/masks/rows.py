@@ -1,0 +1,77 @@
+"""Token masks of states, with a short memory.
+
+A row depends on the state alone, so it is made once and handed out again without copying. The plain
+engine remembers few of them: it is meant to be clear, and a walk costs milliseconds, not seconds.
+"""
+
+from collections import OrderedDict
+from typing import Generic, TypeVar, final
+
+import numpy as np
+
+from fairlead.automata.budget import Budget
+from fairlead.automata.recognizer import Blurry
+from fairlead.masks.bits import Row, pack
+from fairlead.masks.table import Table
+from fairlead.masks.walk import Reached, walk
+from fairlead.vocabulary.spellings import Vocabulary
+
+State = TypeVar("State")
+
+
+@final
+class Rows(Generic[State]):
+    """The masks of one recognizer over one vocabulary. Not thread safe; its owner locks."""
+
+    def __init__(self, recognizer: Blurry[State], vocabulary: Vocabulary, budget: Budget) -> None:
+        self._recognizer, self._vocabulary, self._budget = recognizer, vocabulary, budget
+        self._table = Table(recognizer)
+        self._rows: OrderedDict[State, Row] = OrderedDict()
+        self.end_row = pack(sorted(vocabulary.eos_ids), vocabulary.width)
+
+    def row(self, state: State) -> Row:
+        """The tokens that can be read next, and the end ids where the text may end."""
+        found = self._rows.get(state)
+        if found is None:
+            reached = self.reached(state)
+            unsure = [t for t in reached.unsure.tolist() if self.after(state, t) is not None]
+            found = self.pack(state, np.concatenate([reached.tokens, np.array(unsure, np.int32)]))
+            self._rows[state] = found
+            if len(self._rows) > self._budget.rows:
+                self._rows.popitem(last=False)
+        self._rows.move_to_end(state)
+        return found
+
+    def pack(self, state: State, tokens: "np.typing.NDArray[np.int32]") -> Row:
+        """The row of these tokens, with the end ids where the text may end."""
+        if not self._recognizer.accepts(state):
+            return pack(tokens, self._vocabulary.width)
+        ends = np.array(sorted(self._vocabulary.eos_ids), np.int32)
+        return pack(np.concatenate([tokens, ends]), self._vocabulary.width)
+
+    def reached(self, state: State) -> Reached:
+        """What a walk from `state` finds; a table that is too large is started anew before."""
+        if self._table.rows.nbytes > self._budget.table_bytes:
+            self.forget()
+        return walk(self._table, self._vocabulary.trie, state)
+
+    def state(self, number: int) -> State:
+        """The blurred state that the last walk gave this number."""
+        return self._table.state(number)
+
+    def after(self, state: State, token: int) -> State | None:
+        """The state after the bytes of `token`, None where they cannot be read."""
+        spelling = self._vocabulary.tokens[token] if token < len(self._vocabulary.tokens) else None
+        if not spelling:
+            return None
+        following: State | None = state
+        for byte in spelling:
+            if following is None:
+                return None
+            following = self._recognizer.step(following, byte)
+        return following
+
+    def forget(self) -> None:
+        """Drop all that was remembered; what is asked for later is made again, the same."""
+        self._table = Table(self._recognizer)
+        self._rows.clear()

@@ -1,0 +1,86 @@
+"""Shortest words where rules recur; plain expressions are covered with the derivatives."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlead.automata.derivative import Derivatives
+from fairlead.lowering.expr import (
+    ANYTHING,
+    EMPTY,
+    Rule,
+    alt,
+    both,
+    byte_set,
+    complement,
+    concat,
+    literal,
+    optional,
+    repeat,
+)
+
+
+def shortest(expr):
+    machine = Derivatives(expr)
+    return machine.shortest(expr) if machine.alive(expr) else None
+
+
+def test_recursion_takes_the_way_out():
+    a, b = Rule("a"), Rule("b")
+    a.define(alt(concat(literal("("), b, literal(")")), literal("xxxxxxx")))
+    b.define(alt(concat(literal("<"), a, literal(">")), literal("yy")))
+    assert shortest(a) == b"(yy)"
+    assert shortest(b) == b"yy"
+
+
+def test_a_better_word_of_an_inner_rule_reaches_the_outer_one():
+    a, b, c = Rule("a"), Rule("b"), Rule("c")
+    a.define(alt(concat(b, b), literal("zzzzz")))
+    b.define(alt(concat(literal("1"), c), concat(a, literal("0"))))
+    c.define(alt(concat(a, a), literal("2")))
+    assert shortest(a) == b"1212"
+
+
+def test_rules_without_any_finite_word_have_none():
+    a, b = Rule("a"), Rule("b")
+    a.define(concat(literal("("), b))
+    b.define(concat(literal(")"), a))
+    assert shortest(a) is None
+    assert shortest(optional(a)) == b""
+    assert shortest(repeat(a, 1)) is None
+    assert shortest(concat(literal("x"), alt(a, literal("y")))) == b"xy"
+
+
+def test_a_long_chain_of_rules_is_settled_in_one_go():
+    rules = [Rule(f"r{i}") for i in range(3000)]
+    for this, following in zip(rules, rules[1:], strict=False):
+        this.define(concat(literal("("), following, literal(")")))
+    rules[-1].define(literal("."))
+    assert shortest(rules[0]) == b"(" * 2999 + b"." + b")" * 2999
+
+
+def test_an_intersection_without_words_is_empty():
+    odd = concat(byte_set(b"ab"), repeat(repeat(byte_set(b"ab"), 2, 2)))
+    even = repeat(repeat(byte_set(b"ab"), 2, 2))
+    assert shortest(both(odd, even)) is None
+    assert shortest(both(ANYTHING, EMPTY)) is None
+    assert shortest(both(odd, complement(byte_set(b"ab")))) == b"aaa"
+
+
+@given(st.integers(0, 40), st.integers(0, 40))
+def test_counts_meet(low, more):
+    at_least = repeat(byte_set(b"ab"), low)
+    multiple = repeat(repeat(byte_set(b"b"), 3, 3), 0, more)
+    expected = next((3 * k for k in range(more + 1) if 3 * k >= low), None)
+    word = shortest(both(at_least, multiple))
+    assert word == (None if expected is None else b"b" * expected)
+
+
+def test_known_words_shorten_later_searches():
+    expr = both(repeat(byte_set(b"ab"), 5), complement(concat(literal("a"), ANYTHING)))
+    machine = Derivatives(expr)
+    assert machine.shortest(expr) == b"baaaa"
+    following = machine.step(expr, ord("b"))
+    assert following is not None
+    assert machine.shortest(following) == b"aaaa"
+    wider = alt(expr, both(repeat(byte_set(b"b"), 4), complement(literal("bbbb"))))
+    assert machine.shortest(wider) == b"baaaa"

@@ -1,0 +1,116 @@
+"""Nodes are interned and simplified, and stay what they denote."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlead.errors import FairleadError
+from fairlead.lowering.expr import (
+    ANYTHING,
+    EMPTY,
+    EPSILON,
+    UNSURE,
+    Rule,
+    alt,
+    both,
+    byte_set,
+    capture,
+    complement,
+    concat,
+    literal,
+    one_of,
+    optional,
+    repeat,
+)
+from toys import Distinct, distinct, expressions, language
+
+A, B = literal("a"), literal("b")
+
+
+def test_equal_structure_is_the_same_object():
+    assert concat(A, concat(B, A)) is concat(concat(A, B), A)
+    assert alt(A, concat(A, B)) is alt(concat(A, B), A)
+    assert repeat(A, 1, 3) is repeat(A, 1, 3)
+    assert both(repeat(A), repeat(B)) is both(repeat(B), repeat(A))
+    assert complement(A) is complement(A)
+    assert literal("é") is literal(b"\xc3\xa9")
+
+
+def test_the_empty_language_and_the_empty_string_disappear():
+    assert concat(A, EMPTY) is EMPTY
+    assert concat(EPSILON, A, EPSILON) is A
+    assert alt(A, EMPTY) is A
+    assert alt() is EMPTY
+    assert alt(EPSILON, repeat(A)) is repeat(A)
+    assert alt(A, B) is byte_set(b"ab")
+    assert repeat(EMPTY) is EPSILON
+    assert repeat(EMPTY, 1) is EMPTY
+    assert repeat(A, 0, 0) is EPSILON
+    assert repeat(A, 2, 1) is EMPTY
+    assert repeat(A, 1, 1) is A
+    assert repeat(optional(A), 2, 3) is repeat(optional(A), 0, 3)
+    assert byte_set([]) is EMPTY
+    assert one_of([]) is EMPTY
+    assert capture(EMPTY, b"", Distinct(), None) is EMPTY
+
+
+def test_both_and_complement_simplify():
+    assert both(A, A) is A
+    assert both(A, ANYTHING) is A
+    assert both(ANYTHING, A) is A
+    assert both(A, EMPTY) is EMPTY
+    assert both(EMPTY, A) is EMPTY
+    assert both(EPSILON, repeat(A)) is EPSILON
+    assert both(repeat(A), EPSILON) is EPSILON
+    assert both(A, EPSILON) is EMPTY
+    assert both(byte_set(b"ab"), byte_set(b"bc")) is B
+    assert complement(complement(repeat(A))) is repeat(A)
+
+
+def test_unsure_decides_for_all_options():
+    assert alt(A, UNSURE) is UNSURE
+    assert concat(UNSURE, A) is UNSURE
+
+
+def test_only_regular_expressions_intersect_and_have_a_complement():
+    with pytest.raises(FairleadError, match="intersect"):
+        both(distinct(), A)
+    with pytest.raises(FairleadError, match="complement"):
+        complement(distinct())
+
+
+def test_a_rule_is_defined_once_and_never_nullable():
+    rule = Rule("r")
+    with pytest.raises(FairleadError, match="no body yet"):
+        _ = rule.body
+    with pytest.raises(FairleadError, match="nullable"):
+        rule.define(EPSILON)
+    rule.define(A)
+    assert rule.body is A
+    with pytest.raises(FairleadError, match="already"):
+        rule.define(B)
+
+
+@given(expressions())
+def test_nullable_is_whether_the_empty_string_belongs(expr):
+    assert expr.nullable == (b"" in language(expr, 0))
+
+
+@given(st.sets(st.binary(max_size=4)))
+def test_one_of_is_the_union_of_its_words(words):
+    listed = one_of(words)
+    for word in words:
+        assert _reads(listed, word)
+    assert not _reads(listed, b"\x00never\x00")
+
+
+def _reads(expr, word):
+    from fairlead.automata.derivative import Derivatives
+
+    machine = Derivatives(expr)
+    state = machine.start()
+    for byte in word:
+        state = machine.step(state, byte)
+        if state is None:
+            return False
+    return machine.accepts(state)
