@@ -1,0 +1,90 @@
+"""Guided generation for language models: the public names, sorted, and nothing else.
+
+`import fairlead` itself loads nothing: a name is fetched from its home when it is first used, so
+that constraints cost no torch, and a command's `--help` no numpy (PEP 562). The table of homes is
+mirrored under `TYPE_CHECKING` for type checkers and editors; a test compares the two.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from fairlead.automata.budget import Budget
+    from fairlead.constraints.compile import compile
+    from fairlead.constraints.matcher import Matcher
+    from fairlead.errors import (
+        DeadEndError,
+        FairleadError,
+        LimitError,
+        ModelError,
+        SourceError,
+        TokenRejected,
+        UnsatisfiableError,
+        UnsupportedError,
+    )
+    from fairlead.sampling.settings import Sampling
+    from fairlead.syntax.json_schema_source import JsonSchema, Whitespace
+    from fairlead.syntax.sources import Choice, Regex, Text, repeat, source
+    from fairlead.vocabulary.spellings import Vocabulary
+
+__all__ = [
+    "Budget",
+    "Choice",
+    "DeadEndError",
+    "FairleadError",
+    "JsonSchema",
+    "LimitError",
+    "Matcher",
+    "ModelError",
+    "Regex",
+    "Sampling",
+    "SourceError",
+    "Text",
+    "TokenRejected",
+    "UnsatisfiableError",
+    "UnsupportedError",
+    "Vocabulary",
+    "Whitespace",
+    "compile",
+    "repeat",
+    "source",
+]
+
+HOMES: Final = {
+    "Budget": "fairlead.automata.budget",
+    "Choice": "fairlead.syntax.sources",
+    "DeadEndError": "fairlead.errors",
+    "FairleadError": "fairlead.errors",
+    "JsonSchema": "fairlead.syntax.json_schema_source",
+    "LimitError": "fairlead.errors",
+    "Matcher": "fairlead.constraints.matcher",
+    "ModelError": "fairlead.errors",
+    "Regex": "fairlead.syntax.sources",
+    "Sampling": "fairlead.sampling.settings",
+    "SourceError": "fairlead.errors",
+    "Text": "fairlead.syntax.sources",
+    "TokenRejected": "fairlead.errors",
+    "UnsatisfiableError": "fairlead.errors",
+    "UnsupportedError": "fairlead.errors",
+    "Vocabulary": "fairlead.vocabulary.spellings",
+    "Whitespace": "fairlead.syntax.json_schema_source",
+    "compile": "fairlead.constraints.compile",
+    "repeat": "fairlead.syntax.sources",
+    "source": "fairlead.syntax.sources",
+}
+"""Where each public name lives."""
+
+
+def __getattr__(name: str) -> object:
+    """The public name `name`, fetched from its home and kept here."""
+    home = HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'fairlead' has no attribute {name!r}")
+    value: object = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """What `dir(fairlead)` and completion in a shell show."""
+    return list(__all__)

@@ -1,0 +1,21 @@
+"""Settings of every test: nothing is fetched from a model hub, and hypothesis repeats itself.
+
+`HYPOTHESIS_PROFILE=nightly` looks at a hundred times as many examples, new ones each time.
+"""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# Before anything imports transformers or tokenizers, which read these once.
+os.environ.update(HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
+
+# No deadline: a run under coverage on a busy machine is slow without being wrong.
+settings.register_profile("ci", max_examples=100, derandomize=True, deadline=None, database=None)
+settings.register_profile(
+    "nightly",
+    max_examples=10_000,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

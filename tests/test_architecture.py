@@ -1,0 +1,130 @@
+"""The house itself: sizes, docstrings, names, the error tree, what an import costs, the README."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fairlead
+from fairlead import errors
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "src" / "fairlead"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+LINES_AT_MOST = 400
+FORBIDDEN = {"utils", "util", "common", "helpers", "helper", "misc", "shared", "lib"}
+TOP_LEVEL = {"src", "grammars", "tests", "examples", "pyproject.toml", "README.md", "LICENSE"}
+
+
+def name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name)
+def test_a_module_is_short_and_says_first_what_it_is(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= LINES_AT_MOST
+    assert ast.get_docstring(tree(path)), "no module docstring"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name)
+def test_a_module_does_not_postpone_its_annotations(path: Path) -> None:
+    # It would blind the shape checks of jaxtyping.
+    futures = [n for n in ast.walk(tree(path)) if isinstance(n, ast.ImportFrom)]
+    assert not any(n.module == "__future__" for n in futures)
+
+
+def test_no_room_is_a_lumber_room() -> None:
+    rooms = {part for path in PACKAGE.rglob("*") for part in path.relative_to(PACKAGE).parts}
+    assert not {Path(room).stem for room in rooms} & FORBIDDEN
+
+
+def test_the_top_level_holds_what_the_readme_says_and_nothing_else() -> None:
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split("\0")
+    tops = {path.split("/")[0] for path in listed if path}
+    assert {top for top in tops if not top.startswith(".")} <= TOP_LEVEL
+
+
+def test_every_stage_folder_is_in_the_map_of_the_readme() -> None:
+    mapped = set(re.findall(r"^\| `(\w+)/` \|", readme(), flags=re.MULTILINE))
+    assert mapped == {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+
+
+def test_public_names_are_sorted_and_every_listing_of_them_agrees() -> None:
+    module = tree(PACKAGE / "__init__.py")
+    guarded = next(node for node in module.body if isinstance(node, ast.If))
+    mirrored = {
+        alias.name: node.module
+        for node in guarded.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert fairlead.__all__ == sorted(fairlead.__all__)
+    assert fairlead.__all__ == list(fairlead.HOMES) == dir(fairlead)
+    assert mirrored == fairlead.HOMES
+
+
+@pytest.mark.parametrize("public", fairlead.__all__)
+def test_a_public_name_has_a_docstring_and_lives_where_the_table_says(public: str) -> None:
+    value = getattr(fairlead, public)
+    assert value.__doc__
+    assert value.__module__ == fairlead.HOMES[public]
+
+
+def test_a_name_that_is_not_public_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="'fairlead' has no attribute 'nonsense'"):
+        _ = fairlead.nonsense  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_the_error_tree_that_is_drawn_is_the_tree_of_the_classes() -> None:
+    drawn = re.findall(r"[├└]── (\w+)", errors.__doc__ or "")
+    assert [error.__name__ for error in errors.FairleadError.__subclasses__()] == drawn
+    public = {n for n in fairlead.__all__ if fairlead.HOMES[n] == "fairlead.errors"}
+    assert public == {*drawn, "FairleadError"}
+
+
+def modules_after(statement: str) -> set[str]:
+    """The top-level modules that a fresh interpreter has after `statement`, its own ones aside."""
+    code = "\n".join([
+        "import json, sys",
+        "before = set(sys.modules)",
+        statement,
+        "print(json.dumps(sorted(set(sys.modules) - before)))",
+    ])  # fmt: skip
+    shown = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    ).stdout
+    return {module.split(".")[0] for module in json.loads(shown)} - set(sys.stdlib_module_names)
+
+
+def test_importing_fairlead_loads_numpy_and_our_own_modules_only() -> None:
+    assert modules_after("import fairlead") <= {"fairlead", "numpy"}
+
+
+def test_compiling_a_regex_loads_neither_torch_nor_transformers() -> None:
+    compiling = (
+        "import fairlead as fl; "
+        "fl.compile(fl.Regex('a|b'), fl.Vocabulary([b'a', b'b', b'e'], eos_ids={2})).example()"
+    )
+    assert not modules_after(compiling) & {"torch", "transformers", "tokenizers", "numba"}
+
+
+def readme() -> str:
+    return (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_ci_runs_the_second_command_of_the_readme_word_for_word() -> None:
+    commands = [
+        line for line in readme().splitlines() if line.startswith("python3 -m venv .venv && ")
+    ]
+    assert len(commands) == 2
+    assert commands[1] in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
