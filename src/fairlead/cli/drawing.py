@@ -1,0 +1,167 @@
+"""Trees as indented lines: how `fairlead explain` shows syntax trees and core expressions.
+
+    draw(value)  →  Concat
+                    ├── "id-"
+                    └── Repeat low=2 high=4
+                        └── [0-9]
+
+It reads any value made of dataclasses, tuples and mappings, field by field, and leaves out fields
+that hold their default. It knows the names of no front end; of the core it knows that a Concat is a
+list, a set of bytes has a short form, and a rule may contain itself.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from typing import Any, Final, TypeAlias, final
+
+from fairlead.lowering.expr import ALL_BYTES, Bytes, Concat, Expr, Rule
+
+Child: TypeAlias = tuple[str, object]
+"""The name of a part (or "") and the part."""
+
+HIDDEN: Final = frozenset({"nullable", "regular", "bodies"})
+WIDEST: Final = 72
+
+
+def draw(value: object) -> Iterator[str]:
+    r"""The lines of `value`, its parts indented below it.
+
+    >>> from fairlead.lowering.expr import concat, literal, repeat, byte_set
+    >>> print("\n".join(draw(concat(literal("id-"), repeat(byte_set(b"0123"), 2)))))
+    Concat
+    ├── "id-"
+    └── Repeat low=2 high=None
+        └── [0-3]
+    """
+    seen: set[int] = set()  # rules already drawn
+    stack: list[tuple[str, str, Child]] = [("", "", ("", value))]
+    while stack:
+        first, rest, (name, part) = stack.pop()
+        label, children = _look(part, seen)
+        line = first + (f"{name}: " if name else "") + label
+        yield line if len(line) <= WIDEST + len(first) else line[: WIDEST + len(first)] + "…"
+        marks = [("├── ", "│   ")] * (len(children) - 1) + [("└── ", "    ")]
+        below = [(rest + a, rest + b, c) for (a, b), c in zip(marks, children, strict=False)]
+        stack.extend(reversed(below))
+
+
+def _look(part: object, seen: set[int]) -> tuple[str, list[Child]]:
+    """The label of a part, and what is below it."""
+    match part:
+        case Bytes(members):
+            return show_bytes(members), []
+        case Concat():
+            return "Concat", [("", item) for item in _joined(part)]
+        case _Word(text):
+            return f'"{text}"', []
+        case Rule(name):
+            known = id(part) in seen
+            seen.add(id(part))
+            return (
+                (f"Rule {name} (see above)", []) if known else (f"Rule {name}", [("", part.body)])
+            )
+        case _:
+            return _look_into(part)
+
+
+def _look_into(part: Any) -> tuple[str, list[Child]]:
+    """The same for any value: fields without parts of their own stand in the label."""
+    if not _is_node(part):
+        return ("", list(_contents("", part))) if _is_box(part) else (repr(part), [])
+    scalars: list[str] = []
+    children: list[Child] = []
+    shown = [f for f in fields(part) if f.repr and f.name not in HIDDEN]
+    for field in shown:
+        value = getattr(part, field.name)
+        if _is_default(field, value):
+            continue
+        if _is_node(value):
+            children.append((field.name, value))
+        elif _is_box(value):
+            children.extend(_contents(field.name, value))
+        else:
+            scalars.append(f"{field.name}={value!r}")
+    if len({name for name, _ in children}) == 1:  # no need to say which
+        children = [("", child) for _, child in children]
+    return " ".join([type(part).__name__, *scalars]), children
+
+
+def _is_node(value: object) -> bool:
+    return is_dataclass(value) and not isinstance(value, type)
+
+
+def _is_default(field: Field[Any], value: object) -> bool:
+    return field.default is not MISSING and field.default == value
+
+
+def _is_box(value: object) -> bool:
+    """Whether `value` holds parts that deserve lines of their own."""
+    if isinstance(value, Mapping):
+        return True
+    return isinstance(value, tuple | list) and any(map(is_dataclass, value))  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _contents(name: str, box: Any) -> Iterator[Child]:
+    if isinstance(box, Mapping):
+        yield from ((f"{name} {key!r}".strip(), value) for key, value in box.items())  # pyright: ignore[reportUnknownVariableType]
+    else:
+        yield from ((name, value) for value in box)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """A run of single bytes, as it is shown."""
+
+    text: str
+
+
+def _joined(concat: Concat) -> Sequence[object]:
+    """The parts of a concatenation, single bytes in a row as one text."""
+    parts: list[object] = []
+    word = bytearray()
+    rest: Expr = concat
+    while True:
+        head, following = (rest.head, rest.tail) if isinstance(rest, Concat) else (rest, None)
+        if isinstance(head, Bytes) and head.members.bit_count() == 1:
+            word.append(head.members.bit_length() - 1)
+        else:
+            parts += [*_word(word), head]
+            word.clear()
+        if following is None:
+            return [*parts, *_word(word)]
+        rest = following
+
+
+def _word(data: bytearray) -> list[_Word]:
+    return [_Word(repr(data.decode(errors="backslashreplace"))[1:-1])] if data else []
+
+
+def show_bytes(members: int) -> str:
+    r"""A set of bytes, as ranges.
+
+    >>> show_bytes(1 << ord("a")), show_bytes(0b1111 << ord("0") | 1 << 0xC3), show_bytes(0)
+    ('"a"', '[0-3\\xc3]', '[]')
+    """
+    if members == ALL_BYTES:
+        return "any byte"
+    ranges: list[tuple[int, int]] = []
+    for byte in range(256):
+        if members >> byte & 1:
+            if ranges and ranges[-1][1] == byte - 1:
+                ranges[-1] = (ranges[-1][0], byte)
+            else:
+                ranges.append((byte, byte))
+    if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
+        return f'"{_show(ranges[0][0])}"'
+    dashed = (
+        _show(low) + ("-" if high > low + 1 else "") + (_show(high) if high > low else "")
+        for low, high in ranges
+    )
+    return "[" + "".join(dashed) + "]"
+
+
+def _show(byte: int) -> str:
+    if chr(byte) in "-[]^\\":
+        return "\\" + chr(byte)
+    return chr(byte) if 0x20 <= byte < 0x7F else f"\\x{byte:02x}"

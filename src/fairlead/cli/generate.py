@@ -1,0 +1,56 @@
+"""`fairlead generate`: a prompt in, a text out, free or held to a source."""
+
+from typing import Annotated
+
+import typer
+
+from fairlead.cli.console import read_prompt
+from fairlead.cli.models import answer, as_prompt, open_model, show
+from fairlead.cli.options import (
+    BUILT_IN,
+    AsJson,
+    MaxNewTokens,
+    MinP,
+    Model,
+    Seed,
+    System,
+    Temperature,
+    TopK,
+    TopP,
+    given,
+)
+from fairlead.cli.sources import FORMS, read_source
+
+
+def generate(
+    prompt: Annotated[str, typer.Argument(help="What to answer, or - for standard input.")],
+    source: Annotated[
+        str | None, typer.Option("--source", "-s", help=f"{FORMS}. Free text if not given.")
+    ] = None,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="Go on from the prompt, without the chat format.")
+    ] = False,
+    system: System = None,
+    stop: Annotated[
+        list[str] | None, typer.Option(help="End before this text (may be repeated).")
+    ] = None,
+    model: Model = BUILT_IN,
+    max_new_tokens: MaxNewTokens = 256,
+    temperature: Temperature = None,
+    top_k: TopK = None,
+    top_p: TopP = None,
+    min_p: MinP = None,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Answer a prompt: with any text, or with one that the source allows.
+
+    Example: fairlead generate "A year in the 18th century:" --source "/17[0-9]{2}/"
+    """
+    held = None if source is None else read_source(source)
+    text = read_prompt(prompt)
+    loaded = open_model(model)
+    settings = given(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed)
+    settings |= given(stop=stop or None, max_new_tokens=max_new_tokens)
+    asked = text if plain else as_prompt(loaded, text, system)
+    show(answer(loaded, asked, held, settings), as_json=as_json)

@@ -1,0 +1,71 @@
+"""A model for a command: loaded quietly, asked in its own chat format, its answer printed."""
+
+import os
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import typer
+
+from fairlead.cli.console import busy, print_json, print_line, warn
+from fairlead.cli.exits import INTERRUPTED, INVALID
+
+if TYPE_CHECKING:
+    from fairlead.api.model import Model
+    from fairlead.api.result import Result
+
+
+def open_model(name: str) -> "Model":
+    """The model called `name`, without the chatter of the libraries below."""
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    import fairlead
+
+    return fairlead.load(name)
+
+
+def as_prompt(model: "Model", text: str, system: str | None) -> "str | list[dict[str, str]]":
+    """Chat messages where the model has a chat template, plain text otherwise."""
+    if not getattr(model.tokenizer, "chat_template", None):
+        return f"{system}\n\n{text}" if system else text
+    asked = [{"role": "user", "content": text}]
+    return [{"role": "system", "content": system}, *asked] if system else asked
+
+
+def answer(
+    model: "Model",
+    prompt: "str | list[dict[str, str]]",
+    source: object,
+    settings: dict[str, object],
+) -> "Result":
+    """One result for one prompt."""
+    with busy("generating"):
+        return model.generate(prompt, source, **settings)
+
+
+def show(result: "Result", *, as_json: bool) -> None:
+    """Print a result, and leave with the status that says how it ended.
+
+    Raises:
+        typer.Exit: a validator refused the value, or the keyboard interrupted.
+    """
+    if as_json:
+        print_json(record(result))
+    else:
+        print_line(result.text)
+    if result.error is not None:
+        warn(f"a validator refused the value: {result.error}")
+        raise typer.Exit(INVALID)
+    if result.finish_reason == "interrupted":
+        raise typer.Exit(INTERRUPTED)
+
+
+def record(result: "Result") -> dict[str, object]:
+    """What `--json` prints: the value as JSON has it, the text, how it ended, what it cost."""
+    from pydantic_core import to_jsonable_python
+
+    return {
+        "value": to_jsonable_python(result.value),
+        "text": result.text,
+        "finish_reason": result.finish_reason,
+        "error": None if result.error is None else str(result.error),
+        "stats": asdict(result.stats),
+    }

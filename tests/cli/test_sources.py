@@ -1,0 +1,90 @@
+"""A source in one argument: each form, and what is said about arguments that have none."""
+
+import sys
+from datetime import date
+from pathlib import Path
+
+import pytest
+import typer
+
+from fairlead.cli.sources import read_file, read_source
+from fairlead.syntax.json_schema_source import JsonSchema
+from fairlead.syntax.sources import Regex
+
+SCHEMA = '{"type": "integer"}'
+MODULE = """
+from pydantic import BaseModel
+
+class Person(BaseModel):
+    friend: "Person | None" = None
+
+class Outer:
+    Inner = int
+
+SCHEMA = {"type": "integer"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("written", "pattern", "flags"),
+    [("/a|b/", "a|b", ""), ("/a/b/", "a/b", ""), ("/a/i", "a", "i"), ("/a\nb/xm", "a\nb", "xm")],
+)
+def test_slashes_are_a_regex_with_flags(written: str, pattern: str, flags: str) -> None:
+    assert read_source(written) == Regex(pattern, flags=flags)
+
+
+def test_a_json_file_a_json_text_and_a_dict_are_the_same_schema(tmp_path: Path) -> None:
+    file, module = tmp_path / "schema.json", tmp_path / "schemas.py"
+    file.write_text(SCHEMA, encoding="utf-8")
+    module.write_text(MODULE, encoding="utf-8")
+    from_file = read_source(str(file))
+    assert isinstance(from_file, JsonSchema)
+    assert from_file.key_order == "declared"
+    assert from_file == read_source(SCHEMA)
+    assert isinstance(read_source(f"{module}:SCHEMA"), JsonSchema)
+
+
+def test_a_name_in_a_module_or_a_file_is_what_it_names(tmp_path: Path) -> None:
+    file = tmp_path / "json.py"  # the standard library's own json must survive this
+    file.write_text(MODULE, encoding="utf-8")
+    assert read_source("datetime:date") is date
+    person = read_source(f"{file}:Person")
+    assert isinstance(person, type)
+    assert person.__name__ == "Person"
+    assert read_source(f"{file}:Outer.Inner") is int
+    assert read_source("json:JSONDecoder").__module__ == "json.decoder"
+
+
+def test_a_module_of_the_current_folder_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "kinds_of_here.py").write_text(MODULE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", [folder for folder in sys.path if folder])
+    assert isinstance(read_source("kinds_of_here:Person"), type)
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("nonsense", "'nonsense' names no source: write FILE.json, module:Name"),
+        ("missing.json", "there is no file 'missing.json'"),
+        ("missing.py:Person", "there is no file 'missing.py'"),
+        ("no_such_module:Person", "No module named 'no_such_module'"),
+        ("datetime:dat", "'datetime' has no 'dat'; did you mean 'date'?"),
+    ],
+)
+def test_an_argument_that_names_nothing_is_a_usage_error(written: str, said: str) -> None:
+    with pytest.raises(typer.BadParameter) as raised:
+        read_source(written)
+    assert said in str(raised.value)
+
+
+def test_a_file_that_is_missing_or_no_text_is_a_usage_error(tmp_path: Path) -> None:
+    (tmp_path / "person.json").write_bytes(b"\xff")
+    with pytest.raises(typer.BadParameter, match=r"did you mean 'person\.json'\?"):
+        read_file(tmp_path / "persn.json")
+    with pytest.raises(typer.BadParameter, match="cannot be read"):
+        read_file(tmp_path / "person.json")
+    with pytest.raises(typer.BadParameter, match="cannot be read"):
+        read_file(tmp_path)
