@@ -157,3 +157,14 @@ def test_the_trie_finds_the_tokens_of_a_real_vocabulary() -> None:
         token = vocabulary.tokens[i] or b""
         assert vocabulary.trie.ids(token).tolist() == [i]
         assert len(token) in vocabulary.trie.prefixes(token + b"!")
+
+
+def test_a_tokenizer_that_transformers_loaded_has_the_same_table_and_the_end_of_its_chat() -> None:
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(tokenizer_folder("smollm2"))
+    read = real_vocabulary("smollm2")
+    assert Vocabulary.from_transformers(tokenizer, width=read.width) == read
+    tokenizer.eos_token = "<|endoftext|>"  # the chat template goes on ending turns with another
+    vocabulary = Vocabulary.from_transformers(tokenizer)
+    assert vocabulary.eos_ids == {read.special["<|endoftext|>"], read.special["<|im_end|>"]}

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self, final
 
-from fairlead.errors import LimitError, ModelError
+from fairlead.errors import LimitError, ModelError, UnsupportedError
 
 Config = Mapping[str, Any]
 
@@ -84,6 +84,7 @@ class Backend:
 
         Raises:
             LimitError: an id is absurdly large.
+            UnsupportedError: a part of it is a program of the user's, not a configuration.
         """
         model = tokenizer.model
         ids: dict[str, int] = tokenizer.get_vocab(with_added_tokens=True)
@@ -116,9 +117,9 @@ class Backend:
             added=added,
             unknown=unknown,
             byte_fallback=byte_fallback,
-            normalizer=_config(tokenizer.normalizer),
-            pre_tokenizer=_config(tokenizer.pre_tokenizer),
-            decoder=_config(tokenizer.decoder),
+            normalizer=_config(tokenizer.normalizer, "normalizer"),
+            pre_tokenizer=_config(tokenizer.pre_tokenizer, "pre_tokenizer"),
+            decoder=_config(tokenizer.decoder, "decoder"),
             tokenizer=tokenizer,
         )
 
@@ -129,8 +130,11 @@ class Backend:
         return self.tokenizer.normalizer.normalize_str(text)
 
     def encode(self, text: str) -> list[int] | None:
-        """The ids of `text` alone, None if the tokenizer is set to truncate and did."""
-        encoding = self.tokenizer.encode(text, add_special_tokens=False)
+        """The ids of `text` alone, None if it cannot be encoded or was truncated."""
+        try:
+            encoding = self.tokenizer.encode(text, add_special_tokens=False)
+        except Exception:  # noqa: BLE001  what Unigram raises without an unknown token
+            return None
         if encoding.overflowing:
             return None
         return [i for i, real in zip(encoding.ids, encoding.attention_mask, strict=True) if real]
@@ -174,9 +178,18 @@ def steps(config: Config | None, key: str) -> list[Config]:
     return flat
 
 
-def _config(component: Any) -> Config | None:
-    # Components say what they are only through what pickle would store: their JSON.
-    return None if component is None else json.loads(component.__getstate__())
+def _config(component: Any, part: str) -> Config | None:
+    if component is None:
+        return None
+    try:
+        # Components say what they are only through what pickle would store: their JSON.
+        state = component.__getstate__()
+    except Exception:  # noqa: BLE001  the library raises nothing narrower
+        raise UnsupportedError(
+            f"the {part} of the tokenizer is a program, which does not say what it does to bytes",
+            feature=f"custom {part}",
+        ) from None
+    return json.loads(state)
 
 
 def _model_settings(model: Any, pieces: list[str | None]) -> tuple[bool, int | None]:

@@ -7,9 +7,11 @@ vocabulary side by side. For each of them, in bytes::
 
     the tokens of the text = the text after the tokenizer's own normaliser = what decoding yields
 
-Passed over are texts with a character that no tokens spell, and those in which a special token is
-matched. White space is not compared where the pre-tokenizer drops it, and a vocabulary whose tokens
-cannot give a text back is held to the second equation only. This file judges; it repairs nothing.
+Passed over are texts with a character that no tokens spell, those in which a special token is
+matched, and, where encoding puts a space before each text, those with an added token: it does so
+again behind that. White space is not compared where the pre-tokenizer drops it, and a vocabulary
+whose tokens cannot give a text back is held to the second equation only. This file judges; it
+repairs nothing.
 """
 
 import random
@@ -89,13 +91,15 @@ def check(backend: Backend, decoding: Decoding, tokens: Sequence[bytes | None]) 
     Raises:
         ModelError: the table and the tokenizer disagree; shows the text and both spellings.
     """
+    normalizer = steps(backend.normalizer, "normalizers")
+    pre_tokenizer = steps(backend.pre_tokenizer, "pretokenizers")
     trial = Trial(
         backend=backend,
         decoding=decoding,
         tokens=tokens,
-        bytes_normalised=_has(steps(backend.normalizer, "normalizers"), "ByteLevel"),
-        prefixes=_prefixes(steps(backend.pre_tokenizer, "pretokenizers")),
-        drops_space=_drops_space(steps(backend.pre_tokenizer, "pretokenizers")),
+        bytes_normalised=_has(normalizer, "ByteLevel"),
+        prepends=_prepends(normalizer, pre_tokenizer),
+        drops_space=_drops_space(pre_tokenizer),
         singles=frozenset(token for token in tokens if token and len(token) <= 4),
     )
     for text in probes(tokens):
@@ -126,7 +130,7 @@ class Trial:
         decoding: how its pieces were read.
         tokens: the table on trial.
         bytes_normalised: whether the normaliser writes bytes as characters.
-        prefixes: what encoding may put before a text.
+        prepends: whether the normaliser or the pre-tokenizer puts a space before a text.
         drops_space: whether encoding loses white space.
         singles: the short tokens, among them all that are one character or one byte.
     """
@@ -135,7 +139,7 @@ class Trial:
     decoding: Decoding
     tokens: Sequence[bytes | None]
     bytes_normalised: bool
-    prefixes: tuple[bytes, ...]
+    prepends: bool
     drops_space: bool
     singles: frozenset[bytes]
 
@@ -149,10 +153,11 @@ class Trial:
         if ids is None or not all(map(self.is_text, ids)):
             return
         got = b"".join(self.tokens[i] or b"" for i in ids)
-        if not self.decoding.loss:
+        plain = self.backend.added.keys().isdisjoint(ids)
+        if not self.decoding.loss and (plain or not self.prepends):
             self.compare_encoding(text, got)
         # An added token is decoded by rules of its own, and without a decoder there is no law.
-        if self.backend.decoder is not None and self.backend.added.keys().isdisjoint(ids):
+        if self.backend.decoder is not None and plain:
             self.compare_decoding(text, got, self.backend.decode(ids))
 
     def compare_encoding(self, text: str, got: bytes) -> None:
@@ -165,8 +170,9 @@ class Trial:
             )
         if not self.spells(meant):
             return
-        allowed = [self.comparable(prefix + meant) for prefix in self.prefixes]
-        if self.comparable(got) not in allowed:
+        # The normaliser's space is in `meant`; the pre-tokenizer's, if need be, is not.
+        allowed = (meant, b" " + meant) if self.prepends else (meant,)
+        if self.comparable(got) not in map(self.comparable, allowed):
             raise ModelError(
                 f"the tokens that the tokenizer gives for {text!r} spell {got!r}, where its "
                 f"configuration says {meant!r}: its bytes cannot be trusted"
@@ -213,11 +219,11 @@ def _has(config: Sequence[Config], kind: str) -> bool:
     return any(step["type"] == kind for step in config)
 
 
-def _prefixes(pre_tokenizer: Sequence[Config]) -> tuple[bytes, ...]:
-    for step in pre_tokenizer:
-        if step.get("add_prefix_space") or step.get("prepend_scheme", "never") != "never":
-            return b"", b" "
-    return (b"",)
+def _prepends(normalizer: Sequence[Config], pre_tokenizer: Sequence[Config]) -> bool:
+    return _has(normalizer, "Prepend") or any(
+        step.get("add_prefix_space") or step.get("prepend_scheme", "never") != "never"
+        for step in pre_tokenizer
+    )
 
 
 def _drops_space(pre_tokenizer: Sequence[Config]) -> bool:
