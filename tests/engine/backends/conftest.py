@@ -1,0 +1,10 @@
+import pytest
+
+from fairlead.engine.backends.load import load
+from fairlead.engine.backends.transformers import TransformersModel
+
+
+@pytest.fixture(scope="session")
+def smollm2() -> TransformersModel:
+    """The built-in model."""
+    return load("smollm2-135m", device="cpu")
