@@ -4,8 +4,13 @@
 """
 
 import os
+from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from fairlead.api.model import Model
 
 # Before anything imports transformers or tokenizers, which read these once.
 os.environ.update(HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
@@ -19,3 +24,11 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.fixture(scope="session")
+def built_in() -> "Model":
+    """The built-in model, loaded once; for tests that are marked `model`."""
+    from fairlead.api.load import load
+
+    return load("smollm2-135m", device="cpu")

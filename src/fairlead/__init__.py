@@ -9,6 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from fairlead.api.describe import describe
+    from fairlead.api.load import load
+    from fairlead.api.model import Model
+    from fairlead.api.result import Result
     from fairlead.automata.budget import Budget
     from fairlead.constraints.compile import compile
     from fairlead.constraints.matcher import Matcher
@@ -35,8 +39,10 @@ __all__ = [
     "JsonSchema",
     "LimitError",
     "Matcher",
+    "Model",
     "ModelError",
     "Regex",
+    "Result",
     "Sampling",
     "SourceError",
     "Text",
@@ -46,6 +52,8 @@ __all__ = [
     "Vocabulary",
     "Whitespace",
     "compile",
+    "describe",
+    "load",
     "repeat",
     "source",
 ]
@@ -58,8 +66,10 @@ HOMES: Final = {
     "JsonSchema": "fairlead.syntax.json_schema_source",
     "LimitError": "fairlead.errors",
     "Matcher": "fairlead.constraints.matcher",
+    "Model": "fairlead.api.model",
     "ModelError": "fairlead.errors",
     "Regex": "fairlead.syntax.sources",
+    "Result": "fairlead.api.result",
     "Sampling": "fairlead.sampling.settings",
     "SourceError": "fairlead.errors",
     "Text": "fairlead.syntax.sources",
@@ -69,20 +79,23 @@ HOMES: Final = {
     "Vocabulary": "fairlead.vocabulary.spellings",
     "Whitespace": "fairlead.syntax.json_schema_source",
     "compile": "fairlead.constraints.compile",
+    "describe": "fairlead.api.describe",
+    "load": "fairlead.api.load",
     "repeat": "fairlead.syntax.sources",
     "source": "fairlead.syntax.sources",
 }
 """Where each public name lives."""
 
+if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
 
-def __getattr__(name: str) -> object:
-    """The public name `name`, fetched from its home and kept here."""
-    home = HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'fairlead' has no attribute {name!r}")
-    value: object = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> object:
+        """The public name `name`, fetched from its home and kept here."""
+        home = HOMES.get(name)
+        if home is None:
+            raise AttributeError(f"module 'fairlead' has no attribute {name!r}")
+        value = getattr(import_module(home), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -16,6 +16,12 @@ def print_line(text: str) -> None:
     typer.echo(text)
 
 
+def print_piece(text: str) -> None:
+    """A piece of the result, at once, on standard output."""
+    typer.echo(text, nl=False)
+    sys.stdout.flush()
+
+
 def print_json(value: object) -> None:
     """The result as JSON, on standard output; text stays readable."""
     typer.echo(json.dumps(value, ensure_ascii=False))

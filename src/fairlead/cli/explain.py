@@ -96,6 +96,7 @@ def explain_source(written: object, vocabulary: "Vocabulary") -> Explanation:
     Raises:
         FairleadError: as `fairlead.compile` does.
     """
+    from fairlead.api.prompts import plain
     from fairlead.automata.derivative import Derivatives
     from fairlead.cli.drawing import draw
     from fairlead.constraints.compile import compile as compile_source
@@ -103,7 +104,7 @@ def explain_source(written: object, vocabulary: "Vocabulary") -> Explanation:
     from fairlead.masks.bits import unpack
     from fairlead.syntax.sources import source
 
-    read = source(written)
+    read = plain(source(written))  # as `generate` reads it
     constraint = compile_source(read, vocabulary)
     start = constraint.start()
     allowed: list[int] = unpack(constraint.mask(start)).tolist()

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from fairlead.cli.console import read_prompt
-from fairlead.cli.models import answer, as_prompt, open_model, show
+from fairlead.cli.models import answer, as_prompt, open_model, show, show_parts
 from fairlead.cli.options import (
     BUILT_IN,
     AsJson,
@@ -53,4 +53,7 @@ def generate(
     settings = given(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed)
     settings |= given(stop=stop or None, max_new_tokens=max_new_tokens)
     asked = text if plain else as_prompt(loaded, text, system)
-    show(answer(loaded, asked, held, settings), as_json=as_json)
+    if as_json:
+        show(answer(loaded, asked, held, settings), as_json=True)
+    else:
+        show_parts(loaded.stream(asked, held, **settings))

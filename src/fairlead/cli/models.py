@@ -2,16 +2,18 @@
 
 import os
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from fairlead.cli.console import busy, print_json, print_line, warn
+from fairlead.cli.console import busy, print_json, print_line, print_piece, warn
 from fairlead.cli.exits import INTERRUPTED, INVALID
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fairlead.api.model import Model
-    from fairlead.api.result import Result
+    from fairlead.api.result import Part, Result
 
 
 def open_model(name: str) -> "Model":
@@ -34,7 +36,7 @@ def answer(
     model: "Model",
     prompt: "str | list[dict[str, str]]",
     source: object,
-    settings: dict[str, object],
+    settings: dict[str, Any],
 ) -> "Result":
     """One result for one prompt."""
     with busy("generating"):
@@ -42,20 +44,37 @@ def answer(
 
 
 def show(result: "Result", *, as_json: bool) -> None:
-    """Print a result, and leave with the status that says how it ended.
-
-    Raises:
-        typer.Exit: a validator refused the value, or the keyboard interrupted.
-    """
+    """Print a result, and leave as `leave` says."""
     if as_json:
         print_json(record(result))
     else:
         print_line(result.text)
+    leave(result)
+
+
+def show_parts(parts: "Iterator[Part]") -> None:
+    """Print a text as it comes, and leave as `leave` says."""
+    result = None
+    for part in parts:
+        print_piece(part.delta)
+        result = part.result
+    print_line("")
+    if result is not None:
+        leave(result)
+
+
+def leave(result: "Result") -> None:
+    """Say how the result ended, where that was not as it should.
+
+    Raises:
+        typer.Exit: a validator refused the value, or the keyboard interrupted.
+    """
+    if result.finish_reason == "interrupted":
+        warn("interrupted")
+        raise typer.Exit(INTERRUPTED)
     if result.error is not None:
         warn(f"a validator refused the value: {result.error}")
         raise typer.Exit(INVALID)
-    if result.finish_reason == "interrupted":
-        raise typer.Exit(INTERRUPTED)
 
 
 def record(result: "Result") -> dict[str, object]:

@@ -1,0 +1,31 @@
+"""A model made of a function: for tests of your own code, without weights and without waiting.
+
+You will see three values of one type. The fake's logits are noise, so the texts make no sense, and
+still each is a valid temperature with a unit: that is what the constraint is for.
+"""
+
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+import fairlead as fl
+from fairlead.engine.fake import FakeModel
+
+
+class Temperature(BaseModel):
+    """How warm it is."""
+
+    degrees: float = Field(ge=-50, le=50)
+    unit: Literal["C", "F"]
+
+
+def main() -> None:
+    vocabulary = fl.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], eos_ids={256})
+    model = fl.Model(FakeModel.random(vocabulary))
+    for seed in range(3):
+        result = model.generate("How warm is it? ", Temperature, max_new_tokens=60, seed=seed)
+        print(repr(result.value), "from", result.text)
+
+
+if __name__ == "__main__":
+    main()

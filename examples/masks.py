@@ -1,0 +1,28 @@
+"""A constraint without any model: which tokens may come next, step by step.
+
+You will see the tokens that each step allows, how far the end is, and which tokens follow without
+any choice. This is all that an engine needs to know about a constraint.
+"""
+
+import numpy as np
+
+import fairlead as fl
+
+TOKENS = [b"2", b"0", b"1", b"9", b"20", b"-", b"x", b"<end>"]
+
+
+def main() -> None:
+    vocabulary = fl.Vocabulary(TOKENS, eos_ids={7})
+    constraint = fl.compile(fl.Regex("(19|20)[0-9]{2}-x"), vocabulary)
+    state = constraint.start()
+    for token in (4, 1, 2, 5, 6):
+        bits = np.unpackbits(constraint.mask(state).view(np.uint8), bitorder="little")
+        allowed = b" ".join(TOKENS[i] for i in np.flatnonzero(bits)).decode()
+        forced = b"".join(TOKENS[i] for i in constraint.forced(state)).decode()
+        print(f"{allowed:12} distance {constraint.distance(state)}  forced {forced!r}")
+        state = constraint.advance(state, token)
+    print("may end here:", constraint.accepts(state))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+"""An object out of a text, with the built-in model.
+
+You will see a Person: every field there, every value of its type, whatever the model thinks.
+The same from the shell: fairlead extract examples/person.txt --schema examples/person.py:Person
+"""
+
+from pathlib import Path
+
+from pydantic import BaseModel, Field
+
+import fairlead as fl
+
+
+class Person(BaseModel):
+    """Somebody in a text."""
+
+    name: str
+    age: int = Field(ge=0, le=130)
+    profession: str
+    city: str
+
+
+def main() -> None:
+    text = (Path(__file__).parent / "person.txt").read_text(encoding="utf-8")
+    model = fl.load("smollm2-135m")
+    question = f"Extract the person from this text as JSON.\n\nText: {text}"
+    result = model.generate(
+        [{"role": "user", "content": question}], Person, max_new_tokens=200, schema_in_prompt=True
+    )
+    print(repr(result.value))
+    print(f"{len(result.tokens)} tokens, {result.stats.tokens_per_second:.0f} per second")
+
+
+if __name__ == "__main__":
+    main()

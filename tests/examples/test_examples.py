@@ -1,0 +1,59 @@
+"""Every example runs, and prints what its first comment says."""
+
+import ast
+import runpy
+from pathlib import Path
+
+import pytest
+
+import fairlead
+from fairlead.api.model import Model
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+WITHOUT_MODEL = {
+    "errors": ("SourceError: ", "UnsupportedError: ", "UnsatisfiableError: "),
+    "fake": ("Temperature(degrees=", "unit='"),
+    "masks": ("2 1 20         distance 6", "forced '-x'", "may end here: True"),
+    "operators": ("word + '!'                 'a!'", "['hello', '12']"),
+}
+WITH_MODEL = {
+    "choose": ("{'positive': 0.", "'negative': 0."),
+    "person": ("Person(name='Maria Lopez', age=34, profession='", "tokens, "),
+    "stream": ("items=[", "pieces="),
+}
+
+
+def printed(name: str, capsys: pytest.CaptureFixture[str]) -> str:
+    runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
+    return capsys.readouterr().out
+
+
+def test_every_example_is_run_here_and_says_what_you_will_see() -> None:
+    files = {path.stem: path for path in EXAMPLES.glob("*.py")}
+    assert set(files) == {*WITHOUT_MODEL, *WITH_MODEL}
+    for path in files.values():
+        text = path.read_text(encoding="utf-8")
+        assert "You will see" in (ast.get_docstring(ast.parse(text)) or "")
+        assert len(text.splitlines()) <= 45
+
+
+@pytest.mark.parametrize(("name", "said"), WITHOUT_MODEL.items())
+def test_an_example_without_a_model_prints_what_it_promises(
+    name: str, said: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = printed(name, capsys)
+    assert all(part in shown for part in said), shown
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(("name", "said"), WITH_MODEL.items())
+def test_an_example_with_the_built_in_model_prints_what_it_promises(
+    name: str,
+    said: tuple[str, ...],
+    built_in: Model,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(fairlead, "load", lambda name: built_in)
+    shown = printed(name, capsys)
+    assert all(part in shown for part in said), shown
