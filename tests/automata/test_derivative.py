@@ -12,6 +12,7 @@ from fairlead.lowering.expr import (
     Rule,
     alt,
     byte_set,
+    capture,
     concat,
     literal,
     optional,
@@ -20,6 +21,7 @@ from fairlead.lowering.expr import (
 from toys import ALPHABET, Distinct, distinct, expressions, is_distinct, language, nested, strings
 
 SIZE = 4
+NONE: frozenset[bytes] = frozenset()
 
 
 def read(machine, state, text):
@@ -172,3 +174,14 @@ def test_long_chains_and_deep_nests_do_not_exhaust_the_stack():
     machine = Derivatives(repeat(expr))
     assert machine.shortest(concat(expr, literal(","))) == b"a,"
     assert machine.step(expr, ord("a")) is not None
+
+
+def test_a_capture_inside_a_longer_text_is_remembered():
+    template = Distinct()
+    opened = alt(literal("x"), concat(literal("["), capture(template.word, b"", template, NONE)))
+    inner = alt(literal("y"), concat(alt(literal("z"), template.unfold(NONE)), literal("!")))
+    machine = Derivatives(concat(opened, inner, literal("?")))
+    assert accepted(machine, b"xz!?")
+    assert accepted(machine, b"x,a,b]!?")
+    assert not accepted(machine, b"x,a,a]!?")
+    check_arcs(machine, read(machine, machine.start(), b"x,"), ALPHABET + b"]!?")

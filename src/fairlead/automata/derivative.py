@@ -218,8 +218,19 @@ class Derivatives:
         return [*lines, (rest, ANYTHING)] if rest else lines
 
 
-def _options(state: Expr) -> tuple[Expr, ...]:
-    return state.options if isinstance(state, Alt) else (state,)
+def _options(state: Expr) -> list[Expr]:
+    """The alternatives of a state, so far taken apart that every open capture heads its own."""
+    found: list[Expr] = []
+    todo = [state]
+    while todo:
+        option = todo.pop()
+        if isinstance(option, Alt):
+            todo.extend(reversed(option.options))
+        elif isinstance(option, Concat) and isinstance(option.head, Alt) and option.head.captures:
+            todo.extend(concat(one, option.tail) for one in reversed(option.head.options))
+        else:
+            found.append(option)
+    return found
 
 
 def _head(option: Expr) -> Expr:

@@ -110,11 +110,15 @@ class Concat:
 @final
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Alt:
-    """Any of `options`: at least two, none an Alt, none twice."""
+    """Any of `options`: at least two, none an Alt, none twice.
+
+    `captures`: whether an option begins with a Capture, inside other alternatives or at once.
+    """
 
     options: "tuple[Expr, ...]"
     nullable: bool
     regular: bool
+    captures: bool
 
 
 @final
@@ -309,8 +313,15 @@ def alt(*options: Expr) -> Expr:
     found = _nodes.get(key)
     if found is not None:
         return found
-    nullable = any(part.nullable for part in flat)
-    return _intern(key, Alt(tuple(flat), nullable, all(part.regular for part in flat)))
+    nullable, regular = any(part.nullable for part in flat), all(part.regular for part in flat)
+    captures = not regular and any(begins_with_capture(part) for part in flat)
+    return _intern(key, Alt(tuple(flat), nullable, regular, captures))
+
+
+def begins_with_capture(expr: Expr) -> bool:
+    """Whether a Capture, or alternatives with one, stand at the head of `expr`."""
+    head = expr.head if isinstance(expr, Concat) else expr
+    return isinstance(head, Capture) or (isinstance(head, Alt) and head.captures)
 
 
 def repeat(item: Expr, low: int = 0, high: int | None = None) -> Expr:
