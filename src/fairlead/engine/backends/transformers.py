@@ -13,9 +13,8 @@ What this module does not know: constraints, sampling, where weights come from.
 
 import copy
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, cast, final
 
 import torch
@@ -49,6 +48,8 @@ class TransformersModel:
     Attributes:
         module: the transformers model, in evaluation mode.
         tokenizer: its transformers tokenizer.
+        vocabulary: the tokens as bytes, as wide as the logits.
+        context: the greatest number of tokens the model was made for, None if it does not say.
     """
 
     def __init__(self, module: Any, tokenizer: Any) -> None:
@@ -65,27 +66,19 @@ class TransformersModel:
             )
         self.module = module.eval()
         self.tokenizer = tokenizer
+        with torch.inference_mode():
+            logits = module(torch.zeros(1, 1, dtype=torch.int64, device=self.device)).logits
+        self.vocabulary = Vocabulary.from_transformers(
+            tokenizer, logits.shape[-1], module.generation_config
+        )
+        longest = getattr(module.config.get_text_config(), "max_position_embeddings", None)
+        self.context: int | None = longest if isinstance(longest, int) and longest > 0 else None
+        self._accepted = inspect.signature(module.forward).parameters
 
     @property
     def device(self) -> torch.device:
         """Where prompts go and logits come from."""
         return self.module.device
-
-    @cached_property
-    def vocabulary(self) -> Vocabulary:
-        """The tokens as bytes, as wide as the logits."""
-        with torch.inference_mode():
-            logits = self.module(torch.zeros(1, 1, dtype=torch.int64, device=self.device)).logits
-        return Vocabulary.from_transformers(
-            self.tokenizer, logits.shape[-1], self.module.generation_config
-        )
-
-    @cached_property
-    def context(self) -> int | None:
-        """The greatest number of tokens that the model was made for, None if it does not say."""
-        config = self.module.config.get_text_config()
-        longest = getattr(config, "max_position_embeddings", None)
-        return longest if isinstance(longest, int) and longest > 0 else None
 
     @torch.inference_mode()
     def prefill(
@@ -153,10 +146,6 @@ class TransformersModel:
             arguments["logits_to_keep"] = 1  # a long prompt's logits would fill the memory
         output = self.module(tokens, past_key_values=cache.past, use_cache=True, **arguments)
         return output.past_key_values, output.logits.float()
-
-    @cached_property
-    def _accepted(self) -> Mapping[str, inspect.Parameter]:
-        return inspect.signature(self.module.forward).parameters
 
 
 def _shallow(thing: Any) -> Any:
