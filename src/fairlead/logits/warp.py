@@ -55,7 +55,7 @@ class Warps:
         return cls(
             torch.tensor(temperature, dtype=torch.float32, device=device),
             torch.tensor(top_k, dtype=torch.int64, device=device),
-            torch.tensor(top_p, dtype=torch.float32, device=device),
+            torch.tensor(top_p, dtype=torch.float64, device=device),
             torch.tensor(min_p, dtype=torch.float32, device=device),
             max(top_k),
             min(top_p) < 1,
@@ -113,7 +113,10 @@ def _nucleus(
 ) -> tuple[Float[Tensor, "batch vocabulary"], Tensor]:
     """The nucleus within the `count` largest logits, and for each row whether that is all of it."""
     largest, ids = torch.topk(row, count)
-    mass = torch.exp(largest - torch.logsumexp(row, 1, keepdim=True))
+    highest = largest[:, :1]
+    # Sums in float64: at p = 0.999 the tokens at the rim weigh 1e-6, as much as float32 rounds off.
+    whole = (row - highest).exp().sum(1, keepdim=True, dtype=torch.float64)
+    mass = (largest - highest).exp().double() / whole
     before = mass.cumsum(1) - mass  # of those that are more probable
     inside = before < p[:, None]
     inside[:, 0] = True  # p = 0 keeps the most probable
