@@ -263,6 +263,8 @@ def concat(*parts: Expr) -> Expr:
 
 
 def _pair(head: Expr, tail: Expr) -> Expr:
+    if tail is EPSILON:  # a spine is never walked for nothing, or a literal would take O(n²)
+        return head
     heads: list[Expr] = []
     while isinstance(head, Concat):  # (a·b)·c becomes a·(b·c)
         heads.append(head.head)

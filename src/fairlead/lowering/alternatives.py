@@ -1,0 +1,60 @@
+"""Unions with their common beginnings shared: a trie over the parts of sequences.
+
+`foo|food|far` becomes `f(o·o(ε|d)|a·r)`, so that a step costs what one option costs, however many
+there are. The letters of the trie are whatever stands at the head of a sequence, a byte, a set of
+bytes, a repetition; bytes that lead to the same rest merge, and the rests, being hash-consed, are
+shared too. Languages do not change: union distributes over concatenation.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from fairlead.lowering.expr import EMPTY, EPSILON, Alt, Concat, Expr, alt, byte_set, concat
+
+_BYTES = tuple(byte_set(1 << byte) for byte in range(256))
+
+
+def either(options: Iterable[bytes | Expr]) -> Expr:
+    """A string of any of the options.
+
+    >>> from fairlead.lowering.expr import literal
+    >>> either([b"ab", literal("ac"), b"ad"]) is concat(literal("a"), byte_set(b"bcd"))
+    True
+    """
+    # The trie: node 0 is the root, (node, head) → child; a child comes after its parent.
+    children: dict[tuple[int, Expr], int] = {}
+    ends: set[int] = set()
+    for option in _flatten(options):
+        node = 0
+        for head in _heads(option):
+            node = children.setdefault((node, head), len(children) + 1)
+        ends.add(node)
+    below: dict[int, dict[Expr, list[Expr]]] = {}
+    for (node, head), child in reversed(children.items()):
+        rest = _node(below.pop(child, {}), child in ends)
+        below.setdefault(node, {}).setdefault(rest, []).append(head)
+    return _node(below.pop(0, {}), 0 in ends)
+
+
+def _flatten(options: Iterable[bytes | Expr]) -> Iterator[bytes | Expr]:
+    for option in options:
+        if isinstance(option, Alt):
+            yield from option.options
+        elif option is not EMPTY:
+            yield option
+
+
+def _heads(option: bytes | Expr) -> Iterator[Expr]:
+    if isinstance(option, bytes):
+        yield from map(_BYTES.__getitem__, option)
+        return
+    while isinstance(option, Concat):
+        yield option.head
+        option = option.tail
+    if option is not EPSILON:
+        yield option
+
+
+def _node(branches: dict[Expr, list[Expr]], ends: bool) -> Expr:
+    """The union of what goes on from a node: the heads that lead to the same rest go together."""
+    options = [concat(alt(*heads), rest) for rest, heads in branches.items()]
+    return alt(*options, EPSILON) if ends else alt(*options)

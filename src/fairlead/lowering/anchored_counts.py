@@ -1,0 +1,127 @@
+r"""Counts of parts with anchors: unrolled at both ends, where anchors see the text end.
+
+An iteration that is neither first nor one of the last two has characters on both sides, and behind
+it more than a newline that ends the text. There ^ and $ see nothing, unless they look at lines: so
+inside the ends a count is an ordinary one, and nothing is unrolled. An empty iteration, which an
+anchor allows only where it stands, makes up for any number of missing ones.
+
+If the iterations look at lines, what one denotes depends on its neighbours (`(?m:^a$|\n)*`). Any
+number of them is the closure of a matrix over what stands at the places between (Kleene 1956); a
+bounded number is written out, up to MOST_WRITTEN_OUT times.
+"""
+
+from itertools import product
+
+from fairlead.errors import LimitError
+from fairlead.lowering.anchors import (
+    AFTER_NEWLINE,
+    AFTER_OTHER,
+    BEFORE_NEWLINE,
+    BEFORE_OTHER,
+    SIDES,
+    Sided,
+    Sides,
+    Value,
+    any_of,
+    at,
+    sided,
+)
+from fairlead.lowering.expr import EMPTY, EPSILON, Expr, alt, concat, repeat
+
+MOST_WRITTEN_OUT = 1000
+
+_INSIDE = tuple(product((BEFORE_NEWLINE, BEFORE_OTHER), (AFTER_NEWLINE, AFTER_OTHER)))
+_BEGINS = {AFTER_NEWLINE: ("newline", "one newline"), AFTER_OTHER: ("other",)}
+_ENDS = {BEFORE_NEWLINE: ("newline",), BEFORE_OTHER: ("other",)}
+
+
+def count(sides: Sides, item: Value, low: int, high: int | None, place: str) -> Value:
+    """`low` to `high` strings of a part in a row (None: any number).
+
+    Raises:
+        LimitError: the count is bounded, beyond what is written out, and its item looks at lines.
+    """
+    if not isinstance(item, Sided):
+        return repeat(item, low, high)
+    some = sides.nonempty(item)
+    if len({at(some, *inside) for inside in _INSIDE}) == 1:
+        return _blind(sides, item, some, low, high)
+    bound = low if high is None else high
+    if bound > MOST_WRITTEN_OUT:
+        raise LimitError(
+            f"a part whose ^ or $ looks at lines is repeated at most {MOST_WRITTEN_OUT} times, "
+            f"not {bound}; leave the bound out for any number",
+            limit="repetitions of a part that looks at lines",
+            given=bound,
+            place=place,
+        )
+    found = _chain(sides, some, 0, None, _closure(sides, some)) if high is None else EPSILON
+    for _ in range(0 if high is None else high - low):
+        found = any_of([EPSILON, sides.then(item, found)])
+    for _ in range(low):
+        found = sides.then(item, found)
+    return found
+
+
+def _blind(sides: Sides, item: Sided, some: Value, low: int, high: int | None) -> Value:
+    """A count whose inner iterations see nothing: all of them denote the same."""
+    inner = at(some, BEFORE_OTHER, AFTER_OTHER)
+    low = 0 if at(item, BEFORE_OTHER, AFTER_OTHER).nullable else low
+    found = [_chain(sides, some, low, high, inner)]
+    if low > 0:
+        # Fewer than `low`, made up for by an empty one: at the beginning, at the end, or before a
+        # last iteration that is the newline which ends the text.
+        empty = sided(EPSILON if at(item, *s).nullable else EMPTY for s in SIDES)
+        any_number = _chain(sides, some, 0, high, inner)
+        but_one = _chain(sides, some, 0, None if high is None else high - 1, inner)
+        found += [
+            sides.then(empty, any_number),
+            sides.then(any_number, empty),
+            sides.then(but_one, sides.then(empty, some)),
+        ]
+    return any_of(found)
+
+
+def _chain(sides: Sides, some: Value, low: int, high: int | None, inner: Expr | Sided) -> Value:
+    """`low` to `high` iterations, none of them empty, unrolled at the ends."""
+    found: list[Value] = [EPSILON] if low == 0 else []
+    found += [some] if low <= 1 and high != 0 else []
+    two = sides.then(some, some)
+    found += [two] if low <= 2 and (high is None or high >= 2) else []
+    if high is None or high >= 3:
+        rest = None if high is None else high - 3
+        middle = inner if isinstance(inner, Sided) else repeat(inner, max(low - 3, 0), rest)
+        found.append(sides.then(some, sides.then(middle, two)))
+    return any_of(found)
+
+
+def _closure(sides: Sides, some: Value) -> Value:
+    """Any number of iterations with other characters around them, by what stands beside them.
+
+    A state is a place between two iterations: what is before it, what is after it.
+    """
+    steps: dict[tuple[int, int], dict[tuple[int, int], Expr]] = {
+        (before, begins): {
+            (ends, after): sides.ending(
+                sides.beginning(at(some, before, after), _BEGINS[begins]), _ENDS[ends]
+            )
+            for ends, after in _INSIDE
+        }
+        for before, begins in _INSIDE
+    }
+    for via in _INSIDE:
+        loop = repeat(steps[via][via])
+        into = {state: steps[state][via] for state in _INSIDE}
+        out = dict(steps[via])
+        for source, target in product(_INSIDE, _INSIDE):
+            detour = concat(into[source], loop, out[target])
+            steps[source][target] = alt(steps[source][target], detour)
+
+    def between(before: int, after: int) -> Expr:
+        # START and END never stand beside the inner iterations, nor does the last newline.
+        before = BEFORE_NEWLINE if before == BEFORE_NEWLINE else BEFORE_OTHER
+        after = AFTER_OTHER if after not in _BEGINS else after
+        paths = [steps[before, begins][ends, after] for begins in _BEGINS for ends in _ENDS]
+        return alt(EPSILON, *paths)
+
+    return sided(between(*s) for s in SIDES)

@@ -1,0 +1,148 @@
+r"""Regular expressions to the core.
+
+`lower_regex` denotes the texts that match as a whole, `lower_search` those in which a match is
+found somewhere, as JSON Schema's "pattern" means it. Greedy or lazy, captured or not makes no
+difference to which texts match. Counts become one node, never copies; alternatives share their
+beginnings.
+
+The tree is walked with a stack of its own, from the leaves up.
+"""
+
+from collections.abc import Callable
+
+from fairlead.lowering.anchored_counts import count
+from fairlead.lowering.anchors import END, START, Sided, Sides, Value, anchor, any_of, at
+from fairlead.lowering.characters import (
+    class_points,
+    dot_points,
+    literal_points,
+    shorthand_points,
+)
+from fairlead.lowering.expr import EMPTY, EPSILON, Expr, concat, literal
+from fairlead.lowering.unicode import CodePoints, character
+from fairlead.syntax.regex_tree import (
+    Alternation,
+    Anchor,
+    Class,
+    Dot,
+    Group,
+    Node,
+    Pattern,
+    Repeat,
+    Sequence,
+    Shorthand,
+    Text,
+    children,
+)
+from fairlead.syntax.source import describe_place
+
+Spell = Callable[[CodePoints], Expr]
+
+
+def lower_regex(pattern: Pattern, spell: Spell = character) -> Expr:
+    """The texts that match `pattern` as a whole.
+
+    >>> from fairlead.syntax.regex import parse_regex
+    >>> lower_regex(parse_regex("^a(?:b|c)$")) is lower_regex(parse_regex("a[bc]"))
+    True
+
+    Args:
+        pattern: the tree.
+        spell: one character out of a set, as bytes; UTF-8, or as it stands in a JSON string.
+
+    Raises:
+        LimitError: a part that looks at lines, as `(?m:^a$)` does, is counted beyond 1,000.
+    """
+    lowering = _Lowering(pattern, spell)
+    return at(lowering.body(), START, END)
+
+
+def lower_search(pattern: Pattern, spell: Spell = character) -> Expr:
+    """The texts in which `pattern` matches somewhere; arguments and errors as in `lower_regex`.
+
+    >>> from fairlead.lowering.unicode import TEXT
+    >>> from fairlead.syntax.regex import parse_regex
+    >>> lower_search(parse_regex("^a")) is concat(literal("a"), TEXT)
+    True
+    """
+    lowering = _Lowering(pattern, spell)
+    sides = lowering.sides
+    return at(sides.then(sides.text, sides.then(lowering.body(), sides.text)), START, END)
+
+
+class _Lowering:
+    def __init__(self, pattern: Pattern, spell: Spell) -> None:
+        self.sides = Sides(spell)
+        self._pattern, self._spell = pattern, spell
+
+    def body(self) -> Value:
+        """What the pattern denotes between all sides."""
+        values: list[Value | bytes] = []
+        todo: list[tuple[Node, bool]] = [(self._pattern.body, False)]
+        while todo:
+            node, ready = todo.pop()
+            below = children(node)
+            if below and not ready:
+                todo.append((node, True))
+                todo += [(child, False) for child in reversed(below)]
+            else:
+                parts = values[len(values) - len(below) :]
+                del values[len(values) - len(below) :]
+                values.append(self._value(node, parts))
+        return _plain(values[0])
+
+    def _value(  # noqa: PLR0911  one arm for each node
+        self, node: Node, parts: list[Value | bytes]
+    ) -> Value | bytes:
+        match node:
+            case Text():
+                return self._text(node)
+            case Class() | Shorthand() | Dot():
+                return self._spell(_points(node))
+            case Anchor(kind):
+                return anchor(kind)
+            case Group():
+                return parts[0]
+            case Repeat(_, low, high):
+                place = describe_place(self._pattern.text, node.place)
+                return count(self.sides, _plain(parts[0]), low, high, place)
+            case Sequence():
+                return self._sequence(parts)
+            case Alternation():
+                return any_of(parts)
+
+    def _text(self, node: Text) -> Expr | bytes:
+        """Plain text stays bytes, which is the quick way into an alternation."""
+        if self._spell is not character or node.mode.ignore_case:
+            sets = [literal_points(char, node.mode) for char in node.text]
+            return concat(*map(self._spell, sets))
+        try:
+            return node.text.encode()
+        except UnicodeEncodeError:  # no text holds a lone surrogate
+            return EMPTY
+
+    def _sequence(self, parts: list[Value | bytes]) -> Value:
+        """From the end; what has no anchors is put together first, so that sides are rare."""
+        found: Value = EPSILON
+        run: list[Expr] = []
+        for part in map(_plain, reversed(parts)):
+            if isinstance(part, Sided):
+                found = self.sides.then(part, self.sides.then(concat(*reversed(run)), found))
+                run = []
+            else:
+                run.append(part)
+        return self.sides.then(concat(*reversed(run)), found)
+
+
+def _points(node: Class | Shorthand | Dot) -> CodePoints:
+    match node:
+        case Class():
+            return class_points(node)
+        case Shorthand():
+            return shorthand_points(node)
+        case Dot():
+            return dot_points(node)
+
+
+def _plain(value: Value | bytes) -> Value:
+    return literal(value) if isinstance(value, bytes) else value
