@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         UnsatisfiableError,
         UnsupportedError,
     )
+    from fairlead.logits.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
     from fairlead.sampling.settings import Sampling
     from fairlead.syntax.json_schema_source import JsonSchema, Whitespace
     from fairlead.syntax.sources import Choice, Regex, Text, repeat, source
@@ -51,6 +52,8 @@ __all__ = [
     "UnsupportedError",
     "Vocabulary",
     "Whitespace",
+    "allocate_token_bitmask",
+    "apply_token_bitmask_inplace",
     "compile",
     "describe",
     "load",
@@ -78,6 +81,8 @@ HOMES: Final = {
     "UnsupportedError": "fairlead.errors",
     "Vocabulary": "fairlead.vocabulary.spellings",
     "Whitespace": "fairlead.syntax.json_schema_source",
+    "allocate_token_bitmask": "fairlead.logits.bitmask",
+    "apply_token_bitmask_inplace": "fairlead.logits.bitmask",
     "compile": "fairlead.constraints.compile",
     "describe": "fairlead.api.describe",
     "load": "fairlead.api.load",
