@@ -140,11 +140,10 @@ class Sequence:
 
     def _stopped(self) -> bool:
         """Whether a stop string ends the text; if so, it is cut off."""
-        if len(self.tokens) < self._least:
-            return False
         for place in self._transcript.stop_places():
             before = self._transcript.before(place)
-            if before is not None and self._cursor.matches(before):
+            early = len(self.tokens) < self._least
+            if not early and before is not None and self._cursor.matches(before):
                 self._transcript.cut(place)
                 return True
         return False
