@@ -143,6 +143,7 @@ def test_distance_falls_along_some_token_and_budgets_are_kept(expr, vocabulary, 
 def check_budget(constraint, vocabulary, state, distance):
     allowed = [t for t in unpack(constraint.mask(state)).tolist() if t not in vocabulary.eos_ids]
     after = {t: constraint.distance(constraint.advance(state, t)) for t in allowed}
+    assert [constraint.fits(state, n) for n in (distance - 1, distance)] == [False, True]
     if distance:
         assert min(after.values()) <= distance - 1
         with pytest.raises(LimitError) as short:

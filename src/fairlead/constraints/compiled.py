@@ -148,6 +148,11 @@ class CompiledConstraint:
         with self._lock:
             return self._distance(state.rest)
 
+    def fits(self, state: DecodeState, tokens: int) -> bool:
+        """Whether `tokens` suffice to reach an accepting state: `distance(state) <= tokens`."""
+        with self._lock:
+            return self._fits(state.rest, tokens)
+
     def mask_within(self, state: DecodeState, tokens_left: int) -> Row:
         """The mask without the tokens after which `tokens_left - 1` more would not suffice.
 

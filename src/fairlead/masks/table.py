@@ -37,7 +37,7 @@ class Table(Generic[State]):
         self._left = np.zeros(64, np.bool_)
         self.rows: NDArray[np.int32] = np.zeros((64, 256), np.int32)
         self._left[:2] = True
-        self.rows[UNSURE] = UNSURE
+        self.rows[UNSURE] = UNSURE  # and the row of the dead is all dead
 
     def __len__(self) -> int:
         """How many numbers are given."""

@@ -6,9 +6,11 @@ In words, for one node of the trie and the state that its bytes lead to:
         the tokens of the node are allowed, and lead to state
         for each child: if state goes on with the child's byte, walk(child, the state after it)
 
-`walk` does this for all nodes of one depth at a time, in numpy. On llama3's 128,256 tokens (274,520
-nodes) it takes 8–10 ms inside a JSON string, where nearly everything is allowed, and 30 µs where
-only a key may come (one thread).
+`walk` does this for all nodes of one depth at a time, in numpy. Nodes are numbered breadth first:
+the nodes of a depth are a range, and only the part of it from the first to the last node that is
+still alive is looked at. On llama3's 128,256 tokens (274,520 nodes) it takes 5 ms inside a JSON
+string, where nearly everything is allowed, and 0.1 ms where only a key may come (one thread).
+Gathering only the living nodes of each depth was slower: 12 ms and 0.1 ms.
 
 Where the table says unsure, the tokens below are listed apart, for the caller to step through.
 """
@@ -19,7 +21,7 @@ from typing import TypeVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlead.masks.table import DEAD, UNSURE, Table
+from fairlead.masks.table import UNSURE, Table
 from fairlead.vocabulary.trie import Trie
 
 State = TypeVar("State")
@@ -43,44 +45,28 @@ class Reached:
 
 def walk(table: Table[State], trie: Trie, state: State) -> Reached:
     """The tokens whose bytes the recognizer can read from `state`."""
-    nodes = np.zeros(1, np.int32)
-    numbers = np.array([table.number(state)], np.int32)
-    seen_nodes: list[NDArray[np.int32]] = []
-    seen_numbers: list[NDArray[np.int32]] = []
-    while True:
-        nodes, numbers, counts = _with_children(trie, nodes, numbers)
-        if not nodes.size:
-            break
-        table.leave(numbers)
-        # The children of the i-th node are `counts[i]` numbers from first_child[node] on.
-        origin = np.repeat(trie.first_child[nodes] - (np.cumsum(counts) - counts), counts)
-        children = origin + np.arange(len(origin), dtype=np.int32)
-        after = table.rows[np.repeat(numbers, counts), trie.byte[children]]
-        alive = after != DEAD
-        nodes, numbers = children[alive], after[alive]
-        seen_nodes.append(nodes)
-        seen_numbers.append(numbers)
-    return _tokens(trie, seen_nodes, seen_numbers)
-
-
-def _with_children(
-    trie: Trie, nodes: NDArray[np.int32], numbers: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    counts = trie.first_child[nodes + 1] - trie.first_child[nodes]
-    inner = counts > 0
-    return nodes[inner], numbers[inner], counts[inner]
+    low = 0
+    numbers = np.array([table.number(state)], np.int32)  # of the nodes from `low` on, 0 where dead
+    found: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
+    while (alive := np.flatnonzero(numbers)).size:
+        found.append(_tokens(trie, low, numbers))
+        first, last = low + int(alive[0]), low + int(alive[-1])
+        begin, end = int(trie.first_child[first]), int(trie.first_child[last + 1])
+        before = numbers.take(trie.parent[begin:end] - low)
+        table.leave(before)
+        numbers = table.rows.ravel().take(before << 8 | trie.byte[begin:end])
+        low = begin
+    tokens = np.concatenate([pair[0] for pair in found])
+    after = np.concatenate([pair[1] for pair in found])
+    sure = after != UNSURE
+    return Reached(tokens[sure], after[sure], tokens[~sure])
 
 
 def _tokens(
-    trie: Trie, nodes: list[NDArray[np.int32]], numbers: list[NDArray[np.int32]]
-) -> Reached:
-    empty = np.zeros(0, np.int32)
-    node = np.concatenate([empty, *nodes])
-    number = np.concatenate([empty, *numbers])
-    first = trie.token_offsets[node]
-    counts = trie.token_offsets[node + 1] - first
-    origin = np.repeat(first - (np.cumsum(counts) - counts), counts)
-    tokens = trie.token_ids[origin + np.arange(len(origin), dtype=np.int32)]
-    after = np.repeat(number, counts)
-    sure = after != UNSURE
-    return Reached(tokens[sure], after[sure], tokens[~sure])
+    trie: Trie, low: int, numbers: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The tokens at the living nodes from `low` on, with the state that each leads to."""
+    offsets = trie.token_offsets[low : low + len(numbers) + 1]
+    after = numbers.repeat(np.diff(offsets))
+    alive = np.flatnonzero(after)
+    return trie.token_ids[offsets[0] : offsets[-1]].take(alive), after.take(alive)

@@ -1,0 +1,105 @@
+"""The whole pipeline: what is compiled, what is remembered, what is refused."""
+
+import re
+import threading
+
+import pytest
+
+import fairlead as fl
+from fairlead.masks.bits import unpack
+
+BYTES = fl.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})
+
+
+def test_sources_mean_what_they_say():
+    year = fl.Regex(r"\d{4}", flags="a")
+    dated = fl.Choice(["in ", "by "]) + year + fl.repeat(fl.Regex("!"), 0, 2)
+    constraint = fl.compile(dated, BYTES)
+    oracle = re.compile(r"(in|by) \d{4}!{0,2}", re.ASCII)
+    for text in ["in 1999", "by 2001!!", "by 2001!!!", "at 1999", "in 199", ""]:
+        assert constraint.matches(text) == bool(oracle.fullmatch(text))
+
+
+def test_and_not_and_difference():
+    letters = fl.Regex("[a-z]{1,3}")
+    without = fl.compile(letters - fl.Choice(["cat", "dog"]), BYTES)
+    assert without.matches("cow")
+    assert not without.matches("cat")
+    both = fl.compile(letters & fl.Regex(".*a.*"), BYTES)
+    assert [both.matches(t) for t in ("cat", "dog", "catt")] == [True, False, False]
+    other = fl.compile(~letters, BYTES)
+    assert other.matches("")
+    assert other.matches("catt")
+    assert not other.matches("cat")
+    assert not other.matches(b"\xff")
+
+
+def test_any_text_ends_only_between_characters():
+    constraint = fl.compile(fl.Text(), BYTES)
+    state = constraint.start()
+    assert constraint.accepts(state)
+    state = constraint.advance(state, "é".encode()[0])
+    assert not constraint.accepts(state)
+    assert set(unpack(constraint.mask(state)).tolist()) == set(range(0x80, 0xC0))
+
+
+def test_nested_languages_have_no_complement_here():
+    schema = fl.JsonSchema({"type": "array"})
+    for source, operator in [(~schema, "~"), (schema & fl.Text(), "&"), (fl.Text() - schema, "~")]:
+        with pytest.raises(fl.UnsupportedError, match=f"{operator} needs"):
+            fl.compile(source, BYTES)
+
+
+def test_a_source_is_remembered_by_content():
+    first = fl.compile(fl.Regex("abc"), BYTES)
+    assert fl.compile(fl.Regex("abc"), BYTES) is first
+    again = fl.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})
+    assert fl.compile(fl.Regex("abc"), again) is first
+    assert fl.compile(fl.Regex("abc"), BYTES, budget=fl.Budget(rows=3)) is not first
+    for number in range(100):
+        fl.compile(fl.Regex(f"other{number}"), BYTES)
+    assert fl.compile(fl.Regex("abc"), BYTES) is not first
+
+
+def test_languages_without_text_are_refused():
+    with pytest.raises(fl.UnsatisfiableError, match="no text satisfies"):
+        fl.compile(fl.Regex("a") & fl.Regex("b"), BYTES)
+    with pytest.raises(fl.UnsatisfiableError, match=r"cannot spell any .* b'x' is one"):
+        fl.compile(fl.Regex("x"), fl.Vocabulary([b"a", b"b"]))
+
+
+def test_bytes_that_the_vocabulary_lacks_are_never_waited_for():
+    vocabulary = fl.Vocabulary([b"a", b"b", b"c"])
+    constraint = fl.compile(fl.Regex("a\x04|bc"), vocabulary)
+    assert unpack(constraint.mask(constraint.start())).tolist() == [1]
+    assert not constraint.matches("a\x04")
+
+
+def test_what_is_no_vocabulary_is_refused():
+    with pytest.raises(fl.SourceError, match=r"fairlead\.Vocabulary, not for str"):
+        fl.compile(fl.Text(), "gpt2")
+
+
+def test_too_much_work_is_a_limit_error():
+    with pytest.raises(fl.LimitError, match="fuel|more than 100 parts"):
+        fl.compile(fl.Regex("(a{500}){500}") & fl.Regex("[ab]*b"), BYTES, fl.Budget(fuel=100))
+
+
+def test_threads_share_a_constraint():
+    constraint = fl.compile(fl.Regex(r"(\w+ ){3,9}\w+"), BYTES)
+    expected = walk(constraint)
+    results = []
+    threads = [threading.Thread(target=lambda: results.append(walk(constraint))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [expected] * 8
+
+
+def walk(constraint):
+    state, rows = constraint.start(), []
+    for token in b"one two three fou":
+        rows.append(constraint.mask(state).tobytes())
+        state = constraint.advance(state, token)
+    return rows

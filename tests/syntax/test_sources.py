@@ -1,0 +1,107 @@
+"""Sources are values, combine like sets, and refuse what is none."""
+
+from typing import Optional, Union
+
+import pytest
+
+from fairlead.errors import SourceError
+from fairlead.syntax.sources import (
+    Both,
+    Choice,
+    Either,
+    Inverse,
+    Literal,
+    PythonType,
+    Regex,
+    Repetition,
+    Sequence,
+    Text,
+    repeat,
+    source,
+)
+
+A, B = Regex("a"), Regex("b")
+
+
+def test_operators_build_the_combination_they_look_like():
+    assert A + B == Sequence((A, B))
+    assert "x" + A == Sequence((Literal("x"), A))
+    assert A | B == Either((A, B))
+    assert "x" | A == Either((Literal("x"), A))
+    assert A & B == Both((A, B))
+    assert "x" & A == Both((Literal("x"), A))
+    assert A - B == Both((A, Inverse(B)))
+    assert "x" - A == Both((Literal("x"), Inverse(A)))
+    assert ~A == Inverse(A)
+
+
+def test_a_long_chain_is_one_node():
+    assert A + B + A + "x" == Sequence((A, B, A, Literal("x")))
+    assert A | B | "x" == Either((A, B, Literal("x")))
+    assert A & B & "x" == Both((A, B, Literal("x")))
+
+
+def test_sources_are_equal_by_content():
+    assert Choice(["a", "b", "a"]) == Choice(("a", "b"))
+    assert hash(Regex("a") + Text()) == hash(Regex("a") + Text())
+    assert Regex("a") != Regex("a", flags="i")
+
+
+def test_types_and_unions_with_sources_are_sources():
+    assert source(int) == PythonType(int)
+    assert source(int | A) == Either((PythonType(int), A))
+    assert source(Optional[int] | A) == Either((PythonType(int), PythonType(type(None)), A))  # noqa: UP045
+    assert source(Union[int, A]) == Either((PythonType(int), A))  # noqa: UP007
+    assert source(Optional[int]) == PythonType(Optional[int])  # noqa: UP045
+
+
+def test_types_that_do_not_hash_are_told_apart_by_identity():
+    class Unhashable:
+        __hash__ = None  # type: ignore[assignment]
+
+    value = Unhashable()
+    assert hash(PythonType(value)) == hash(PythonType(value))
+
+
+@pytest.mark.parametrize("value", [None, 3, 2.5, b"bytes", ["a"], ("a",), {"a"}, {"type": "null"}])
+def test_what_is_no_source_is_refused(value):
+    with pytest.raises(SourceError, match="is no source"):
+        source(value)
+
+
+def test_a_bare_schema_is_refused_with_the_way_to_write_it():
+    with pytest.raises(SourceError, match=r"JsonSchema\(\.\.\.\)"):
+        source({"type": "string"})
+
+
+@pytest.mark.parametrize("options", ["yes", 3, None])
+def test_choice_takes_a_list(options):
+    with pytest.raises(SourceError, match="list of strings"):
+        Choice(options)
+
+
+def test_choice_needs_an_option_and_texts():
+    with pytest.raises(SourceError, match="at least one"):
+        Choice([])
+    with pytest.raises(SourceError, match="must be a str, not 3"):
+        Choice(["a", 3])
+
+
+def test_lone_surrogates_are_no_text():
+    with pytest.raises(SourceError, match="character 1"):
+        Literal("a\ud800")
+    with pytest.raises(SourceError, match="pattern must be a str"):
+        Regex(b"a")
+
+
+def test_a_wrong_dialect_is_refused():
+    with pytest.raises(SourceError, match="perl"):
+        Regex("a", dialect="perl")
+
+
+def test_repeat_takes_counts_in_order():
+    assert repeat("a", 1, 3) == Repetition(Literal("a"), 1, 3)
+    assert repeat(A) == Repetition(A, 0, None)
+    for low, high in [(-1, 2), (3, 2), (1.5, None), (True, 2), (0, "3")]:
+        with pytest.raises(SourceError, match="bounds are"):
+            repeat(A, low, high)
