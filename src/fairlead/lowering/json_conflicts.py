@@ -1,0 +1,129 @@
+"""Why a JSON Schema has no instance: the keywords that exclude each other, and where they stand.
+
+Only asked when automata have found a schema empty, so it may take its time: from the root it goes
+into required parts that are empty themselves, to the innermost one, and there tries keywords alone
+and in pairs.
+"""
+
+import json
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any, cast
+
+from fairlead.errors import UnsatisfiableError
+from fairlead.lowering.expr import Expr
+from fairlead.lowering.json_meets import Meet, expand
+from fairlead.lowering.json_schema import Lowering, lower_json_schema
+from fairlead.syntax.json_schema_source import JsonSchema
+from fairlead.syntax.json_schema_tree import Address, Document, Schema
+from fairlead.syntax.json_text import show
+
+_LONE = frozenset(
+    (
+        *("enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+        *("minLength", "maxLength", "pattern", "format", "minItems", "maxItems"),
+    )
+)
+
+
+def explain_conflict(source: JsonSchema, is_empty: Callable[[Expr], bool]) -> UnsatisfiableError:
+    """The error that says why no instance satisfies `source`.
+
+    Args:
+        source: a schema without any instance.
+        is_empty: whether an expression denotes no text.
+    """
+    lowering = Lowering(source)
+    meet: Meet = (lowering.document.root,)
+    entered: dict[Meet, str] = {}
+    why = ""
+    while meet not in entered:
+        entered[meet] = why
+        parts = _required_parts(lowering.document, meet)
+        empty = next((part for part in parts if is_empty(lowering.value(part))), None)
+        if empty is None:
+            return _local_conflict(source, _involved(lowering.document, meet), why, is_empty)
+        meet, why = empty, parts[empty]
+    return UnsatisfiableError(
+        f"no finite instance: {why} leads back to where it stands",
+        place=_pointer(meet[0]),
+        conflict=tuple(filter(None, entered.values())),
+    )
+
+
+def _required_parts(document: Document, meet: Meet) -> dict[Meet, str]:
+    """What every instance of some case of the meet has to contain, and what says so."""
+    parts: dict[Meet, str] = {}
+    for case in expand(document, meet):
+        if "object" in case.kinds:
+            for name in case.required():
+                parts.setdefault(case.property(name), f"required {show(name)}")
+        if "array" in case.kinds:
+            for position in range(min(case.arrays().low, case.prefix_length() + 1)):
+                parts.setdefault(case.item(position), f"minItems, item {position}")
+    return parts
+
+
+def _involved(document: Document, meet: Meet) -> list[Schema]:
+    """The schemas that a meet consists of, alternatives too, as far as they assert anything."""
+    addresses = list(meet)
+    for address in addresses:  # grows while we go
+        schema = document.schemas[address]
+        linked = [*schema.all_of, *(branch for group in schema.any_of for branch in group)]
+        linked += [branch for group in schema.one_of for branch in group]
+        addresses.extend(other for other in linked if other not in addresses)
+    schemas = [document.schemas[address] for address in addresses]
+    return [schema for schema in schemas if schema.keywords]
+
+
+def _local_conflict(
+    source: JsonSchema, involved: list[Schema], why: str, is_empty: Callable[[Expr], bool]
+) -> UnsatisfiableError:
+    first, *others = involved
+    place = _pointer(first.address)
+    names = tuple(
+        f"{_pointer(schema.address)}/{name}"
+        for schema in involved
+        for name in schema.keywords
+        if name not in ("$ref", "allOf", "anyOf", "oneOf")
+    )
+    if not others:
+        names = _smallest(source, first, is_empty) or first.keywords
+    names = (*names, why) if why else names
+    return UnsatisfiableError(
+        f"no instance satisfies {' and '.join(names)}", place=place, conflict=names
+    )
+
+
+def _smallest(
+    source: JsonSchema, schema: Schema, is_empty: Callable[[Expr], bool]
+) -> tuple[str, ...]:
+    """One keyword or two that, with `type`, have no instance; () if it takes more."""
+    raw = _written(source.text, schema.address)
+    names = [name for name in schema.keywords if name in _LONE and name in raw]
+    for count in (1, 2):
+        for chosen in combinations(names, count):
+            kept = {name: raw[name] for name in ("$schema", "type", *chosen) if name in raw}
+            if is_empty(lower_json_schema(JsonSchema(kept))):
+                typed = count == 1 and "type" in raw
+                return ("type", *chosen) if typed else chosen
+    return ()
+
+
+def _written(text: str, address: Address) -> dict[str, Any]:
+    """The keywords of a schema as they were written; {} for another text, or a value in `enum`."""
+    document, _, pointer = address.partition("#")
+    root: Any = json.loads(text)
+    found: Any = root
+    for step in () if document else pointer.split("/")[1:]:
+        key = step.replace("~1", "/").replace("~0", "~")
+        found = found[int(key) if isinstance(found, list) else key]
+    if document or not isinstance(found, dict):
+        return {}
+    return {name: root[name] for name in ("$schema",) if name in root} | cast(
+        "dict[str, Any]", found
+    )
+
+
+def _pointer(address: Address) -> str:
+    return address.partition("#")[2]

@@ -1,0 +1,210 @@
+r"""How JSON is spelled: the characters of strings, and whitespace.
+
+A set of characters becomes the expression of their spellings between quotes:
+
+    plain   as `json.dumps(..., ensure_ascii=False)`: themselves, but \" \\ \b \f \n \r \t, and
+            \u001f for other control characters
+    any     themselves where JSON allows that, their short escape if they have one (\/ too), and
+            \uXXXX in either case; beyond U+FFFF the escapes of both surrogates. Never one alone
+
+No spelling of one character begins another's, and each is of one character only. So spelling
+commutes with everything regular: what a pattern denotes over characters, its expression over
+spelled characters denotes in JSON, intersections and differences included.
+
+What this module does not know: schemas, objects.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import final
+
+from fairlead.lowering.expr import EMPTY, EPSILON, Expr, alt, byte_set, concat, literal, repeat
+from fairlead.lowering.unicode import (
+    SCALARS,
+    CodePoints,
+    character,
+    difference,
+    intersection,
+    points,
+)
+from fairlead.syntax.json_schema_source import JsonSchema, Whitespace
+
+QUOTE = literal('"')
+_BACKSLASH = literal("\\")
+_SHORT = {'"': '"', "\\": "\\", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
+_SHORT_ANY = {**_SHORT, "/": "/"}
+_ESCAPED = points([*range(0x20), ord('"'), ord("\\")])  # RFC 8259 §7: U+007F may stand raw
+_BASIC: CodePoints = ((0, 0xD7FF), (0xE000, 0xFFFF))
+_ASTRAL: CodePoints = ((0x10000, 0x10FFFF),)
+
+
+@lru_cache(maxsize=4096)
+def spell_character(ranges: CodePoints, plain: bool) -> Expr:
+    r"""The spellings of one character out of a set.
+
+    >>> spell_character(((10, 10),), True) is literal(r"\n")
+    True
+    """
+    raw = character(difference(intersection(ranges, SCALARS), _ESCAPED))
+    if plain:
+        escaped = [_plain_escape(code) for code in _members(intersection(ranges, _ESCAPED))]
+        return alt(raw, *escaped)
+    short = [literal(_SHORT_ANY[c]) for c in _SHORT_ANY if intersection(ranges, points([ord(c)]))]
+    basic = concat(literal("u"), _hex(intersection(ranges, _BASIC), 4))
+    astral = _surrogate_pairs(intersection(ranges, _ASTRAL))
+    return alt(raw, concat(_BACKSLASH, alt(*short, basic, astral)))
+
+
+def _plain_escape(code: int) -> Expr:
+    short = _SHORT.get(chr(code))
+    return literal(f"\\u{code:04x}" if short is None else f"\\{short}")
+
+
+def _members(ranges: CodePoints) -> Iterable[int]:
+    return (code for low, high in ranges for code in range(low, high + 1))
+
+
+def _hex(ranges: CodePoints, digits: int) -> Expr:
+    """The codes as that many hexadecimal digits, of either case."""
+    if not digits:
+        return EPSILON if ranges else EMPTY
+    size = 16 ** (digits - 1)
+    leading: dict[Expr, bytes] = {}
+    for digit, block in _blocks(ranges, size):
+        rest = _hex(block, digits - 1)
+        leading[rest] = leading.get(rest, b"") + f"{digit:x}{digit:X}".encode()
+    return alt(*(concat(byte_set(members), rest) for rest, members in leading.items()))
+
+
+def _blocks(ranges: CodePoints, size: int) -> list[tuple[int, CodePoints]]:
+    """The ranges cut where multiples of `size` begin: (multiple, its ranges counted from there)."""
+    blocks: dict[int, list[tuple[int, int]]] = {}
+    for low, high in ranges:
+        for number in range(low // size, high // size + 1):
+            start = number * size
+            part = max(low - start, 0), min(high - start, size - 1)
+            blocks.setdefault(number, []).append(part)
+    return [(number, tuple(parts)) for number, parts in blocks.items()]
+
+
+def _surrogate_pairs(ranges: CodePoints) -> Expr:
+    """The escapes of characters beyond U+FFFF, without the first backslash.
+
+    1,024 characters share a first surrogate; first ones with the same second ones go together.
+    """
+    seconds: dict[CodePoints, list[int]] = {}
+    for number, block in _blocks(ranges, 1024):
+        seconds.setdefault(block, []).append(0xD800 + number - 0x10000 // 1024)
+    return alt(
+        *(
+            concat(
+                literal("u"),
+                _hex(points(firsts), 4),
+                literal("\\u"),
+                _hex(tuple((low + 0xDC00, high + 0xDC00) for low, high in block), 4),
+            )
+            for block, firsts in seconds.items()
+        )
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How strings are spelled."""
+
+    plain: bool
+
+    @property
+    def content(self) -> Expr:
+        """Any string, without its quotes."""
+        return repeat(self.character(SCALARS))
+
+    def character(self, ranges: CodePoints) -> Expr:
+        """One character out of a set."""
+        return spell_character(ranges, self.plain)
+
+    def text(self, text: str) -> Expr:
+        r"""One string, without its quotes.
+
+        >>> Spelling(plain=True).text('a"') is literal(r'a\"')
+        True
+        """
+        return concat(*(self.character(((ord(c), ord(c)),)) for c in text))
+
+    def choose(self, options: "Iterable[tuple[str, Expr]]") -> Expr:
+        """One of the strings, without its quotes, then what goes with it.
+
+        A trie, so that a step costs what one string costs, however many there are.
+        """
+        children: list[dict[str, int]] = [{}]
+        endings: dict[int, Expr] = {}
+        for text, rest in options:
+            node = 0
+            for char in text:
+                following = children[node].get(char)
+                if following is None:
+                    following = children[node][char] = len(children)
+                    children.append({})
+                node = following
+            endings[node] = alt(endings.get(node, EMPTY), rest)
+        built = [EMPTY] * len(children)
+        for node in reversed(range(len(children))):  # children come after their parents
+            branches = (
+                concat(self.character(((ord(char), ord(char)),)), built[child])
+                for char, child in children[node].items()
+            )
+            built[node] = alt(endings.get(node, EMPTY), *branches)
+        return built[0]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class JsonStyle:
+    """How JSON is written.
+
+    Attributes:
+        spelling: of strings, and, if plain, of numbers too.
+        ordered: whether keys come in declared order.
+        edge: whitespace around the whole text.
+        opened: behind an opening bracket.
+        closing: before a closing bracket.
+        comma: a comma and what stands around it.
+        colon: a colon and what stands around it.
+    """
+
+    spelling: Spelling
+    ordered: bool
+    edge: Expr
+    opened: Expr
+    closing: Expr
+    comma: Expr
+    colon: Expr
+
+
+def json_style(source: JsonSchema) -> JsonStyle:
+    """The style that a source asks for.
+
+    Every gap may be empty, so the shortest text of a value has no whitespace.
+    """
+    spelling, ordered = Spelling(source.spelling == "plain"), source.key_order == "declared"
+    comma, colon = literal(","), literal(":")
+    if source.whitespace == "any":
+        gap = repeat(byte_set(b" \t\r\n"))
+        comma, colon = concat(gap, comma, gap), concat(gap, colon, gap)
+        return JsonStyle(spelling, ordered, gap, gap, gap, comma, colon)
+    line, space = _gaps(source.whitespace)
+    comma, colon = concat(comma, line), concat(colon, space)
+    return JsonStyle(spelling, ordered, EPSILON, line, line, comma, colon)
+
+
+def _gaps(whitespace: "str | Whitespace") -> tuple[Expr, Expr]:
+    """What may stand where lines may be broken, and what where not."""
+    if whitespace == "compact":
+        return EPSILON, EPSILON
+    bounds = whitespace if isinstance(whitespace, Whitespace) else Whitespace()
+    space = repeat(literal(" "), 0, bounds.spaces)
+    if not bounds.newline:
+        return space, space
+    return alt(space, concat(literal("\n"), repeat(literal(" "), 0, bounds.indent))), space

@@ -1,0 +1,129 @@
+"""What a user writes for a JSON Schema: the schema and how its JSON may be spelled.
+
+The schema is kept as JSON text, so that sources are equal by content and keep the order of
+properties. `syntax.json_schema` reads it; this file only checks the options.
+"""
+
+from collections.abc import Mapping
+from dataclasses import InitVar, dataclass, field
+from typing import Any, Literal, TypeAlias, final, get_args
+
+from fairlead.errors import SourceError
+from fairlead.syntax.json_text import write_json
+from fairlead.syntax.names import did_you_mean
+from fairlead.syntax.sources import Source, check_text
+
+KeyOrder: TypeAlias = Literal["any", "declared"]
+WhitespaceName: TypeAlias = Literal["any", "compact", "natural"]
+Spelling: TypeAlias = Literal["any", "plain"]
+Formats: TypeAlias = Literal["known", "strict"]
+Schema: TypeAlias = "Mapping[str, Any] | bool | str"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Whitespace:
+    """Bounded whitespace: enough for what people and `json.dumps` write, too little to run away.
+
+    There may be, each of it or nothing at all:
+
+    - up to `spaces` spaces after `:`;
+    - after `{`, `[` and `,`, and before `}` and `]`, up to `spaces` spaces, or, if `newline`, a
+      newline and up to `indent` spaces.
+
+    None stands before `:` or `,`, and none around the whole text. The defaults are what
+    `whitespace="natural"` means. They contain `json.dumps(value)`, and with `indent=2` up to 16
+    levels of brackets, with `indent=4` up to 8.
+
+    Attributes:
+        spaces: the most spaces in a row on one line.
+        newline: whether lines may be broken.
+        indent: the most spaces after a newline.
+
+    Raises:
+        SourceError: a count is negative or no count.
+
+    Example:
+        >>> Whitespace(spaces=0, newline=False)  # what "compact" means
+        Whitespace(spaces=0, newline=False, indent=32)
+    """
+
+    spaces: int = 1
+    newline: bool = True
+    indent: int = 32
+
+    def __post_init__(self) -> None:
+        """Check the counts."""
+        for name in ("spaces", "indent"):
+            given: object = getattr(self, name)
+            if not isinstance(given, int) or isinstance(given, bool) or given < 0:
+                raise SourceError(f"Whitespace({name}=...) is a count of spaces, not {given!r}")
+        if not isinstance(self.newline, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise SourceError(f"Whitespace(newline=...) is True or False, not {self.newline!r}")
+
+
+@final
+@dataclass(frozen=True)
+class JsonSchema(Source):
+    """The JSON texts of the values that a JSON Schema allows.
+
+    Example:
+        >>> JsonSchema({"type": "integer"}, whitespace="compact").text
+        '{"type":"integer"}'
+
+    Args:
+        schema: the schema: a dict, a bool, or JSON text.
+        key_order: "any", or "declared": keys come in the order of `properties`, then those that are
+            only in `required`, then undeclared ones.
+        whitespace: "any" that JSON allows, "compact" (none), "natural" (bounded runs), or your own
+            `Whitespace`.
+        spelling: "any" way to write a string or a number, or "plain": strings as
+            `json.dumps(..., ensure_ascii=False)` writes them, integers as digits, numbers as digits
+            with a fraction or one digit, a fraction and an exponent.
+        formats: "known": the formats that fairlead knows are asserted and others are annotations,
+            or "strict": others are refused.
+        resources: schemas by URI that `$ref` may name; nothing is ever fetched.
+
+    Attributes:
+        text: the schema as JSON text.
+        resource_texts: the resources as (URI, JSON text).
+
+    Raises:
+        SourceError: an option that does not exist, or a schema that is no JSON value.
+        LimitError: a schema nested too deep.
+    """
+
+    schema: InitVar[Schema]
+    key_order: KeyOrder = "any"
+    whitespace: WhitespaceName | Whitespace = "any"
+    spelling: Spelling = "any"
+    formats: Formats = "known"
+    resources: InitVar[Mapping[str, Schema] | None] = None
+    text: str = field(init=False)
+    resource_texts: tuple[tuple[str, str], ...] = field(init=False, default=())
+
+    def __post_init__(self, schema: Schema, resources: Mapping[str, Schema] | None) -> None:
+        """Check the options and keep the schema as text."""
+        _check("key_order", self.key_order, get_args(KeyOrder))
+        if not isinstance(self.whitespace, Whitespace):
+            _check("whitespace", self.whitespace, get_args(WhitespaceName))
+        _check("spelling", self.spelling, get_args(Spelling))
+        _check("formats", self.formats, get_args(Formats))
+        object.__setattr__(self, "text", _text(schema, "a schema"))
+        texts = ((uri, _text(part, f"resource {uri!r}")) for uri, part in (resources or {}).items())
+        object.__setattr__(self, "resource_texts", tuple(texts))
+
+
+def _check(name: str, given: object, allowed: tuple[str, ...]) -> None:
+    if given not in allowed:
+        listed = ", ".join(repr(option) for option in allowed)
+        raise SourceError(f"{name}={given!r}: it is one of {listed}{did_you_mean(given, allowed)}")
+
+
+def _text(schema: object, what: str) -> str:
+    if isinstance(schema, str):
+        check_text(schema, what)
+        return schema
+    if isinstance(schema, Mapping | bool):
+        return write_json(schema if isinstance(schema, bool) else dict(schema))  # pyright: ignore[reportUnknownArgumentType]
+    raise SourceError(f"{what} is a dict, a bool or JSON text, not {schema!r:.60}")

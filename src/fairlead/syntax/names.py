@@ -1,0 +1,25 @@
+"""The name somebody probably meant: every error that lists what is allowed asks this first."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def near(given: str, allowed: Iterable[str]) -> str | None:
+    """The allowed name that looks like `given`, None where none does.
+
+    >>> near("strin", ["string", "number"])
+    'string'
+    """
+    folded = {name.casefold(): name for name in allowed}
+    found = get_close_matches(given.casefold()[:100], folded, n=1)
+    return folded[found[0]] if found else None
+
+
+def did_you_mean(given: object, allowed: Iterable[str]) -> str:
+    """A clause for the end of a message, empty where nothing is near.
+
+    >>> did_you_mean("strin", ["string", "number"])
+    "; did you mean 'string'?"
+    """
+    found = near(given, allowed) if isinstance(given, str) else None
+    return f"; did you mean {found!r}?" if found else ""

@@ -1,0 +1,231 @@
+"""JSON Schemas, instances and spellings to test with, and the judges: two validators, offline.
+
+The validators share no code with fairlead or with each other. What they disagree about is left out.
+"""
+
+import json
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema
+import jsonschema_rs
+from hypothesis import strategies as st
+from referencing import Registry
+
+from fairlead.automata.derivative import Derivatives
+from fairlead.lowering.expr import Expr
+from fairlead.lowering.json_schema import lower_json_schema
+from fairlead.syntax.json_schema_source import JsonSchema
+
+KEYS = ("a", "b", "key", "é", 'q"\\', "")
+TEXTS = ("", "a", "ab", "abc", "é", "💩", '"', "\\", "\n", "\x7f", "\x00b", "a/b", "2024-02-29")
+NUMBERS = (0, 1, -1, 2, 3, 10, -10, 12, 99, 100, 0.5, -0.5, 1.5, 2.25, -7.75, 1000000, 1e-3)
+
+
+def machine(schema: Any, **options: Any) -> Derivatives:
+    return Derivatives(lower_json_schema(JsonSchema(schema, **options)))
+
+
+def matches(engine: Derivatives, text: str | bytes) -> bool:
+    state: Expr | None = engine.start()
+    if not engine.alive(engine.start()):
+        return False
+    for byte in text.encode() if isinstance(text, str) else text:
+        state = engine.step(state, byte)
+        if state is None:
+            return False
+    return engine.accepts(state)
+
+
+def _offline(uri: str) -> Any:
+    raise LookupError(uri)
+
+
+def verdict(schema: Any, instance: Any) -> bool | None:
+    """Whether an instance is valid; None where the judges disagree."""
+    first = jsonschema.Draft202012Validator(
+        schema,
+        format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER,
+        registry=Registry(),
+    ).is_valid(instance)
+    second = jsonschema_rs.Draft202012Validator(
+        schema, validate_formats=True, retriever=_offline
+    ).is_valid(instance)
+    return first if first == second else None
+
+
+def scalars() -> st.SearchStrategy[Any]:
+    return st.one_of(
+        st.none(),
+        st.booleans(),
+        st.sampled_from(NUMBERS),
+        st.integers(-30, 130),
+        st.sampled_from(TEXTS),
+        st.text(st.sampled_from('ab"\\é\n💩/'), max_size=4),
+    )
+
+
+def instances() -> st.SearchStrategy[Any]:
+    return st.recursive(
+        scalars(),
+        lambda inner: st.one_of(
+            st.lists(inner, max_size=4),
+            st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
+        ),
+        max_leaves=8,
+    )
+
+
+def schemas() -> st.SearchStrategy[Any]:
+    """Schemas with definitions, which may be recursive."""
+    inner = st.recursive(_leaves(), _branches, max_leaves=6)
+    return st.tuples(inner, inner, inner).map(
+        lambda s: {"allOf": [s[0]], "$defs": {"x": s[1], "y": s[2]}}
+    )
+
+
+def _some(**keywords: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries({}, optional=keywords)
+
+
+def _leaves() -> st.SearchStrategy[Any]:
+    sizes, numbers = st.integers(0, 4), st.sampled_from(NUMBERS)
+    names = st.sampled_from(["null", "boolean", "integer", "number", "string", "array", "object"])
+    strings = _some(minLength=sizes, maxLength=sizes, pattern=st.sampled_from(PATTERNS))
+    bounds = _some(
+        minimum=numbers, maximum=numbers, exclusiveMinimum=numbers, exclusiveMaximum=numbers
+    )
+    return st.one_of(
+        st.booleans(),
+        names.map(lambda name: {"type": name}),
+        st.lists(names, min_size=1, max_size=3, unique=True).map(lambda n: {"type": n}),
+        strings.map(lambda s: {"type": "string", **s}),
+        st.sampled_from(["integer", "number"]).flatmap(
+            lambda name: bounds.map(lambda s: {"type": name, **s})
+        ),
+        st.tuples(strings, bounds).map(lambda pair: {**pair[0], **pair[1]}),
+        st.lists(instances(), min_size=1, max_size=4).map(lambda values: {"enum": values}),
+        instances().map(lambda value: {"const": value}),
+        st.sampled_from(["#/$defs/x", "#/$defs/y", "#"]).map(
+            lambda ref: {"properties": {"a": {"$ref": ref}}, "items": {"$ref": ref}}
+        ),
+    )
+
+
+PATTERNS = ("^a", "b$", "^[ab]*$", "a|é", '["\\\\]', "^.{2}$", "")
+
+
+def _branches(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    sizes, keys = st.integers(0, 3), st.sampled_from(KEYS)
+    arrays = _some(
+        items=inner,
+        prefixItems=st.lists(inner, min_size=1, max_size=3),
+        minItems=sizes,
+        maxItems=sizes,
+    )
+    names = st.one_of(
+        st.booleans(),
+        sizes.map(lambda size: {"maxLength": size}),
+        st.lists(keys, min_size=1).map(lambda keys: {"enum": keys}),
+    )
+    objects = _some(
+        properties=st.dictionaries(keys, inner, max_size=3),
+        required=st.lists(keys, max_size=2, unique=True),
+        additionalProperties=inner,
+        propertyNames=names,
+    )
+    groups = st.lists(inner, min_size=1, max_size=3)
+    return st.one_of(
+        arrays.map(lambda s: {"type": "array", **s}),
+        objects.map(lambda s: {"type": "object", **s}),
+        arrays,
+        objects,
+        groups.map(lambda g: {"anyOf": g}),
+        groups.map(lambda g: {"allOf": g}),
+        st.tuples(groups, objects).map(lambda pair: {"anyOf": pair[0], **pair[1]}),
+    )
+
+
+def write(value: Any, chance: random.Random) -> str:
+    """`value` as JSON in some spelling: whitespace, escapes, order of keys, forms of numbers."""
+    return _gap(chance) + "".join(_pieces(value, chance)) + _gap(chance)
+
+
+def _gap(chance: random.Random) -> str:
+    return "".join(chance.choice(" \t\r\n") for _ in range(chance.choice((0, 0, 0, 1, 3))))
+
+
+def _pieces(value: Any, chance: random.Random) -> Iterator[str]:
+    match value:
+        case dict():
+            members = list(value.items())
+            chance.shuffle(members)
+            yield from ("{", _gap(chance))
+            for index, (key, part) in enumerate(members):
+                yield from ("," + _gap(chance) if index else "", quote(key, chance), _gap(chance))
+                yield from (":", _gap(chance), *_pieces(part, chance), _gap(chance))
+            yield "}"
+        case list():
+            yield from ("[", _gap(chance))
+            for index, part in enumerate(value):
+                yield from ("," + _gap(chance) if index else "", *_pieces(part, chance))
+                yield _gap(chance)
+            yield "]"
+        case str():
+            yield quote(value, chance)
+        case bool() | None:
+            yield json.dumps(value)
+        case _:
+            yield number(value, chance)
+
+
+def quote(text: str, chance: random.Random) -> str:
+    return '"' + "".join(_letter(letter, chance) for letter in text) + '"'
+
+
+_SHORT = {'"': '"', "\\": "\\", "/": "/", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
+
+
+def _letter(letter: str, chance: random.Random) -> str:
+    options = [] if letter in '"\\' or letter < " " else [letter, letter]
+    if letter in _SHORT:
+        options.append("\\" + _SHORT[letter])
+    units = letter.encode("utf-16-be")
+    escape = "".join(f"\\u{units[i] << 8 | units[i + 1]:04x}" for i in range(0, len(units), 2))
+    options.append(escape)
+    options.append(escape.upper().replace("\\U", "\\u"))
+    return chance.choice(options)
+
+
+def number(value: float, chance: random.Random) -> str:
+    """One of the spellings that are promised even beside bounds and `integer`."""
+    options = [f"{value:f}".rstrip("0") + "0", json.dumps(value)]
+    if value == int(value):
+        digits = str(abs(int(value)))
+        stripped = digits.rstrip("0")
+        options += [str(int(value)), f"{int(value)}.00"]
+        if len(stripped) == 1:
+            sign = "-" if value < 0 else ""
+            options += [
+                f"{sign}{stripped}e{len(digits) - 1}",
+                f"{sign}{stripped}.0E+0{len(digits) - 1}",
+            ]
+    return chance.choice(options)
+
+
+def draw(engine: Derivatives, chance: random.Random, steps: int = 60) -> bytes:
+    """A text of the language: random bytes for a while, then the shortest way to an end."""
+    state, text = engine.start(), bytearray()
+    for _ in range(steps):
+        arcs = engine.arcs(engine.blurred(state))
+        if not arcs or (engine.accepts(state) and chance.random() < 0.3):
+            break
+        members, _ = chance.choice(arcs)
+        byte = chance.choice([b for b in range(256) if members >> b & 1])
+        following = engine.step(state, byte)
+        if following is None:  # an arc that leads to unsure
+            continue
+        text.append(byte)
+        state = following
+    return bytes(text) + engine.shortest(state)
