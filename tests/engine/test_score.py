@@ -1,0 +1,48 @@
+import itertools
+
+import pytest
+import torch
+
+import fairlead as fl
+from fairlead.engine import score as module
+from fairlead.engine.fake import FakeModel
+from fairlead.engine.score import score
+
+LETTERS = fl.Vocabulary([b"a", b"b", b"c", b"<eos>", b"<end>"], eos_ids={3, 4})
+MODEL = FakeModel.random(LETTERS, seed=7, scale=2.0)
+
+
+def one_forward_each(prompt: tuple[int, ...], tokens: tuple[int, ...], *, end: bool) -> float:
+    """The log-probability by the definition: a product over prefixes."""
+    total = 0.0
+    for count, token in enumerate(tokens):
+        _, logits = MODEL.prefill([(*prompt, *tokens[:count])])
+        total += float(logits[0].log_softmax(0)[token])
+    _, logits = MODEL.prefill([(*prompt, *tokens)])
+    return total + float(logits[0].softmax(0)[[3, 4]].sum().log()) * end
+
+
+@pytest.mark.parametrize("most", [1, 10, 40, 10_000])
+def test_scores_are_those_of_one_forward_each(most: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "MOST_LOGITS", most)  # how many rows go together changes nothing
+    texts = [(0,), (1, 2), (0, 0, 1, 2), (2,), (1, 2, 2)]
+    ends = [True, False, True, False, True]
+    found = score(MODEL, (1, 0), texts, ends)
+    for text, end, log in zip(texts, ends, found, strict=True):
+        assert log == pytest.approx(one_forward_each((1, 0), text, end=end), abs=1e-5)
+
+
+def test_all_texts_of_a_length_and_all_ends_sum_to_one():
+    short = [p for n in (1, 2) for p in itertools.product(range(3), repeat=n)]
+    long = list(itertools.product(range(3), repeat=3))
+    logs = score(MODEL, (0,), [*short, *long], [True] * len(short) + [False] * len(long))
+    _, logits = MODEL.prefill([(0,)])
+    at_once = float(logits[0].softmax(0)[[3, 4]].sum())
+    assert float(torch.tensor(logs).exp().sum()) + at_once == pytest.approx(1, abs=1e-5)
+
+
+def test_an_end_without_end_ids_is_refused():
+    model = FakeModel.random(fl.Vocabulary([b"a"]))
+    with pytest.raises(fl.ModelError, match="no end ids"):
+        score(model, (0,), [(0,)], [True])
+    assert score(model, (0,), [(0,)], [False]) == [0.0]
