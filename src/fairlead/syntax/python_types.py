@@ -1,0 +1,77 @@
+"""A Python type → the JSON Schema of the JSON that pydantic reads as a value of it.
+
+    Person ─ pydantic's core schema ─▶ JSON Schema document ─ as any other ─▶ constraint
+
+Two laws hold: `TypeAdapter(T).validate_json` reads every text of the schema without an error (a
+validator that a user wrote may still object), and what `dump_json(..., by_alias=True)` writes for a
+value of T is a text of the schema. So the document is made from what pydantic checks, not from the
+schema that it publishes; where texts are accepted but never written, only the written form is on
+offer: a Decimal stands in quotes, an int is digits, a bool is no 1.
+
+Not held, since pydantic's reader gives up on them: values nested deeper than 200 levels, and whole
+numbers of more than 4,300 digits. Not in the schema, though pydantic may write them: computed
+fields, fields with `init=False`, and what a serializer of the user's makes.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, final
+
+from fairlead.syntax.json_schema_source import JsonSchema
+from fairlead.syntax.sources import PythonType
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class TypeSchema:
+    """A type, as JSON sees it.
+
+    Attributes:
+        schema: the JSON Schema document, draft 2020-12; keys in the order of declaration.
+        adapter: pydantic's TypeAdapter, whose `validate_json` reads a text of the schema. Of a
+            callable it gives the dict of its validated arguments, without those left out.
+    """
+
+    schema: dict[str, Any]
+    adapter: Any
+
+
+def type_schema(type_: object) -> TypeSchema:
+    """The schema of a type; the same type is read once.
+
+    Example:
+        >>> type_schema(list[bool]).schema
+        {'type': 'array', 'items': {'type': 'boolean'}}
+
+    Args:
+        type_: what `pydantic.TypeAdapter` takes, a TypeAdapter, or a callable, whose arguments are
+            meant.
+
+    Raises:
+        SourceError: pydantic says that the type is not well formed.
+        UnsupportedError: pydantic does not know it, or no schema says exactly what it means; with
+            the place in the type.
+    """
+    return _remembered(PythonType(type_))
+
+
+@lru_cache(maxsize=256)
+def _remembered(source: PythonType) -> TypeSchema:
+    from fairlead.syntax.python_types_adapter import adapt  # pydantic costs 100 ms
+
+    return TypeSchema(*adapt(source.type))
+
+
+def type_source(source: PythonType) -> JsonSchema:
+    """The JSON texts of a type, as a source: all of them, or those of plain form.
+
+    >>> type_source(PythonType(bool)).text
+    '{"type":"boolean"}'
+
+    Raises:
+        SourceError, UnsupportedError: as `type_schema`.
+    """
+    document = type_schema(source.type).schema
+    if source.plain:
+        return JsonSchema(document, "declared", whitespace="natural", spelling="plain")
+    return JsonSchema(document)

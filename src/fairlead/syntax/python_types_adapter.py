@@ -1,0 +1,142 @@
+"""The one place that asks pydantic for what it knows of a type; nothing loads it before that.
+
+Callables are turned into the typed dict of their arguments: pydantic's own adapter of a function
+would call it while validating.
+"""
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Annotated, Any, NotRequired, cast, get_args, get_origin, get_type_hints
+
+from pydantic import TypeAdapter
+from pydantic.errors import (
+    PydanticSchemaGenerationError,
+    PydanticUndefinedAnnotation,
+    PydanticUserError,
+)
+from pydantic.fields import FieldInfo
+from typing_extensions import TypedDict
+
+from fairlead.errors import FairleadError, SourceError, UnsupportedError
+from fairlead.syntax.python_types_core import read_core
+from fairlead.syntax.python_types_place import Place, Schema
+
+_PARAMETER = inspect.Parameter
+_UNNAMED = {
+    _PARAMETER.POSITIONAL_ONLY: "positional-only parameters",
+    _PARAMETER.VAR_POSITIONAL: "*args",
+    _PARAMETER.VAR_KEYWORD: "**kwargs",
+}
+
+
+def adapt(type_: object) -> tuple[Schema, TypeAdapter[Any]]:
+    """The JSON Schema of a type's values, and what reads them.
+
+    Raises:
+        SourceError: pydantic says that the type is not well formed.
+        UnsupportedError: pydantic does not know it, or no schema says what it means.
+    """
+    name = type_name(type_)
+    with _as_ours(name):
+        adapter = _adapter(type_)
+        core: Any = adapter.core_schema
+        config: Any = dict(getattr(adapter, "_config", None) or {})
+        schema = read_core(dict(core), Place(name, config))
+    if _is_callable(type_):
+        schema |= {"title": name} | _documented(type_)
+    return schema, adapter
+
+
+def type_name(type_: object) -> str:
+    """How a message calls a type.
+
+    >>> type_name(list[int]), type_name(dict)
+    ('list[int]', 'dict')
+    """
+    if isinstance(type_, TypeAdapter):
+        return type_name(cast("Any", type_)._type)
+    if isinstance(type_, functools.partial):
+        return type_name(type_.func)
+    if get_origin(type_) is Annotated:
+        return type_name(get_args(type_)[0])
+    if isinstance(type_, type) and not getattr(type_, "__args__", ()):
+        return type_.__name__
+    if _is_callable(type_):
+        return str(getattr(type_, "__name__", "a function"))
+    # repr, without modules and without addresses
+    return re.sub(r"\b(?:[a-z_]\w*\.)+(?=\w)| at 0x[0-9a-f]+|<locals>\.", "", repr(type_))[:80]
+
+
+@contextmanager
+def _as_ours(name: str) -> Generator[None]:
+    """Pydantic's errors become ours, with the name of the type."""
+    try:
+        yield
+    except FairleadError:
+        raise
+    except PydanticSchemaGenerationError:
+        raise UnsupportedError(
+            f"{name} holds something that pydantic knows no JSON for; give it a type that pydantic "
+            "knows, or a __get_pydantic_core_schema__",
+            feature=name,
+        ) from None
+    except (PydanticUserError, PydanticUndefinedAnnotation) as error:
+        raise SourceError(f"pydantic refuses {name}: {error.message}") from None
+    except ImportError as error:
+        raise UnsupportedError(
+            f"{name} needs a package that is not here: {error}", feature=name
+        ) from None
+    except (TypeError, RuntimeError, NameError) as error:  # a constraint on the wrong type, say
+        raise SourceError(f"{name} is no type that pydantic can read: {error}") from error
+
+
+def _adapter(type_: object) -> TypeAdapter[Any]:
+    if isinstance(type_, TypeAdapter):
+        return cast("TypeAdapter[Any]", type_)
+    adapted: Any = _arguments(type_) if _is_callable(type_) else type_
+    return TypeAdapter(adapted)
+
+
+def _is_callable(type_: object) -> bool:
+    return inspect.isroutine(type_) or isinstance(type_, functools.partial)
+
+
+def _documented(function: object) -> Schema:
+    text = inspect.getdoc(function) if not isinstance(function, functools.partial) else None
+    return {"description": text} if text else {}
+
+
+def _arguments(function: Any) -> Any:
+    """The typed dict of the arguments by name; those with a default may be left out."""
+    name = type_name(function)
+    try:
+        signature = inspect.signature(function)
+    except ValueError:
+        raise UnsupportedError(f"{name} has no signature", feature="signature") from None
+    inner = function
+    while isinstance(inner, functools.partial):
+        inner = inner.func
+    hints = get_type_hints(inner, include_extras=True)
+    fields: dict[str, Any] = {}
+    for parameter in signature.parameters.values():
+        if parameter.kind in _UNNAMED:
+            raise UnsupportedError(
+                f"{_UNNAMED[parameter.kind]} have no names that JSON could use",
+                feature=_UNNAMED[parameter.kind],
+                place=f"{name}({parameter})",
+            )
+        fields[parameter.name] = _argument(parameter, hints.get(parameter.name, Any))
+    made = cast("Callable[..., Any]", TypedDict)(name, fields)
+    made.__pydantic_config__ = {"extra": "forbid"}
+    return made
+
+
+def _argument(parameter: inspect.Parameter, hint: Any) -> Any:
+    default = parameter.default
+    if isinstance(default, FieldInfo):
+        hint = Annotated[hint, default]
+        return hint if default.is_required() else NotRequired[hint]
+    return hint if default is _PARAMETER.empty else NotRequired[hint]

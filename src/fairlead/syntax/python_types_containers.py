@@ -1,0 +1,186 @@
+"""Core schemas of lists, tuples, sets and dicts.
+
+Sets are arrays in which an item may stand twice, as pydantic has it; only where duplicates would
+leave too few items is `uniqueItems` asked for. Keys of dicts are the strings that pydantic writes
+for a value: "3", "true", "2024-05-01".
+"""
+
+from collections.abc import Callable
+from decimal import Decimal
+from sys import float_info
+from typing import Any, TypeAlias
+
+from fairlead.syntax.python_types_patterns import FRACTION, integers, numerals, unsigned_to, whole
+from fairlead.syntax.python_types_place import Core, Place, Read, Schema, union_parts
+from fairlead.syntax.python_types_scalars import plain_value
+
+Keys: TypeAlias = "list[str] | Schema"
+Container: TypeAlias = Callable[[Core, Place, Read], Schema]
+
+LONGEST_INTEGER = 4300  # digits; beyond, Python's int() refuses
+_FLOAT_KEY = (  # plain, or scientific with one digit before the point, and never infinite
+    rf"-?(?:(?:0|[1-9][0-9]{{0,{float_info.max_10_exp - 1}}}){FRACTION}"
+    rf"|[0-9]{FRACTION}[eE](?:-[0-9]{{1,3}}|\+?(?:{numerals(0, float_info.max_10_exp - 1)}))"
+    rf"|(?:{unsigned_to(Decimal(repr(float_info.max).partition('e')[0]), exclusive=False)})"
+    rf"[eE]\+?{float_info.max_10_exp})"
+)
+_DISTINCT = frozenset(("str", "int", "bool", "literal", "enum", "date"))
+_UNHASHABLE = frozenset(("list", "deque", "dict", "set", "typed-dict", "ordered-dict", "counter"))
+_TRANSPARENT = ("function-after", "function-before", "function-wrap", "default")
+
+
+def read_array(core: Core, at: Place, read: Read) -> Schema:
+    """An array of one kind of item."""
+    return {"type": "array", "items": _items(core, at, read), **_counts(core, "Items")}
+
+
+def read_set(core: Core, at: Place, read: Read) -> Schema:
+    """An array, of distinct items where their number matters."""
+    items = core.get("items_schema", {"type": "any"})
+    if _is_unhashable(items):
+        raise at.child("[]").refuse("a set of unhashable items", "has only the empty set")
+    schema = read_array(core, at, read)
+    if (core.get("min_length") or 0) > 1:
+        if items["type"] not in _DISTINCT:
+            raise at.refuse("min_length", "is not supported for sets of these items", "min_length")
+        schema["uniqueItems"] = True
+    return schema
+
+
+def _is_unhashable(core: Core) -> bool:
+    return core["type"] in _UNHASHABLE or getattr(core.get("cls"), "__hash__", True) is None
+
+
+def read_tuple(core: Core, at: Place, read: Read) -> Schema:
+    """An array with an item for each place; the last may repeat."""
+    items: list[Core] = list(core["items_schema"])
+    repeated = core.get("variadic_item_index")
+    if repeated is not None and repeated != len(items) - 1:
+        raise at.refuse("a tuple", "with items after the repeated one is not supported")
+    fixed = items if repeated is None else items[:repeated]
+    schema: Schema = {"type": "array"}
+    if fixed:
+        schema["prefixItems"] = [read(c, at.child(f"[{i}]")) for i, c in enumerate(fixed)]
+    schema["items"] = False if repeated is None else read(items[-1], at.child("[]"))
+    counts = _counts(core, "Items")
+    counts["minItems"] = max(len(fixed), counts.get("minItems", 0))
+    return {**schema, **counts}
+
+
+def read_dict(core: Core, at: Place, read: Read) -> Schema:
+    """An object whose keys stand for values."""
+    counted = {"type": "int" if core["type"] == "counter" else "any"}
+    values = read(core.get("values_schema", counted), at.child("{}"))
+    keys = core.get("keys_schema", {"type": "any"})
+    if (core.get("min_length") or 0) > 1 and keys["type"] not in _DISTINCT | {"any"}:
+        raise at.refuse("min_length", "is not supported for dicts with these keys", "min_length")
+    names = read_keys(keys, at.child("{key}"), read)
+    schema: Schema = {"type": "object"}
+    if isinstance(names, list):
+        schema |= {"properties": dict.fromkeys(names, values), "additionalProperties": False}
+    else:
+        schema |= {"additionalProperties": values} | ({"propertyNames": names} if names else {})
+    return {**schema, **_counts(core, "Properties")}
+
+
+def read_keys(core: Core, at: Place, read: Read) -> Keys:
+    """The keys there are, or what holds for them as strings.
+
+    Raises:
+        UnsupportedError: no JSON key is read back as such a value.
+    """
+    match core["type"]:
+        case "nullable":
+            return read_keys(core["schema"], at, read)
+        case "union":
+            return _either([read_keys(part, at, read) for part in union_parts(core)])
+        case kind if kind in _TRANSPARENT:
+            return read_keys(core["schema"], at, read)
+        case _:
+            return _plain_keys(core, at, read)
+
+
+def _plain_keys(core: Core, at: Place, read: Read) -> Keys:
+    match core["type"]:
+        case "any":
+            return {}
+        case "bool":
+            return ["true", "false"]
+        case "literal" | "enum":
+            return _named(core, at)
+        case "int" if "multiple_of" not in core:
+            return {"pattern": whole(integers(*_range(core), LONGEST_INTEGER))}
+        case "float" if not _is_bounded(core):
+            return {"pattern": whole(_FLOAT_KEY)}
+        case _:
+            return _string(core, at, read)
+
+
+def _string(core: Core, at: Place, read: Read) -> Schema:
+    schema = read(core, at)
+    if schema.get("type") != "string":
+        raise at.refuse(f"{core['type']} as the key of a dict", "is not supported", core["type"])
+    return {name: value for name, value in schema.items() if name != "type"}
+
+
+def _named(core: Core, at: Place) -> list[str]:
+    if core["type"] == "literal":
+        values = [plain_value(value) for value in core["expected"]]
+        names = [value for value in values if isinstance(value, str)]
+    else:
+        values: list[Any] = [member.value for member in core["members"]]
+        whole_number = core.get("sub_type") == "int"  # only then pydantic looks a string up as one
+        names = [
+            str.__str__(value) if isinstance(value, str) else str(int(value))
+            for value in values
+            if isinstance(value, str) or whole_number
+        ]
+    if not names:
+        raise at.refuse("a choice without strings", "has no JSON keys", core["type"])
+    return names
+
+
+def _either(options: list[Keys]) -> Keys:
+    listed = [name for option in options if isinstance(option, list) for name in option]
+    schemas = [option for option in options if not isinstance(option, list)]
+    if not schemas:
+        return listed
+    if {} in schemas:
+        return {}
+    return {"anyOf": [*schemas, {"enum": listed}] if listed else schemas}
+
+
+def _range(core: Core) -> tuple[int | None, int | None]:
+    lows = [core["ge"]] if "ge" in core else []
+    highs = [core["le"]] if "le" in core else []
+    lows += [core["gt"] + 1] if "gt" in core else []
+    highs += [core["lt"] - 1] if "lt" in core else []
+    return max(lows, default=None), min(highs, default=None)
+
+
+def _is_bounded(core: Core) -> bool:
+    names = ("ge", "gt", "le", "lt", "multiple_of")
+    return any(name in core for name in names) or core.get("allow_inf_nan") is False
+
+
+def _items(core: Core, at: Place, read: Read) -> Schema:
+    return read(core.get("items_schema", {"type": "any"}), at.child("[]"))
+
+
+def _counts(core: Core, what: str) -> Schema:
+    named = {"min_length": f"min{what}", "max_length": f"max{what}"}
+    return {key: core[name] for name, key in named.items() if core.get(name) is not None}
+
+
+CONTAINERS: dict[str, Container] = {
+    "list": read_array,
+    "deque": read_array,
+    "generator": read_array,
+    "set": read_set,
+    "frozenset": read_set,
+    "tuple": read_tuple,
+    "dict": read_dict,
+    "frozendict": read_dict,
+    "ordered-dict": read_dict,
+    "counter": read_dict,
+}

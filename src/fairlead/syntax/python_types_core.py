@@ -1,0 +1,256 @@
+"""pydantic's core schema of a type → a JSON Schema whose texts pydantic reads back as that type.
+
+The walk over the tree, and the nodes that only wrap or combine others; the leaves are in
+`python_types_scalars`, `_containers` and `_objects`. What a schema cannot say is refused with its
+place. Types that are used more than once, recursive ones above all, stand in `$defs` under their
+names.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any, cast, final
+
+from fairlead.syntax.python_types_containers import CONTAINERS
+from fairlead.syntax.python_types_hooks import (
+    LIMITS,
+    Hook,
+    claimed_format,
+    constrained,
+    constraints_of,
+    described,
+    is_harmless,
+    is_hidden,
+    is_own,
+    name_of,
+    users_hooks,
+)
+from fairlead.syntax.python_types_objects import OBJECTS
+from fairlead.syntax.python_types_place import (
+    INTEGER,
+    INTEGER_SCHEMA,
+    Core,
+    Place,
+    Schema,
+    union_parts,
+)
+from fairlead.syntax.python_types_scalars import LENGTHS, SCALARS
+
+_DEFS = "#/$defs/"
+
+
+def read_core(core: Core, at: Place) -> Schema:
+    """The JSON Schema (draft 2020-12) of a core schema.
+
+    >>> read_core({"type": "list", "items_schema": {"type": "str"}}, Place("names"))
+    {'type': 'array', 'items': {'type': 'string'}}
+
+    Raises:
+        UnsupportedError: a part that no schema says exactly, with its place.
+    """
+    reader = _Reader()
+    schema = reader.read(core, at)
+    definitions = reader.definitions
+    if _mentions([schema, definitions], INTEGER):
+        definitions = {**definitions, "integer": INTEGER_SCHEMA}
+    return {**schema, "$defs": definitions} if definitions else schema
+
+
+def _mentions(value: object, reference: str) -> bool:
+    match value:
+        case dict():
+            parts = cast("Schema", value)
+            return parts.get("$ref") == reference or _mentions(list(parts.values()), reference)
+        case list():
+            return any(_mentions(part, reference) for part in cast("list[object]", value))
+        case _:
+            return False
+
+
+@final
+class _Reader:
+    """Reads one type; collects the definitions it refers to."""
+
+    def __init__(self) -> None:
+        self.definitions: dict[str, Schema] = {}
+        self._cores: dict[str, Core] = {}
+        self._names: dict[str, str] = {}
+        self._wrappers: dict[str, Callable[[Core, Place], Schema]] = {
+            "nullable": self._nullable,
+            "union": self._union,
+            "tagged-union": self._tagged,
+            "function-after": self._validated,
+            "function-before": self._validated,
+            "function-wrap": self._validated,
+            "function-plain": self._plain,
+            "lax-or-strict": self._lax,
+            "json-or-python": self._json,
+            "chain": self._chain,
+            "custom-error": self._inner,
+            "missing-sentinel": self._inner,
+            "definitions": self._definitions,
+            "definition-ref": self._reference,
+        }
+
+    def read(self, core: Core, at: Place) -> Schema:
+        """The schema of a node, as its hooks have it."""
+        reading: Callable[[Core], Schema] = lambda inner: self._node(inner, at)  # noqa: E731
+        for hook in users_hooks(core):
+            reading = self._hooked(hook, core, reading, at)
+        return {**reading(core), **described(core)}
+
+    def _hooked(
+        self, hook: Hook, core: Core, reading: Callable[[Core], Schema], at: Place
+    ) -> Callable[[Core], Schema]:
+        handler = _Handler(self, core, reading, at)
+        return lambda inner: dict(hook(inner, handler))
+
+    def _node(self, core: Core, at: Place) -> Schema:
+        kind: str = core["type"]
+        if kind in SCALARS:
+            return SCALARS[kind](core, at)
+        if kind in CONTAINERS:
+            return CONTAINERS[kind](core, at, self.read)
+        if kind in OBJECTS:
+            return OBJECTS[kind](core, at, self.read)
+        if kind in self._wrappers:
+            return self._wrappers[kind](core, at)
+        name = getattr(core.get("cls"), "__qualname__", "")
+        raise at.refuse(f"{kind} {name}".strip(), "has no JSON that is read back as it", kind)
+
+    # Unions
+
+    def _nullable(self, core: Core, at: Place) -> Schema:
+        return _any_of([self.read(core["schema"], at), {"type": "null"}])
+
+    def _union(self, core: Core, at: Place) -> Schema:
+        parts = [part for part in union_parts(core) if not is_hidden(part)]
+        if not parts:
+            raise at.refuse("a union", "of hidden members only has nothing to offer")
+        return _any_of([self.read(part, at) for part in parts])
+
+    def _tagged(self, core: Core, at: Place) -> Schema:
+        """A union whose members say in one key which of them it is; there that key is required."""
+        choices: list[Core] = []
+        for choice in core["choices"].values():
+            if choice not in choices and not is_hidden(choice):
+                choices.append(choice)
+        read = [self.read(choice, at) for choice in choices]
+        tags = core["discriminator"]
+        if callable(tags):
+            return _any_of(read)
+        return _any_of([self._with_tag(schema, tags) for schema in read])
+
+    def _with_tag(self, schema: Schema, tags: Any) -> Schema:
+        if "anyOf" in schema:
+            return {**schema, "anyOf": [self._with_tag(part, tags) for part in schema["anyOf"]]}
+        # One key, or several paths to it, since each member may have an alias of its own.
+        paths: Any = [[tags]] if isinstance(tags, str) else tags
+        names = [path[0] for path in (paths if isinstance(paths[0], list) else [paths])]
+        properties = self.resolve(schema).get("properties", {})
+        key = next((name for name in names if name in properties), names[0])
+        return {**schema, "required": [*dict.fromkeys([*schema.get("required", ()), key])]}
+
+    # Wrappers
+
+    def _inner(self, core: Core, at: Place) -> Schema:
+        if is_hidden(core):
+            raise at.refuse("MISSING", "is the absence of a value, which has no JSON")
+        return self.read(core["schema"], at)
+
+    def _validated(self, core: Core, at: Place) -> Schema:
+        function = core["function"]["function"]
+        constraints = constraints_of(function)
+        if constraints is not None:
+            return self.read(constrained(core["schema"], constraints, at), at)
+        if not is_own(function) or is_harmless(function):
+            return self.read(core.get("json_schema_input_schema", core["schema"]), at)
+        return self._claimed(core, function, at)
+
+    def _plain(self, core: Core, at: Place) -> Schema:
+        if "json_schema_input_schema" in core:
+            return self.read(core["json_schema_input_schema"], at)
+        return self._claimed(core, core["function"]["function"], at)
+
+    def _claimed(self, core: Core, function: object, at: Place) -> Schema:
+        schema = claimed_format(core)
+        if schema is None:
+            raise at.refuse(
+                f"the validator {name_of(function)}",
+                "decides alone what is valid; say it with WithJsonSchema",
+                name_of(function),
+            )
+        inner = core.get("schema", {})
+        said = [name for name in LIMITS if inner.get(name) is not None]
+        if any(name not in LENGTHS or inner["type"] != "str" for name in said):
+            raise at.refuse(said[0], "is not supported for such a type")
+        return schema | {LENGTHS[name]: inner[name] for name in said}
+
+    def _lax(self, core: Core, at: Place) -> Schema:
+        return claimed_format(core) or self.read(core["lax_schema"], at)
+
+    def _json(self, core: Core, at: Place) -> Schema:
+        return self.read(core["json_schema"], at)
+
+    def _chain(self, core: Core, at: Place) -> Schema:
+        first, *others = core["steps"]
+        for step in others:
+            if step["type"] != "any" and not step["type"].startswith("function-"):
+                after = f"{step['type']} after {first['type']}"
+                raise at.refuse(after, "is not supported", "chain")
+        return self.read(first, at)
+
+    # Definitions
+
+    def _definitions(self, core: Core, at: Place) -> Schema:
+        for definition in core["definitions"]:
+            self._cores[definition["ref"]] = definition
+        return self.read(core["schema"], at)
+
+    def _reference(self, core: Core, at: Place) -> Schema:
+        ref: str = core["schema_ref"]
+        if ref not in self._names:
+            name = self._names[ref] = self._name(ref)
+            self.definitions[name] = {}  # known before it is read: it may refer to itself
+            self.definitions[name] |= self.read(self._cores[ref], Place(name, at.config))
+        return {"$ref": _DEFS + self._names[ref]}
+
+    def _name(self, ref: str) -> str:
+        cls = self._cores[ref].get("cls")
+        written = getattr(cls, "__name__", None) or ref.rpartition(":")[0].rpartition(".")[2]
+        name = re.sub(r"[^A-Za-z0-9_.-]+", "_", written).strip("_")
+        taken = {"integer", *self._names.values()}
+        numbered = (name if n == 1 else f"{name}{n}" for n in range(1, len(taken) + 2))
+        return next(free for free in numbered if free not in taken)
+
+    def resolve(self, schema: Schema) -> Schema:
+        """The schema that a reference stands for."""
+        return self.definitions.get(schema.get("$ref", "").removeprefix(_DEFS), schema)
+
+
+@final
+class _Handler:
+    """What a JSON Schema function of a type gets to ask for the schema it would have without it."""
+
+    mode = "validation"
+
+    def __init__(
+        self, reader: _Reader, core: Core, reading: Callable[[Core], Schema], at: Place
+    ) -> None:
+        self._reader, self._core, self._reading, self._at = reader, core, reading, at
+
+    def __call__(self, core: Core) -> Schema:
+        """The schema of `core`."""
+        same = core is self._core
+        return self._reading(core) if same else self._reader.read(core, self._at)
+
+    def resolve_ref_schema(self, schema: Schema) -> Schema:
+        """The schema that a reference stands for."""
+        return self._reader.resolve(schema)
+
+
+def _any_of(options: list[Schema]) -> Schema:
+    distinct: list[Schema] = []
+    for option in options:
+        if option not in distinct:
+            distinct.append(option)
+    return distinct[0] if len(distinct) == 1 else {"anyOf": distinct}

@@ -1,0 +1,217 @@
+"""What types say about themselves beside their core schema: validators and JSON Schema functions.
+
+A validator that a user wrote may reject what the schema allows: pydantic then says so when the text
+is parsed. One of pydantic's own is part of the type, so it is either known here to reject nothing
+more, or turned into constraints, or refused.
+
+A JSON Schema that a user gave (`WithJsonSchema`, `__get_pydantic_json_schema__`) is taken at its
+word. `json_schema_extra` describes and does not validate, so only descriptions are taken from it.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeAlias, cast, final
+
+from fairlead.syntax.python_types_place import Core, Place, Schema, union_parts
+from fairlead.syntax.python_types_scalars import BASE64, BASE64_URL
+
+Hook: TypeAlias = Callable[[Core, Any], Schema]
+
+_OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+_IPV4 = rf"(?:{_OCTET}\.){{3}}{_OCTET}"
+_GROUP = "[0-9a-fA-F]{1,4}"
+_IPV6 = "|".join(
+    [f"(?:{_GROUP}:){{7}}{_GROUP}"]
+    + [
+        f"{f'(?:{_GROUP}:){{{left}}}' if left else ':'}(?::{_GROUP}){{1,{7 - left}}}"
+        for left in range(7)
+    ]
+    + [f"(?:{_GROUP}:){{1,7}}:", "::"]
+)
+
+FORMATS: dict[str, Schema] = {
+    "ipv4": {"type": "string", "format": "ipv4"},
+    "ipv6": {"type": "string", "pattern": f"^(?:{_IPV6})$", "$comment": "IPv6 address"},
+    "ipv4interface": {
+        "type": "string",
+        "pattern": f"^{_IPV4}/(?:3[0-2]|[12]?[0-9])$",
+        "$comment": "IPv4 address with its prefix length",
+    },
+    "ipv6interface": {
+        "type": "string",
+        "pattern": f"^(?:{_IPV6})/(?:12[0-8]|1[01][0-9]|[1-9]?[0-9])$",
+        "$comment": "IPv6 address with its prefix length",
+    },
+    "email": {"type": "string", "format": "email"},
+    "path": {"type": "string", "$comment": "path"},
+    "file-path": {"type": "string", "$comment": "path of a file"},
+    "directory-path": {"type": "string", "$comment": "path of a folder"},
+    "base64": {"type": "string", "pattern": BASE64, "$comment": "base64"},
+    "base64url": {"type": "string", "pattern": BASE64_URL, "$comment": "base64url"},
+}
+"""What pydantic's types with validators of their own hold, by the format that they claim."""
+
+_HARMLESS = (
+    "SecretStr",
+    "SecretBytes",
+    "Secret",
+    "sequence_validator",
+    "defaultdict_validator",
+    "_BaseUrl.__get_pydantic_core_schema__.<locals>.wrap_val",
+)
+LIMITS = ("ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "pattern")
+"""Constraints by their names in core schemas."""
+
+
+def is_own(function: object) -> bool:
+    """Whether pydantic, or the standard library, brings this function."""
+    home = str(getattr(_inner(function), "__module__", "")).partition(".")[0]
+    return home in ("pydantic", "ipaddress", "pathlib")
+
+
+def is_harmless(function: object) -> bool:
+    """Whether one of pydantic's own validators takes all that its schema allows."""
+    return getattr(_inner(function), "__qualname__", "") in _HARMLESS
+
+
+def name_of(function: object) -> str:
+    """The name of a function, for a message."""
+    inner = _inner(function)
+    return str(getattr(inner, "__qualname__", None) or type(inner).__qualname__)
+
+
+def _inner(function: object) -> object:
+    while isinstance(function, partial):
+        function = cast("partial[Any]", function).func
+    return getattr(function, "__func__", function)
+
+
+def constraints_of(function: object) -> dict[str, Any] | None:
+    """The constraint that one of pydantic's validators checks, None for any other function."""
+    own = is_own(function)
+    if not own or not isinstance(function, partial):
+        return None
+    keywords = cast("partial[Any]", function).keywords
+    return keywords if keywords and all(name in LIMITS for name in keywords) else None
+
+
+def hooks_of(core: Core) -> list[Hook]:
+    """The JSON Schema functions of a core schema, in the order in which they are applied."""
+    metadata: Mapping[str, Any] = core.get("metadata") or {}
+    return [
+        *metadata.get("pydantic_js_functions", ()),
+        *metadata.get("pydantic_js_annotation_functions", ()),
+    ]
+
+
+def users_hooks(core: Core) -> list[Hook]:
+    """Those that say what a user wants said, `WithJsonSchema` among them."""
+    return [hook for hook in hooks_of(core) if not is_own(hook) or _is_of(hook, "WithJsonSchema")]
+
+
+def is_hidden(core: Core) -> bool:
+    """Whether `SkipJsonSchema`, or pydantic's MISSING, keeps a type from being on offer."""
+    if any(_hides(hook) for hook in hooks_of(core)):
+        return True
+    inner: Core | None = core.get("schema")
+    if core["type"] == "missing-sentinel" and inner is None:
+        return True
+    wraps = core["type"] in ("default", "missing-sentinel") or core["type"].endswith("-field")
+    return inner is not None and wraps and is_hidden(inner)
+
+
+def _hides(hook: Hook) -> bool:
+    says_nothing = getattr(getattr(hook, "__self__", None), "json_schema", "") is None
+    return _is_of(hook, "SkipJsonSchema") or (_is_of(hook, "WithJsonSchema") and says_nothing)
+
+
+def _is_of(hook: Hook, annotation: str) -> bool:
+    return is_own(hook) and name_of(hook).startswith(f"{annotation}.")
+
+
+def claimed_format(core: Core) -> Schema | None:
+    """The schema of a type of pydantic's own that no core schema describes, None for others."""
+    claims = [hook(core, _Nothing()) for hook in hooks_of(core) if is_own(hook)]
+    known = [FORMATS[claim["format"]] for claim in claims if claim.get("format") in FORMATS]
+    return dict(known[-1]) if known else None
+
+
+@final
+class _Nothing:
+    """A handler for JSON Schema functions that only add a format."""
+
+    mode = "validation"
+
+    def __call__(self, core: Core) -> Schema:
+        return {}
+
+    def resolve_ref_schema(self, schema: Schema) -> Schema:
+        return schema
+
+
+def described(core: Core) -> Schema:
+    """Description and examples that a field or an annotation carries."""
+    metadata: Mapping[str, Any] = core.get("metadata") or {}
+    found: Schema = {}
+    for said in (metadata.get("pydantic_js_updates"), metadata.get("pydantic_js_extra")):
+        if isinstance(said, Mapping):
+            for name, value in cast("Schema", said).items():
+                if name in ("description", "examples") and _is_json(value):
+                    found[name] = value
+    return found
+
+
+def _is_json(value: object) -> bool:
+    match value:
+        case None | bool() | int() | float() | str():
+            return True
+        case list():
+            return all(map(_is_json, cast("list[object]", value)))
+        case dict():
+            items = cast("dict[object, object]", value).items()
+            return all(isinstance(key, str) and _is_json(part) for key, part in items)
+        case _:
+            return False
+
+
+def constrained(core: Core, constraints: Mapping[str, Any], at: Place) -> Core:
+    """`core`, with constraints that pydantic checks after reading it.
+
+    Raises:
+        UnsupportedError: they are said about a type that cannot say them itself.
+    """
+    kind = core["type"]
+    if kind == "union":
+        parts = [constrained(part, constraints, at) for part in union_parts(core)]
+        return {**core, "choices": parts}
+    if kind in ("nullable", "default"):  # no constraint holds for None
+        return constrained(core["schema"], constraints, at)
+    if kind in ("function-after", "function-before", "function-wrap"):
+        function = core["function"]["function"]
+        if not is_own(function):  # what it returns is checked, not what is written
+            return core
+        return {**core, "schema": constrained(core["schema"], constraints, at)}
+    if not all(kind in _TAKEN_BY[name] for name in constraints):
+        listed = ", ".join(f"{name}={value!r}" for name, value in constraints.items())
+        raise at.refuse(listed, f"is not supported for {kind}", next(iter(constraints)))
+    return {**core, **{name: _stricter(core, name, value) for name, value in constraints.items()}}
+
+
+_NUMBERS: frozenset[str] = frozenset(("int", "float", "decimal", "date"))
+_SIZED: frozenset[str] = frozenset(
+    ("str", "list", "tuple", "set", "frozenset", "dict", "bytes", "deque")
+)
+_NEVER: frozenset[str] = frozenset()
+_TAKEN_BY: dict[str, frozenset[str]] = {
+    **dict.fromkeys(("ge", "gt", "le", "lt"), _NUMBERS),
+    "multiple_of": frozenset(("int",)),
+    "pattern": _NEVER,
+    "min_length": _SIZED,
+    "max_length": _SIZED,
+}
+
+
+def _stricter(core: Core, name: str, value: Any) -> Any:
+    if core.get(name) is None or name == "multiple_of":
+        return value
+    return max(core[name], value) if name in ("ge", "gt", "min_length") else min(core[name], value)

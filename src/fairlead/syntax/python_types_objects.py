@@ -1,0 +1,173 @@
+"""Core schemas of things with named fields: models, dataclasses, typed dicts, named tuples.
+
+Keys are the aliases that pydantic reads by, in the order of declaration; fields with a default may
+be left out; undeclared keys are on offer where `extra="allow"` keeps them, not where they would be
+ignored. Fields that are no input are not on offer: `init=False`, computed fields, `SkipJsonSchema`.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from inspect import cleandoc
+from math import isfinite
+from typing import Any, TypeAlias, cast, final
+
+from fairlead.syntax.python_types_hooks import is_hidden
+from fairlead.syntax.python_types_place import Core, Place, Read, Schema
+
+_SHOWN = (str, int, bool, type(None))
+
+Object: TypeAlias = Callable[[Core, Place, Read], Schema]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of an object: its name in Python, its key in JSON, its type."""
+
+    name: str
+    key: str
+    required: bool
+    core: Core
+    value: Core
+
+
+def read_model(core: Core, at: Place, read: Read) -> Schema:
+    """A pydantic model, a dataclass or a root model."""
+    inside = at.configured(core.get("config"))
+    return {**named(core["cls"]), **read(core["schema"], inside)}
+
+
+def named(cls: type) -> Schema:
+    """The name of a class, and its docstring, unless Python has made it."""
+    docstring: object = cls.__dict__.get("__doc__")
+    made = f"{cls.__name__}("  # dataclasses and named tuples get one from their fields
+    if not isinstance(docstring, str) or docstring.startswith(made) or not docstring.strip():
+        return {"title": cls.__name__}
+    return {"title": cls.__name__, "description": cleandoc(docstring)}
+
+
+def read_fields(core: Core, at: Place, read: Read) -> Schema:
+    """The fields of a model, a dataclass or a typed dict."""
+    inside = at.configured(core.get("config"))
+    fields = [field for field in _fields(core, inside) if not _is_left_out(field, inside)]
+    schema: Schema = {
+        "type": "object",
+        "properties": {
+            field.key: read(field.core, inside.child(f".{field.name}")) for field in fields
+        },
+    }
+    required = [field.key for field in fields if field.required]
+    if required:
+        schema["required"] = required
+    schema["additionalProperties"] = _additional(core, inside, read)
+    if schema["additionalProperties"] is not False and _by_name(inside):
+        for field in fields:  # such a key would be read as the field, not kept as an extra one
+            schema["properties"].setdefault(field.name, False)
+    titled = named(core["cls"]) if core["type"] == "typed-dict" and "cls" in core else {}
+    return {**titled, **schema}
+
+
+def _is_left_out(field: Field, at: Place) -> bool:
+    if not is_hidden(field.core):
+        return False
+    if field.required:
+        raise at.child(f".{field.name}").refuse(
+            "SkipJsonSchema", "hides a field that is required", "SkipJsonSchema"
+        )
+    return True
+
+
+def _fields(core: Core, at: Place) -> Iterator[Field]:
+    given = core["fields"]
+    if not isinstance(given, dict):  # dataclasses and named tuples have a list
+        given = {field["name"]: field for field in given}
+    for name, field in cast("dict[str, Core]", given).items():
+        if field.get("init") is False:
+            continue
+        value = field["schema"]
+        required = value["type"] != "default"
+        if core["type"] == "typed-dict":
+            required = required and field.get("required", core.get("total", True))
+        yield Field(name, _key(name, field, at), required, field, value)
+
+
+def _by_name(at: Place) -> bool:
+    return bool(at.config.get("validate_by_name") or at.config.get("populate_by_name"))
+
+
+def _key(name: str, field: Core, at: Place) -> str:
+    """The key by which pydantic reads a field."""
+    alias: Any = field.get("validation_alias")
+    if alias is None or at.config.get("validate_by_alias") is False:
+        return name
+    # A key; or a path of keys and indices; or several paths, of which the first found counts.
+    paths: Any = [[alias]] if isinstance(alias, str) else alias
+    for path in paths if isinstance(paths[0], list) else [paths]:
+        if len(path) == 1 and isinstance(path[0], str):
+            return path[0]
+    if _by_name(at):
+        return name
+    raise at.child(f".{name}").refuse("AliasPath", "into other keys is not supported")
+
+
+def _additional(core: Core, at: Place, read: Read) -> Any:
+    behavior = core.get("extra_behavior") or at.config.get("extra_fields_behavior")
+    if behavior != "allow":
+        return False
+    if core.get("extras_keys_schema", {"type": "str"}) != {"type": "str"}:
+        raise at.refuse("a type for undeclared keys", "is not supported", "__pydantic_extra__")
+    return read(core.get("extras_schema", {"type": "any"}), at.child("{}"))
+
+
+def read_field(core: Core, at: Place, read: Read) -> Schema:
+    """A field: its value, and what is said about it."""
+    return read(core["schema"], at)
+
+
+def read_default(core: Core, at: Place, read: Read) -> Schema:
+    """What has a default is of its type all the same."""
+    schema = read(core["schema"], at)
+    shown = core.get("default", ...)
+    if type(shown) in _SHOWN or (isinstance(shown, float) and isfinite(shown)):
+        return {**schema, "default": shown}
+    return schema
+
+
+def read_named_tuple(core: Core, at: Place, read: Read) -> Schema:
+    """An array with an item for each field; those with a default may be missing at the end."""
+    inside = at.configured(core.get("config"))
+    schema = _positions(list(_fields(core, inside)), inside, read)
+    return {**named(core["cls"]), **schema}
+
+
+def read_call(core: Core, at: Place, read: Read) -> Schema:
+    """A named tuple, as pydantic before 2.13 sees it: a call with arguments."""
+    fields = [
+        Field(a["name"], a["name"], a["schema"]["type"] != "default", a, a["schema"])
+        for a in core["arguments_schema"]["arguments_schema"]
+    ]
+    return {**named(core["function"]), **_positions(fields, at, read)}
+
+
+def _positions(fields: list[Field], at: Place, read: Read) -> Schema:
+    return {
+        "type": "array",
+        "prefixItems": [read(field.value, at.child(f".{field.name}")) for field in fields],
+        "items": False,
+        "minItems": sum(field.required for field in fields),
+    }
+
+
+OBJECTS: dict[str, Object] = {
+    "model": read_model,
+    "dataclass": read_model,
+    "model-fields": read_fields,
+    "dataclass-args": read_fields,
+    "typed-dict": read_fields,
+    "model-field": read_field,
+    "dataclass-field": read_field,
+    "typed-dict-field": read_field,
+    "default": read_default,
+    "named-tuple": read_named_tuple,
+    "call": read_call,
+}

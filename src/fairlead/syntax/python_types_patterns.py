@@ -1,0 +1,221 @@
+"""Ranges of numbers and dates as patterns: strings compared character by character.
+
+A bound becomes alternatives along its digits. Numerals from 123 on:
+
+    12[3-9] | 1[3-9][0-9] | [2-9][0-9]{2} | [1-9][0-9]{3,}
+
+Numerals have no leading zeros. The results are parts of a pattern without anchors, in the
+syntax that Python and ECMA-262 share, and are to be put into `whole(...)` or `(?:...)`.
+
+What this module does not know: schemas, pydantic.
+"""
+
+from decimal import Decimal
+
+DIGITS = "[0-9]*"
+FRACTION = r"(?:\.[0-9]+)?"
+ZERO = r"0(?:\.0+)?(?:E[+-][0-9]{1,5})?"  # as str(Decimal) writes it
+NUMERAL = "(?:0|[1-9][0-9]*)"
+NOTHING = "[^\\s\\S]"  # matches no text: no character is neither
+
+
+def whole(part: str) -> str:
+    """The pattern whose search finds exactly the texts of `part`.
+
+    >>> whole("a|b")
+    '^(?:a|b)$'
+    """
+    return f"^(?:{part})$"
+
+
+def either(parts: list[str]) -> str:
+    """Any of the parts."""
+    return "|".join(parts) if parts else NOTHING
+
+
+def numerals(low: int, high: int | None) -> str:
+    """The numerals of the whole numbers from `low` (0 or more) to `high` (None: no end).
+
+    >>> numerals(0, 12)
+    '[0-9]|1[0-2]'
+    """
+    if high is not None and high < low:
+        return NOTHING
+    first = str(low)
+    if high is None:
+        return either([*_same_length(first, "9" * len(first)), f"[1-9]{_count(len(first), None)}"])
+    last = str(high)
+    if len(first) == len(last):
+        return either(_same_length(first, last))
+    parts = _same_length(first, "9" * len(first))
+    if len(last) - len(first) > 1:
+        parts.append(f"[1-9]{_count(len(first), len(last) - 2)}")
+    return either([*parts, *_same_length("1" + "0" * (len(last) - 1), last)])
+
+
+def integers(low: int | None, high: int | None, digits: int) -> str:
+    """The numerals, with a sign for those below zero, of the integers of at most `digits` digits.
+
+    >>> integers(-1, 20, 4300)
+    '[0-9]|1[0-9]|20|-(?:1)'
+    """
+    parts: list[str] = []
+    if high is None or high >= 0:
+        least = max(0, low or 0)
+        parts.append(_limited(least, high, digits))
+    if low is None or low < 0:
+        least = 1 if high is None or high >= 0 else -high
+        parts.append(f"-(?:{_limited(least, None if low is None else -low, digits)})")
+    return either(parts)
+
+
+def _limited(low: int, high: int | None, digits: int) -> str:
+    if high is not None:
+        return numerals(low, high)
+    if low > 1:
+        parts = _same_length(str(low), "9" * len(str(low)))
+        return either([*parts, f"[1-9]{_count(len(str(low)), digits - 1)}"])
+    nonzero = f"[1-9]{_count(0, digits - 1)}"
+    return nonzero if low else f"0|{nonzero}"
+
+
+def decimals(
+    low: Decimal | None, high: Decimal | None, open_low: bool, open_high: bool
+) -> list[str]:
+    """Parts that a decimal number in plain notation has to match, all of them, to lie in a range.
+
+    Args:
+        low: the least value, None for no limit.
+        high: the greatest value.
+        open_low: whether `low` itself is left out.
+        open_high: whether `high` itself is left out.
+    """
+    parts: list[str] = []
+    if low is not None:
+        parts.append(_signed_from(low, open_low, negative="-"))
+    if high is not None:  # x <= high is -x >= -high: the same with the signs changed
+        parts.append(_signed_from(high.copy_negate(), open_high, negative=""))
+    return parts
+
+
+def _signed_from(low: Decimal, exclusive: bool, negative: str) -> str:
+    """Numbers x >= low; `negative` is the sign of those below zero ("" if signs are swapped)."""
+    positive = "-" if negative == "" else ""
+    zero = rf"-?{ZERO}"
+    if low > 0:
+        return f"{positive}(?:{_magnitude_from(low, exclusive)})"
+    if low == 0:
+        above = f"{positive}(?:{_magnitude_from(low, True)})"
+        return above if exclusive else f"{above}|{zero}"
+    above = f"{positive}{NUMERAL}{FRACTION}"
+    return f"{above}|{zero}|{negative}(?:{unsigned_to(low.copy_abs(), exclusive)})"
+
+
+def _magnitude_from(low: Decimal, exclusive: bool) -> str:
+    """Unsigned plain decimals of `low` (0 or more) and above."""
+    units, fraction = _split(low)
+    equal = _fraction_from(fraction, exclusive)
+    greater = f"(?:{numerals(units + 1, None)}){FRACTION}"
+    return f"{units}{equal}|{greater}"
+
+
+def unsigned_to(high: Decimal, exclusive: bool) -> str:
+    """Unsigned plain decimals up to `high` (above 0)."""
+    units, fraction = _split(high)
+    parts = [f"{units}{_fraction_to(fraction, exclusive)}"]
+    if units:
+        parts.append(f"(?:{numerals(0, units - 1)}){FRACTION}")
+    return either(parts)
+
+
+def _split(value: Decimal) -> tuple[int, str]:
+    units, _, fraction = f"{value:f}".partition(".")
+    return int(units), fraction.rstrip("0")
+
+
+def _fraction_from(digits: str, exclusive: bool) -> str:
+    """Fractions, their point included, of 0.`digits` and above; none at all is 0."""
+    more = "0*[1-9][0-9]*"
+    if not digits:
+        return rf"\.{more}" if exclusive else FRACTION
+    parts = [f"{digits}{more if exclusive else DIGITS}"]
+    parts += [
+        f"{digits[:index]}{_class(int(digit) + 1, 9)}[0-9]*"
+        for index, digit in enumerate(digits)
+        if digit != "9"
+    ]
+    return rf"\.(?:{either(parts)})"
+
+
+def _fraction_to(digits: str, exclusive: bool) -> str:
+    """Fractions, their point included or none at all, up to 0.`digits`."""
+    if not digits:
+        return NOTHING if exclusive else r"(?:\.0+)?"
+    parts = [digits[:end] for end in range(1, len(digits))]  # 0.12 is less than 0.125
+    parts += [
+        f"{digits[:index]}{_class(0, int(digit) - 1)}[0-9]*"
+        for index, digit in enumerate(digits)
+        if digit != "0"
+    ]
+    if not exclusive:
+        parts.append(f"{digits}0*")
+    return rf"(?:\.(?:{either(parts)}))?"
+
+
+def ordered(text: str, *, least: bool, exclusive: bool) -> str:
+    """Texts of the length of `text`, with its separators, at or after it (`least`) or before.
+
+    >>> ordered("2024-05", least=True, exclusive=False)
+    '2024-05|[3-9]......|2[1-9].....|20[3-9]....|202[5-9]...|2024-[1-9].|2024-0[6-9]'
+    """
+    parts = [] if exclusive else [text]
+    for index, digit in enumerate(text):
+        low, high = (int(digit) + 1, 9) if least and digit.isdigit() else (1, 0)
+        if not least and digit.isdigit():
+            low, high = 0, int(digit) - 1
+        if low <= high:
+            parts.append(f"{text[:index]}{_class(low, high)}{'.' * (len(text) - index - 1)}")
+    return either(parts)
+
+
+def _same_length(first: str, last: str) -> list[str]:
+    """Numerals of one length, from `first` to `last`."""
+    shared = next((i for i, (a, b) in enumerate(zip(first, last, strict=True)) if a != b), None)
+    if shared is None:
+        return [first]
+    head, low, high = first[:shared], int(first[shared]), int(last[shared])
+    behind = len(first) - shared - 1
+    full_low, full_high = first[shared + 1 :] == "0" * behind, last[shared + 1 :] == "9" * behind
+    parts: list[str] = []
+    if not full_low:
+        parts += _edge(first, shared + 1, up=True)
+    low, high = low + (not full_low), high - (not full_high)
+    if low <= high:
+        parts.append(f"{head}{_class(low, high)}{_count(behind, behind)}")
+    if not full_high:
+        parts += _edge(last, shared + 1, up=False)
+    return parts
+
+
+def _edge(text: str, start: int, *, up: bool) -> list[str]:
+    """Numerals that share the first `start` digits of `text`, from it on or up to it."""
+    parts = [text]
+    for index in range(len(text) - 1, start - 1, -1):
+        digit, behind = int(text[index]), len(text) - index - 1
+        low, high = (digit + 1, 9) if up else (0, digit - 1)
+        if low <= high:
+            parts.append(f"{text[:index]}{_class(low, high)}{_count(behind, behind)}")
+    return parts
+
+
+def _class(low: int, high: int) -> str:
+    return str(low) if low == high else f"[{low}-{high}]"
+
+
+def _count(low: int, high: int | None) -> str:
+    """`low` to `high` digits."""
+    if high == 0:
+        return ""
+    if low == high:
+        return "[0-9]" if low == 1 else f"[0-9]{{{low}}}"
+    return f"[0-9]{{{low},{'' if high is None else high}}}"

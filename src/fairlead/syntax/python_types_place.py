@@ -1,0 +1,67 @@
+"""Where a reader of pydantic's core schemas stands, and how it refuses what stands there.
+
+A core schema is pydantic's own tree of a type (a dict with a "type", documented in
+`pydantic_core.core_schema`). It says exactly what is valid, which the JSON Schema that pydantic
+publishes does not: that is why fairlead reads the former.
+
+This module knows no kind of type.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias, cast, final
+
+from fairlead.errors import UnsupportedError
+
+Core: TypeAlias = Mapping[str, Any]
+Schema: TypeAlias = dict[str, Any]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in a type: `Person.address.zip`, `Person.tags[]`, `Person.prices{}`.
+
+    Attributes:
+        path: how to get there.
+        config: pydantic's configuration that holds there.
+    """
+
+    path: str
+    config: Core = field(default_factory=dict[str, Any])
+
+    def child(self, step: str) -> "Place":
+        """A part of this."""
+        return replace(self, path=f"{self.path}{step}")
+
+    def configured(self, config: Core | None) -> "Place":
+        """This, under the configuration that the type brings, if it brings one."""
+        return self if config is None else replace(self, config=config)
+
+    def refuse(self, what: str, why: str, feature: str = "") -> UnsupportedError:
+        """The error for something at this place that no schema can say exactly."""
+        return UnsupportedError(f"{what} {why}", feature=feature or what, place=self.path)
+
+
+Read: TypeAlias = Callable[[Core, Place], Schema]
+
+INTEGER = "#/$defs/integer"
+INTEGER_SCHEMA: Schema = {
+    # pydantic reads 1.0 and 1e2 as integers, but not 1e20, and in strict mode none of them. JSON
+    # Schema can say "digits only" in one way: draft 4's integer, which 1.0 is not.
+    "$id": "integer",
+    "$schema": "http://json-schema.org/draft-04/schema#",
+    "type": "integer",
+}
+
+
+def integer(**more: object) -> Schema:
+    """Digits with or without a sign, further limited by the keywords `more`."""
+    return {"$ref": INTEGER, **more}
+
+
+def union_parts(core: Core) -> Iterator[Core]:
+    """The members of a union, without the labels that they may have."""
+    choices: list[Any] = core["choices"]
+    for part in choices:
+        yield cast("Core", part[0]) if isinstance(part, tuple) else part

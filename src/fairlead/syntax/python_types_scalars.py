@@ -1,0 +1,265 @@
+"""Core schemas of single values: numbers, texts, dates, and the choices among them.
+
+What pydantic reads beyond what it writes is not offered: no numbers as strings, no timestamps, no
+"yes" for true. So the schemas here hold what `dump_json` writes, and little more::
+
+    Decimal      a string, since a JSON number would go through a float
+    datetime     seconds may be left out, up to 6 digits of a fraction, offset optional
+    timedelta    ISO 8601 as pydantic writes it, years of 365 days included
+
+Not JSON Schema's and so not enforced: past and future dates, which depend on the clock.
+"""
+
+from collections.abc import Callable
+from datetime import date
+from enum import Enum
+from math import inf, isfinite, nextafter
+from sys import float_info
+from typing import Any, TypeAlias
+
+from fairlead.syntax.python_types_decimals import decimal_patterns
+from fairlead.syntax.python_types_patterns import either, ordered, whole
+from fairlead.syntax.python_types_place import Core, Place, Schema, integer
+from fairlead.syntax.python_types_regex import translate, trimmed
+from fairlead.syntax.python_types_times import DATETIME, DURATION, TIME, ZONE
+
+Scalar: TypeAlias = Callable[[Core, Place], Schema]
+
+_BOUNDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
+LENGTHS = {"min_length": "minLength", "max_length": "maxLength"}
+NO_YEAR_ZERO = "^0{0,3}[1-9]"
+_BASE64 = "(?:{0}{{4}})*(?:{0}[AQgw]==|{0}{{2}}[AEIMQUYcgkosw048]=)?"
+BASE64 = whole(_BASE64.format("[A-Za-z0-9+/]"))
+BASE64_URL = whole(_BASE64.format("[A-Za-z0-9_-]"))
+
+
+def read_any(core: Core, at: Place) -> Schema:
+    """Any JSON value."""
+    return {}
+
+
+def read_none(core: Core, at: Place) -> Schema:
+    """`null`."""
+    return {"type": "null"}
+
+
+def read_bool(core: Core, at: Place) -> Schema:
+    """`true` or `false`."""
+    return {"type": "boolean"}
+
+
+def read_int(core: Core, at: Place) -> Schema:
+    """Digits, with or without a minus."""
+    bounds = {_BOUNDS[name]: core[name] for name in _BOUNDS if name in core}
+    if "multiple_of" in core:
+        bounds["multipleOf"] = core["multiple_of"]
+    return integer(**bounds)
+
+
+def read_float(core: Core, at: Place) -> Schema:
+    """A finite number; open bounds become closed ones of the next float, as texts are rounded."""
+    if "multiple_of" in core:
+        raise at.refuse("multiple_of", "is not supported for float")
+    lows = [float(core["ge"])] if "ge" in core else []
+    highs = [float(core["le"])] if "le" in core else []
+    lows += [nextafter(float(core["gt"]), inf)] if "gt" in core else []
+    highs += [nextafter(float(core["lt"]), -inf)] if "lt" in core else []
+    greatest = float_info.max  # beyond, pydantic reads infinity, which it writes as null
+    low, high = max([-greatest, *lows]), min([greatest, *highs])
+    return {"type": "number", "minimum": low, "maximum": high}
+
+
+def read_decimal(core: Core, at: Place) -> Schema:
+    """A decimal number in quotes."""
+    if "multiple_of" in core:
+        raise at.refuse("multiple_of", "is not supported for Decimal")
+    infinite = core.get("allow_inf_nan", at.config.get("allow_inf_nan"))
+    return _string(*decimal_patterns(core, infinite=bool(infinite)), called="decimal")
+
+
+def _string(*patterns: str, called: str = "") -> Schema:
+    """A string that matches all patterns; `$comment` has words for what they mean."""
+    schema: Schema = {"type": "string"}
+    if len(patterns) == 1:
+        schema["pattern"] = patterns[0]
+    elif patterns:
+        schema["allOf"] = [{"pattern": pattern} for pattern in patterns]
+    return {**schema, "$comment": called} if called else schema
+
+
+def read_str(core: Core, at: Place) -> Schema:
+    """A string; `strip_whitespace` means one that has nothing to strip."""
+
+    def setting(name: str) -> Any:
+        return core[name] if core.get(name) is not None else at.config.get(f"str_{name}")
+
+    patterns: list[str] = []
+    told = ""
+    if core.get("pattern") is not None:
+        named = core.get("regex_engine") or at.config.get("regex_engine")
+        patterns.append(
+            translate(core["pattern"], "python" if named == "python-re" else "rust", at)
+        )
+        written = getattr(core["pattern"], "pattern", core["pattern"])
+        told = "" if written == patterns[0] else f"pattern {written}"
+    if setting("strip_whitespace"):
+        patterns.append(trimmed())
+    if core.get("ascii_only"):
+        patterns.append(r"^[\x00-\x7f]*$")
+    schema = _string(*patterns, called=told)
+    schema |= {key: setting(name) for name, key in LENGTHS.items() if setting(name) is not None}
+    return schema
+
+
+def read_bytes(core: Core, at: Place) -> Schema:
+    """Text, or base64 or hexadecimal digits, as `val_json_bytes` says."""
+    low, high = core.get("min_length") or 0, core.get("max_length")
+    match at.config.get("val_json_bytes", "utf8"):
+        case "hex":
+            return _string(whole(f"(?:[0-9a-fA-F]{{2}}){{{low},{'' if high is None else high}}}"))
+        case _ if low > 1 or high is not None:
+            raise at.refuse("a length", "is not supported for bytes: JSON counts characters")
+        case "base64":
+            schema = _string(BASE64_URL, called="base64url")
+        case _:
+            schema = _string()
+    return {**schema, "minLength": low} if low else schema
+
+
+def read_date(core: Core, at: Place) -> Schema:
+    """A date of the years 1 to 9999."""
+    patterns = [NO_YEAR_ZERO]
+    for name in ("ge", "gt", "le", "lt"):
+        if name in core:
+            text = _date(core[name]).isoformat()
+            compared = ordered(text, least=name[0] == "g", exclusive=name[1] == "t")
+            patterns.append(whole(compared))
+    return {**_string(*patterns), "format": "date"}
+
+
+def _date(value: date) -> date:
+    return date(value.year, value.month, value.day)  # a datetime is a date too
+
+
+def read_time(core: Core, at: Place) -> Schema:
+    """A time of the day, seconds optional."""
+    _refuse_bounds(core, at, "time")
+    return _string(whole(TIME + _zone(core, at)), called="time")
+
+
+def read_datetime(core: Core, at: Place) -> Schema:
+    """A date and a time, offset optional."""
+    _refuse_bounds(core, at, "datetime")
+    return _string(whole(DATETIME + _zone(core, at)), called="date-time")
+
+
+def read_timedelta(core: Core, at: Place) -> Schema:
+    """A duration of up to 999999999 days."""
+    _refuse_bounds(core, at, "timedelta")
+    return _string(whole(DURATION), called="ISO 8601 duration")
+
+
+def _refuse_bounds(core: Core, at: Place, what: str) -> None:
+    for name in ("ge", "gt", "le", "lt"):
+        if name in core:
+            raise at.refuse(f"{name}={core[name]!r}", f"is not supported for {what}", name)
+
+
+def _zone(core: Core, at: Place) -> str:
+    match core.get("tz_constraint"):
+        case None:
+            return f"(?:{ZONE})?"
+        case "aware":
+            return f"(?:{ZONE})"
+        case "naive":
+            return ""
+        case other:
+            raise at.refuse(f"tz_constraint={other!r}", "is not supported", "tz_constraint")
+
+
+def read_uuid(core: Core, at: Place) -> Schema:
+    """A UUID with its hyphens, of one version if there is one."""
+    version = core.get("version")
+    schema: Schema = {"type": "string", "format": "uuid"}
+    if version is not None:
+        schema["pattern"] = f"^[^-]{{8}}-[^-]{{4}}-{version}[^-]{{3}}-[89ABab]"
+    return schema
+
+
+def read_url(core: Core, at: Place) -> Schema:
+    """A URL with an ASCII host, no user, and a path of unreserved characters."""
+    schemes = core.get("allowed_schemes") or ["[a-z][a-z0-9+.-]*"]
+    label = "[a-z0-9]+(?:-[a-z0-9]+)*"
+    host = rf"(?:{label}\.)*[a-z][a-z0-9]*(?:-[a-z0-9]+)*"
+    safe = "[A-Za-z0-9_.~!$&'()*+,;=:@-]|%[0-9A-F]{2}"
+    tail = rf"(?:/(?:{safe}|/)*)?(?:\?(?:{safe}|[/?])*)?(?:#(?:{safe}|[/?])*)?"
+    named = either([scheme.replace("+", r"\+") for scheme in schemes])
+    schema = _string(whole(rf"(?:{named})://{host}(?::[1-9][0-9]{{0,3}})?{tail}"), called="url")
+    if core.get("max_length") is not None:
+        schema["maxLength"] = core["max_length"]
+    return schema
+
+
+def read_literal(core: Core, at: Place) -> Schema:
+    """One of some values."""
+    return choice([plain_value(value) for value in core["expected"]], at)
+
+
+def read_enum(core: Core, at: Place) -> Schema:
+    """The value of one of the members."""
+    return choice([member.value for member in core["members"]], at)
+
+
+def plain_value(value: object) -> object:
+    """A member of an Enum is written as its value."""
+    return value.value if isinstance(value, Enum) else value
+
+
+def choice(values: list[Any], at: Place) -> Schema:
+    """One of `values`; whole numbers as digits.
+
+    Raises:
+        UnsupportedError: one of them is no string, number, bool or None, so that its JSON would not
+            be read back as it.
+    """
+    for value in values:
+        plain = value is None or isinstance(value, str | int | float)
+        if not plain or (isinstance(value, float) and not isfinite(value)):
+            raise at.refuse(repr(value), "has no JSON that would be read back as it", "enum")
+        if isinstance(value, int) and abs(value) >= 2**63:  # beside True, pydantic loses these
+            raise at.refuse(str(value), "in a choice is not supported beyond 64 bits", "enum")
+    whole_numbers = [int(v) for v in values if isinstance(v, int) and not isinstance(v, bool)]
+    others = [_bare(v) for v in values if isinstance(v, bool) or not isinstance(v, int)]
+    schemas: list[Schema] = []
+    if others:
+        schemas.append({"enum": others})
+    if whole_numbers:
+        schemas.append(integer(enum=whole_numbers))
+    return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+
+
+def _bare(value: Any) -> Any:
+    """A `str` or `float` itself, where an Enum's mixed-in value is of a subclass."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    return float(value) if isinstance(value, float) else value
+
+
+SCALARS: dict[str, Scalar] = {
+    "any": read_any,
+    "none": read_none,
+    "bool": read_bool,
+    "int": read_int,
+    "float": read_float,
+    "decimal": read_decimal,
+    "str": read_str,
+    "bytes": read_bytes,
+    "date": read_date,
+    "time": read_time,
+    "datetime": read_datetime,
+    "timedelta": read_timedelta,
+    "uuid": read_uuid,
+    "url": read_url,
+    "literal": read_literal,
+    "enum": read_enum,
+}
