@@ -2,7 +2,6 @@
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from fairlead.errors import FairleadError
 from fairlead.lowering.expr import (
@@ -18,7 +17,6 @@ from fairlead.lowering.expr import (
     complement,
     concat,
     literal,
-    one_of,
     optional,
     repeat,
 )
@@ -50,7 +48,6 @@ def test_the_empty_language_and_the_empty_string_disappear():
     assert repeat(A, 1, 1) is A
     assert repeat(optional(A), 2, 3) is repeat(optional(A), 0, 3)
     assert byte_set([]) is EMPTY
-    assert one_of([]) is EMPTY
     assert capture(EMPTY, b"", Distinct(), None) is EMPTY
 
 
@@ -94,23 +91,3 @@ def test_a_rule_is_defined_once_and_never_nullable():
 @given(expressions())
 def test_nullable_is_whether_the_empty_string_belongs(expr):
     assert expr.nullable == (b"" in language(expr, 0))
-
-
-@given(st.sets(st.binary(max_size=4)))
-def test_one_of_is_the_union_of_its_words(words):
-    listed = one_of(words)
-    for word in words:
-        assert _reads(listed, word)
-    assert not _reads(listed, b"\x00never\x00")
-
-
-def _reads(expr, word):
-    from fairlead.automata.derivative import Derivatives
-
-    machine = Derivatives(expr)
-    state = machine.start()
-    for byte in word:
-        state = machine.step(state, byte)
-        if state is None:
-            return False
-    return machine.accepts(state)

@@ -227,6 +227,7 @@ _lock = threading.Lock()
 
 
 def _intern(key: Hashable, node: Expr) -> Expr:
+    """The node that is known by this key, which holds everything that makes it different."""
     with _lock:
         return _nodes.setdefault(key, node)
 
@@ -240,9 +241,7 @@ def byte_set(members: Iterable[int] | int) -> Expr:
     bits = members if isinstance(members, int) else sum({1 << b for b in members})
     if bits == 0:
         return EMPTY
-    key = (Bytes, bits)
-    found = _nodes.get(key)
-    return found if found is not None else _intern(key, Bytes(bits))
+    return _intern((Bytes, bits), Bytes(bits))
 
 
 def literal(text: bytes | str) -> Expr:
@@ -349,33 +348,6 @@ def repeat(item: Expr, low: int = 0, high: int | None = None) -> Expr:
     return _intern(key, Repeat(item, low, high, low == 0, item.regular))
 
 
-def one_of(words: Iterable[bytes]) -> Expr:
-    """One of `words`, prefixes shared: a trie, so that a step costs what one word costs.
-
-    >>> one_of([b"cat", b"car"]) is concat(literal("ca"), byte_set(b"tr"))
-    True
-    """
-    children: list[dict[int, int]] = [{}]
-    final = {0: False}
-    for word in words:
-        node = 0
-        for byte in word:
-            following = children[node].get(byte)
-            if following is None:
-                following = children[node][byte] = len(children)
-                children.append({})
-            node = following
-        final[node] = True
-    built: list[Expr] = [EMPTY] * len(children)
-    for node in range(len(children) - 1, -1, -1):  # children come after their parents
-        branches: dict[Expr, int] = {}
-        for byte, child in children[node].items():
-            branches[built[child]] = branches.get(built[child], 0) | 1 << byte
-        options = [concat(byte_set(members), rest) for rest, members in branches.items()]
-        built[node] = alt(*options, EPSILON if final.get(node) else EMPTY)
-    return built[0]
-
-
 def optional(item: Expr) -> Expr:
     """`item` or nothing."""
     return alt(item, EPSILON)
@@ -410,9 +382,7 @@ def complement(item: Expr) -> Expr:
         return item.item
     if not item.regular:
         raise FairleadError("only regular expressions have a complement")
-    key = (Not, item)
-    found = _nodes.get(key)
-    return found if found is not None else _intern(key, Not(item, not item.nullable))
+    return _intern((Not, item), Not(item, not item.nullable))
 
 
 ANYTHING: Expr = complement(EMPTY)
@@ -420,15 +390,11 @@ ANYTHING: Expr = complement(EMPTY)
 
 def call(template: Template, argument: Hashable) -> Expr:
     """The call of `template` with `argument`."""
-    key = (Call, template, argument)
-    found = _nodes.get(key)
-    return found if found is not None else _intern(key, Call(template, argument))
+    return _intern((Call, template, argument), Call(template, argument))
 
 
 def capture(item: Expr, read: bytes | None, template: Template, argument: Hashable) -> Expr:
     """The rest of a captured string, `read` being its beginning."""
     if item is EMPTY:
         return EMPTY
-    key = (Capture, item, read, template, argument)
-    found = _nodes.get(key)
-    return found if found is not None else _intern(key, Capture(item, read, template, argument))
+    return _intern((Capture, item, read, template, argument), Capture(item, read, template, argument))

@@ -1,7 +1,8 @@
 """Every kind of source to the core: the one place that knows them all."""
 
 from fairlead.errors import SourceError, UnsupportedError
-from fairlead.lowering.expr import Expr, alt, both, complement, concat, literal, one_of, repeat
+from fairlead.lowering.alternatives import either
+from fairlead.lowering.expr import Expr, alt, both, complement, concat, literal, repeat
 from fairlead.lowering.json_schema import lower_json_schema
 from fairlead.lowering.regex import lower_regex
 from fairlead.lowering.unicode import TEXT
@@ -36,7 +37,7 @@ def lower_source(source: Source) -> Expr:
         case Literal(text):
             return literal(text)
         case Choice(options):
-            return one_of(option.encode() for option in options)
+            return either(option.encode() for option in options)
         case Text():
             return TEXT
         case Regex(pattern, dialect, flags):
