@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -7,7 +9,7 @@ from fairlead.engine.transcript import Transcript
 def cut(data: bytes, places: list[int]) -> list[bytes]:
     """`data` in pieces, cut at these places."""
     marks = [0, *sorted(place % (len(data) + 1) for place in places), len(data)]
-    return [data[low:high] for low, high in zip(marks, marks[1:], strict=False)]
+    return [data[low:high] for low, high in pairwise(marks)]
 
 
 def told(transcript: Transcript, pieces: list[bytes]) -> list[str]:

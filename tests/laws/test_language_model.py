@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from real_tokenizers import tokenizer_folder
 
 import fairlead as fl
 from fairlead.engine.backends.transformers import TransformersModel
 from fairlead.engine.fake import FakeModel
 from fairlead.engine.model import LanguageModel
+from real_tokenizers import tokenizer_folder
 
 SMALL = {
     "vocab_size": 50_300,

@@ -1,0 +1,182 @@
+"""Prompts and joints on real tokenizers, and on one that puts a space in front of everything."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import transformers
+from tokenizers import Tokenizer, decoders, models, normalizers
+
+import fairlead as fl
+from fairlead.engine.prompt import Prompt, PromptReader
+from real_tokenizers import tokenizer_folder
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz[]/INST.!\n"
+CHATML = (
+    "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+LLAMA2 = (
+    "{% for m in messages %}{% if m['role'] == 'user' %}[INST] {{ m['content'] }} [/INST]"
+    "{% else %} {{ m['content'] }} </s>{% endif %}{% endfor %}"
+)
+THINKING = (
+    "{% for m in messages %}{{ m['role'] }}.{% if m['role'] == 'assistant' %}think.{% endif %}"
+    "{{ m['content'] }}!{% endfor %}{% if add_generation_prompt %}assistant.{% endif %}"
+)
+STRICT = (
+    "{% if messages[-1]['role'] != 'user' %}{{ raise_exception('user speaks last') }}{% endif %}"
+    "{{ messages[-1]['content'] }}"
+)
+USER = [{"role": "user", "content": "Hi"}]
+
+
+@cache
+def prepending() -> Any:
+    """A tokenizer like Llama 2's: "a b" is "▁a▁b", and the first space is not in the text."""
+    pieces = ["<unk>", "<s>", "</s>", *("▁" + c for c in LETTERS), *LETTERS, "▁", "▁yes", "yes"]
+    vocabulary = {piece: number for number, piece in enumerate(pieces)}
+    merges = [("▁", c) for c in LETTERS]
+    del vocabulary["▁yes"], vocabulary["yes"]
+    vocabulary = {piece: number for number, piece in enumerate(vocabulary)}
+    backend: Any = Tokenizer(models.BPE(vocab=vocabulary, merges=merges, unk_token="<unk>"))
+    backend.normalizer = normalizers.Sequence(
+        [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
+    )
+    backend.decoder = decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    )
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=backend, bos_token="<s>", eos_token="</s>", unk_token="<unk>"
+    )
+
+
+@cache
+def real(name: str) -> Any:
+    folder: Path = tokenizer_folder(name)
+    return transformers.AutoTokenizer.from_pretrained(folder)
+
+
+def reader(tokenizer: Any, template: str | None = None) -> PromptReader:
+    tokenizer.chat_template = template
+    return PromptReader(fl.Vocabulary.from_transformers(tokenizer), tokenizer)
+
+
+def spelled(tokenizer: Any, tokens: tuple[int, ...]) -> bytes:
+    vocabulary = fl.Vocabulary.from_transformers(tokenizer)
+    return b"".join(vocabulary.tokens[token] or b"" for token in tokens)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama3", "qwen2.5", "gemma3", "smollm2"])
+def test_a_text_is_read_as_its_own_tokenizer_reads_it(name: str):
+    text = "Hello, world:  \n1 2"
+    read = reader(real(name)).read(text)
+    assert list(read.tokens) == real(name).encode(text)
+    assert read.joint == b""
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama3", "qwen2.5", "gemma3", "smollm2"])
+@pytest.mark.parametrize("choice", ["positive", " negative", "3.14", "two words"])
+def test_a_continuation_is_spelled_exactly_and_as_the_tokenizer_would(name: str, choice: str):
+    read = reader(real(name)).read("Sentiment:")
+    tokens = reader(real(name)).continuation(read, choice)
+    assert spelled(real(name), tokens) == choice.encode()
+    assert list(tokens) == real(name).encode(choice, add_special_tokens=False)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "smollm2", "llama3"])
+def test_a_chat_of_a_byte_level_tokenizer_has_no_joint(name: str):
+    read = reader(real(name), CHATML).read(USER)
+    rendered = "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"
+    assert list(read.tokens) == real(name).encode(rendered, add_special_tokens=False)
+    assert read.joint == b""
+
+
+def test_a_prepended_space_is_the_joint_of_an_empty_prompt_only():
+    mine = reader(prepending())
+    assert mine.read("") == Prompt((1,), b" ")
+    assert mine.read("a").joint == b""
+    assert spelled(prepending(), mine.continuation(mine.read("a"), "yes")) == b"yes"
+    assert spelled(prepending(), mine.continuation(mine.read(""), "yes")) == b" yes"
+
+
+def test_a_template_that_writes_a_space_before_the_reply_makes_it_the_joint():
+    mine = reader(prepending(), LLAMA2)
+    read = mine.read([{"role": "user", "content": "hi"}])
+    assert read.joint == b" "
+    assert spelled(prepending(), read.tokens) == b" [INST] hi [/INST]"
+    assert spelled(prepending(), mine.continuation(read, "yes")) == b" yes"
+
+
+def test_what_a_template_writes_into_a_reply_is_no_joint():
+    assert reader(real("gpt2"), THINKING).read(USER).joint == b""
+
+
+def test_a_template_that_refuses_a_reply_has_no_joint():
+    assert reader(real("gpt2"), STRICT).read(USER).joint == b""
+
+
+def test_messages_that_the_template_refuses_are_the_callers_fault():
+    with pytest.raises(fl.SourceError, match="refuses the messages: user speaks last"):
+        reader(real("gpt2"), STRICT).read([{"role": "assistant", "content": "Hi"}])
+
+
+@pytest.mark.parametrize(
+    ("messages", "place"),
+    [([{"role": "user"}], "/0/content"), ([*USER, {"role": 1, "content": "x"}], "/1/role")],
+)
+def test_a_message_without_its_parts_is_refused_with_its_place(
+    messages: list[dict[str, Any]], place: str
+):
+    with pytest.raises(fl.SourceError) as caught:
+        reader(real("gpt2"), CHATML).read(messages)
+    assert caught.value.place == place
+
+
+def test_a_chat_without_a_template_is_refused():
+    with pytest.raises(fl.ModelError, match="no chat template"):
+        reader(real("gpt2")).read(USER)
+
+
+def test_an_empty_prompt_begins_as_the_tokenizer_begins_a_text():
+    assert reader(real("gemma3")).read("").tokens == (2,)  # <bos>, which it puts before each text
+    assert reader(real("gpt2")).read("").tokens == (50_256,)  # <|endoftext|>, which it names
+
+
+def test_special_tokens_after_a_text_are_left_out():
+    tokenizer = prepending()
+
+    class Closing:
+        """Like tokenizers that put an end id behind every text."""
+
+        chat_template = None
+        bos_token_id = 1
+
+        def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
+            plain = tokenizer.encode(text, add_special_tokens=False)
+            return [1, *plain, 2] if add_special_tokens else plain
+
+    mine = PromptReader(fl.Vocabulary.from_transformers(tokenizer), Closing())
+    assert mine.read("a").tokens == (1, *tokenizer.encode("a", add_special_tokens=False))
+
+
+def test_without_a_tokenizer_the_fewest_tokens_spell_a_text():
+    vocabulary = fl.Vocabulary([b"a", b"ab", b"b", b"bb", b"<eos>"], eos_ids={4})
+    mine = PromptReader(vocabulary)
+    assert mine.read("abb").tokens in {(1, 2), (0, 3)}
+    assert mine.continuation(mine.read("a"), "bb") == (3,)
+    assert mine.read("").tokens == (4,)
+    with pytest.raises(fl.ModelError, match="no tokens for b'axb'"):
+        mine.read("axb")
+
+
+def test_without_any_end_id_there_is_no_empty_prompt():
+    with pytest.raises(fl.ModelError, match="no token to begin a text with"):
+        PromptReader(fl.Vocabulary([b"a"])).read("")
+
+
+def test_a_text_that_the_tokenizer_reads_as_a_special_token_is_spelled():
+    mine = reader(real("smollm2"))
+    tokens = mine.continuation(mine.read("x"), "<|im_end|>")
+    assert spelled(real("smollm2"), tokens) == b"<|im_end|>"
