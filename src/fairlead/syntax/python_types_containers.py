@@ -109,9 +109,10 @@ def _plain_keys(core: Core, at: Place, read: Read) -> Keys:
         case "literal" | "enum":
             return _named(core, at)
         case "int" if "multiple_of" not in core:
-            return {"pattern": whole(integers(*_range(core), LONGEST_INTEGER))}
+            digits = integers(*_range(core), LONGEST_INTEGER)
+            return {"pattern": whole(digits), "$comment": "integer"}
         case "float" if not _is_bounded(core):
-            return {"pattern": whole(_FLOAT_KEY)}
+            return {"pattern": whole(_FLOAT_KEY), "$comment": "number"}
         case _:
             return _string(core, at, read)
 

@@ -49,7 +49,7 @@ def named(cls: type) -> Schema:
 def read_fields(core: Core, at: Place, read: Read) -> Schema:
     """The fields of a model, a dataclass or a typed dict."""
     inside = at.configured(core.get("config"))
-    fields = [field for field in _fields(core, inside) if not _is_left_out(field, inside)]
+    fields = [field for field in fields_of(core, inside) if not _is_left_out(field, inside)]
     schema: Schema = {
         "type": "object",
         "properties": {
@@ -77,7 +77,12 @@ def _is_left_out(field: Field, at: Place) -> bool:
     return True
 
 
-def _fields(core: Core, at: Place) -> Iterator[Field]:
+def fields_of(core: Core, at: Place) -> Iterator[Field]:
+    """The fields that JSON may hold, in order.
+
+    Raises:
+        UnsupportedError: a field has no key of its own.
+    """
     given = core["fields"]
     if not isinstance(given, dict):  # dataclasses and named tuples have a list
         given = {field["name"]: field for field in given}
@@ -136,7 +141,7 @@ def read_default(core: Core, at: Place, read: Read) -> Schema:
 def read_named_tuple(core: Core, at: Place, read: Read) -> Schema:
     """An array with an item for each field; those with a default may be missing at the end."""
     inside = at.configured(core.get("config"))
-    schema = _positions(list(_fields(core, inside)), inside, read)
+    schema = _positions(list(fields_of(core, inside)), inside, read)
     return {**named(core["cls"]), **schema}
 
 

@@ -27,6 +27,14 @@ Scalar: TypeAlias = Callable[[Core, Place], Schema]
 
 _BOUNDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
 LENGTHS = {"min_length": "minLength", "max_length": "maxLength"}
+_WORDS = {
+    "ge": "of at least {}",
+    "gt": "above {}",
+    "le": "of at most {}",
+    "lt": "below {}",
+    "max_digits": "with at most {} digits",
+    "decimal_places": "with at most {} decimal places",
+}
 NO_YEAR_ZERO = "^0{0,3}[1-9]"
 _BASE64 = "(?:{0}{{4}})*(?:{0}[AQgw]==|{0}{{2}}[AEIMQUYcgkosw048]=)?"
 BASE64 = whole(_BASE64.format("[A-Za-z0-9+/]"))
@@ -66,7 +74,10 @@ def read_float(core: Core, at: Place) -> Schema:
     highs += [nextafter(float(core["lt"]), -inf)] if "lt" in core else []
     greatest = float_info.max  # beyond, pydantic reads infinity, which it writes as null
     low, high = max([-greatest, *lows]), min([greatest, *highs])
-    return {"type": "number", "minimum": low, "maximum": high}
+    schema: Schema = {"type": "number", "minimum": low, "maximum": high}
+    return schema | (
+        {"$comment": _in_words("number", core)} if "gt" in core or "lt" in core else {}
+    )
 
 
 def read_decimal(core: Core, at: Place) -> Schema:
@@ -74,7 +85,8 @@ def read_decimal(core: Core, at: Place) -> Schema:
     if "multiple_of" in core:
         raise at.refuse("multiple_of", "is not supported for Decimal")
     infinite = core.get("allow_inf_nan", at.config.get("allow_inf_nan"))
-    return _string(*decimal_patterns(core, infinite=bool(infinite)), called="decimal")
+    patterns = decimal_patterns(core, infinite=bool(infinite))
+    return _string(*patterns, called=_in_words("decimal", core))
 
 
 def _string(*patterns: str, called: str = "") -> Schema:
@@ -104,6 +116,7 @@ def read_str(core: Core, at: Place) -> Schema:
         told = "" if written == patterns[0] else f"pattern {written}"
     if setting("strip_whitespace"):
         patterns.append(trimmed())
+        told = told or "no blanks at either end"
     if core.get("ascii_only"):
         patterns.append(r"^[\x00-\x7f]*$")
     schema = _string(*patterns, called=told)
@@ -116,7 +129,8 @@ def read_bytes(core: Core, at: Place) -> Schema:
     low, high = core.get("min_length") or 0, core.get("max_length")
     match at.config.get("val_json_bytes", "utf8"):
         case "hex":
-            return _string(whole(f"(?:[0-9a-fA-F]{{2}}){{{low},{'' if high is None else high}}}"))
+            digits = f"(?:[0-9a-fA-F]{{2}}){{{low},{'' if high is None else high}}}"
+            return _string(whole(digits), called="hexadecimal")
         case _ if low > 1 or high is not None:
             raise at.refuse("a length", "is not supported for bytes: JSON counts characters")
         case "base64":
@@ -134,7 +148,13 @@ def read_date(core: Core, at: Place) -> Schema:
             text = _date(core[name]).isoformat()
             compared = ordered(text, least=name[0] == "g", exclusive=name[1] == "t")
             patterns.append(whole(compared))
-    return {**_string(*patterns), "format": "date"}
+    told = _in_words("date", core) if len(patterns) > 1 else ""
+    return {**_string(*patterns, called=told), "format": "date"}
+
+
+def _in_words(kind: str, core: Core) -> str:
+    told = [words.format(core[name]) for name, words in _WORDS.items() if name in core]
+    return " ".join([kind, ", ".join(told)]).strip()
 
 
 def _date(value: date) -> date:
