@@ -42,6 +42,7 @@ class Warps:
     top_p: Float[Tensor, "batch"]
     min_p: Float[Tensor, "batch"]
     # Known on the host, so that asking costs no synchronisation with a GPU.
+    heated: bool
     most: int
     nucleus: bool
     plausible: bool
@@ -57,6 +58,7 @@ class Warps:
             torch.tensor(top_k, dtype=torch.int64, device=device),
             torch.tensor(top_p, dtype=torch.float64, device=device),
             torch.tensor(min_p, dtype=torch.float32, device=device),
+            any(each != 1 for each in temperature),
             max(top_k),
             min(top_p) < 1,
             max(min_p) > 0,
@@ -71,7 +73,8 @@ def warp(row: Float[Tensor, "batch vocabulary"], warps: Warps) -> Float[Tensor, 
         >>> warp(torch.tensor([[1.0, 3.0, 2.0]]), settings).tolist()
         [[-inf, 6.0, 4.0]]
     """
-    row = row / warps.temperature[:, None]
+    if warps.heated:
+        row = row / warps.temperature[:, None]
     if warps.most:
         row = top_k(row, warps.top_k, most=warps.most)
     if warps.nucleus:

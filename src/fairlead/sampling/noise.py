@@ -63,20 +63,23 @@ def gumbel(key: Int[Tensor, "batch"], width: int) -> Float[Tensor, "batch vocabu
     to 2⁻⁵⁴. (−log(−log u) would end at 2⁻²⁵.) u is kept below 1, where the other tail begins.
     """
     bits = _mix(key[:, None] + _weyl(width, key.device))
-    uniform = (_shift(bits, 11).float() + 0.5) * 2.0**-53
-    return -torch.log(-torch.log1p(-uniform.clamp(max=1 - 2.0**-24)))
+    uniform = _shift(bits, 11).float().add_(0.5).mul_(2.0**-53).clamp_(max=1 - 2.0**-24)
+    return uniform.neg_().log1p_().neg_().log_().neg_()
 
 
 def _mix(bits: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
-    """`mix` on tensors of int64."""
-    bits = (bits ^ _shift(bits, 30)) * signed(FIRST)
-    bits = (bits ^ _shift(bits, 27)) * signed(SECOND)
-    return bits ^ _shift(bits, 31)
+    """`mix` on a tensor of int64, which is overwritten.
+
+    In place: fresh memory for each of a dozen results took most of the time on large batches.
+    """
+    bits.bitwise_xor_(_shift(bits, 30)).mul_(signed(FIRST))
+    bits.bitwise_xor_(_shift(bits, 27)).mul_(signed(SECOND))
+    return bits.bitwise_xor_(_shift(bits, 31))
 
 
 def _shift(bits: Int[Tensor, "*shape"], by: int) -> Int[Tensor, "*shape"]:
-    """A shift to the right that fills with zeros."""
-    return (bits >> by) & ((1 << (64 - by)) - 1)
+    """A shift to the right that fills with zeros, in memory of its own."""
+    return (bits >> by).bitwise_and_((1 << (64 - by)) - 1)
 
 
 @lru_cache(8)
