@@ -41,7 +41,7 @@ def strings(size: int, alphabet: bytes = ALPHABET) -> set[bytes]:
     return {bytes(s) for n in range(size + 1) for s in product(alphabet, repeat=n)}
 
 
-def language(expr: Expr, size: int) -> set[bytes]:
+def language(expr: Expr, size: int) -> set[bytes]:  # noqa: PLR0911  an arm for each node
     """The strings of a regular expression up to `size` bytes."""
     match expr:
         case Epsilon():

@@ -1,5 +1,7 @@
 """Shortest words where rules recur; plain expressions are covered with the derivatives."""
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -52,7 +54,7 @@ def test_rules_without_any_finite_word_have_none():
 
 def test_a_long_chain_of_rules_is_settled_in_one_go():
     rules = [Rule(f"r{i}") for i in range(3000)]
-    for this, following in zip(rules, rules[1:], strict=False):
+    for this, following in itertools.pairwise(rules):
         this.define(concat(literal("("), following, literal(")")))
     rules[-1].define(literal("."))
     assert shortest(rules[0]) == b"(" * 2999 + b"." + b")" * 2999

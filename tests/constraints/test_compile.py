@@ -81,7 +81,7 @@ def test_what_is_no_vocabulary_is_refused():
 
 
 def test_too_much_work_is_a_limit_error():
-    with pytest.raises(fl.LimitError, match="fuel|more than 100 parts"):
+    with pytest.raises(fl.LimitError, match="more than 100 parts"):
         fl.compile(fl.Regex("(a{500}){500}") & fl.Regex("[ab]*b"), BYTES, fl.Budget(fuel=100))
 
 

@@ -24,21 +24,21 @@ A, B = Regex("a"), Regex("b")
 
 
 def test_operators_build_the_combination_they_look_like():
-    assert A + B == Sequence((A, B))
-    assert "x" + A == Sequence((Literal("x"), A))
-    assert A | B == Either((A, B))
-    assert "x" | A == Either((Literal("x"), A))
-    assert A & B == Both((A, B))
-    assert "x" & A == Both((Literal("x"), A))
-    assert A - B == Both((A, Inverse(B)))
-    assert "x" - A == Both((Literal("x"), Inverse(A)))
-    assert ~A == Inverse(A)
+    assert Sequence((A, B)) == A + B
+    assert Sequence((Literal("x"), A)) == "x" + A
+    assert Either((A, B)) == A | B
+    assert Either((Literal("x"), A)) == "x" | A
+    assert Both((A, B)) == A & B
+    assert Both((Literal("x"), A)) == "x" & A
+    assert Both((A, Inverse(B))) == A - B
+    assert Both((Literal("x"), Inverse(A))) == "x" - A
+    assert Inverse(A) == ~A
 
 
 def test_a_long_chain_is_one_node():
-    assert A + B + A + "x" == Sequence((A, B, A, Literal("x")))
-    assert A | B | "x" == Either((A, B, Literal("x")))
-    assert A & B & "x" == Both((A, B, Literal("x")))
+    assert Sequence((A, B, A, Literal("x"))) == A + B + A + "x"
+    assert Either((A, B, Literal("x"))) == A | B | "x"
+    assert Both((A, B, Literal("x"))) == A & B & "x"
 
 
 def test_sources_are_equal_by_content():

@@ -166,8 +166,7 @@ class _Writer:
     def _find(self, steps: list[str]) -> Any:
         found: Any = self._document
         for step in steps:
-            inner: Any = found if isinstance(found, dict) else {}
-            found = inner.get(step, True)
+            found = found.get(step, True) if isinstance(found, dict) else True  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
         return found
 
     def _typed(self, schema: Any, margin: str) -> str:

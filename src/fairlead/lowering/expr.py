@@ -1,14 +1,12 @@
 """The core: a handful of frozen nodes that denote sets of byte strings.
 
 Every front end ends here and everything after starts here; nothing after this stage knows which
-front end was used. Nodes are hash-consed: the constructors below return the same object for the
-same meaning-by-structure, so that equality is identity and memo tables are dictionaries on nodes.
-They also simplify (∅·e = ∅, ε·e = e, e|e = e, …), which is what keeps derivatives finite
-(Brzozowski 1964, "Derivatives of regular expressions", §5).
+front end was used. Nodes are hash-consed: the constructors return the same object for the same
+structure, so equality is identity and memo tables are dictionaries on nodes. They also simplify
+(∅·e = ∅, ε·e = e, e|e = e, …), which is what keeps derivatives finite (Brzozowski 1964, §5).
 
-Concatenation is a right-nested pair, which makes it the stack of a pushdown automaton as well: a
-derivative of a context-free expression is what is left of the current rule followed by what the
-callers still want.
+Concatenation is a right-nested pair, which makes it a stack as well: a derivative of a context-free
+expression is what is left of the current rule followed by what the callers still want.
 
     node            denotes
     Empty           no string at all, ∅
@@ -397,4 +395,5 @@ def capture(item: Expr, read: bytes | None, template: Template, argument: Hashab
     """The rest of a captured string, `read` being its beginning."""
     if item is EMPTY:
         return EMPTY
-    return _intern((Capture, item, read, template, argument), Capture(item, read, template, argument))
+    node = Capture(item, read, template, argument)
+    return _intern((Capture, item, read, template, argument), node)

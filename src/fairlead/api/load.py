@@ -1,0 +1,27 @@
+"""`load`: from a name, a folder, a file or an object to a `Model`."""
+
+from pathlib import Path
+from typing import Any
+
+from fairlead.api.model import Model
+from fairlead.engine.backends.load import load as load_backend
+
+
+def load(
+    source: str | Path | Any, tokenizer: Any = None, *, device: Any = None, dtype: Any = None
+) -> Model:
+    """The model that `source` names, ready to generate.
+
+    Args:
+        source: "smollm2-135m" (built in), a folder, a `.gguf` file, a hub id, or a transformers
+            model.
+        tokenizer: the tokenizer of a transformers model that is given as an object.
+        device: where it runs ("cpu", "cuda", …): a GPU if there is one, if not given.
+        dtype: type of its weights: float32 on a CPU, the checkpoint's own on a GPU, if not given.
+
+    Raises:
+        ModelError: it is not there, not readable, or not complete, saying what was tried and how to
+            provide it by hand.
+    """
+    backend = load_backend(source, tokenizer, device=device, dtype=dtype)
+    return Model(backend, backend.tokenizer)

@@ -1,0 +1,66 @@
+"""What a generation gives back. Values only."""
+
+from dataclasses import dataclass, field
+from typing import Any, final
+
+from fairlead.engine.request import FinishReason, Stats
+from fairlead.errors import FairleadError
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One generated text and what it means. `str(result)` is the text.
+
+    Attributes:
+        value: the text read as the type that was asked for; the text itself for free text, regexes
+            and choices; None where `error` is set or the text was interrupted.
+        text: the generated text.
+        tokens: the ids drawn, end ids left out.
+        logprobs: for each token the model's own log-probability of it (natural logarithm, before
+            the constraint and all filters).
+        log_z: logarithm of the mass that the constraint allowed, summed over all steps; 0 for free
+            text. How far the sample is from the model's own distribution.
+        finish_reason: "stop", "length" (free text only) or "interrupted".
+        error: why the value could not be had although the text is in the language: a validator of
+            the type refused it, or the text is not whole.
+        stats: time, memory, and the share of probability that the constraint removed.
+        seed: the seed of the random choices, None where there were none.
+    """
+
+    value: Any
+    text: str
+    tokens: tuple[int, ...]
+    logprobs: tuple[float, ...]
+    log_z: float
+    finish_reason: FinishReason
+    error: FairleadError | None
+    stats: Stats = field(compare=False)
+    seed: int | None = None
+
+    def __str__(self) -> str:
+        """The text."""
+        return self.text
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What has been generated so far, while it grows.
+
+    Attributes:
+        delta: the text that is new with this part.
+        text: all of the text so far.
+        value: what can be read from it already: a partial object for types and schemas, the text
+            for everything else.
+        result: the whole result, with the last part only.
+    """
+
+    delta: str
+    text: str
+    value: Any
+    result: Result | None = None
+
+    def __str__(self) -> str:
+        """The new text."""
+        return self.delta

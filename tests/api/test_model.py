@@ -1,0 +1,281 @@
+"""`Model` on fake models: what a call gives for one prompt, for batches, for streams."""
+
+import asyncio
+import itertools
+import json
+from enum import Enum
+
+import pytest
+from pydantic import BaseModel, field_validator
+
+import fairlead as fl
+from fairlead.engine.fake import FakeModel
+
+VOCABULARY = fl.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})
+
+
+class Colour(Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Car(BaseModel):
+    colour: Colour
+    doors: int
+
+
+class Even(BaseModel):
+    number: int
+
+    @field_validator("number")
+    @classmethod
+    def check(cls, number):
+        if number % 2:
+            raise ValueError("odd")
+        return number
+
+
+@pytest.fixture
+def model():
+    return fl.Model(FakeModel.random(VOCABULARY))
+
+
+def spelling(text):
+    """A model that says `text` whatever was asked, then ends."""
+
+    def logits(prefix):
+        said = prefix[prefix.index(0) + 1 :] if 0 in prefix else ()
+        wanted = [*list(text.encode()), 256]
+        row = [0.0] * VOCABULARY.width
+        row[wanted[min(len(said), len(wanted) - 1)]] = 50.0
+        return row
+
+    return fl.Model(FakeModel(VOCABULARY, logits))
+
+
+def test_a_type_gives_a_value_of_the_type(model):
+    result = model.generate("A car: ", Car, max_new_tokens=60, temperature=1.0, seed=3)
+    assert isinstance(result.value, Car)
+    assert result.value == Car.model_validate_json(result.text)
+    assert str(result) == result.text
+    assert bytes(result.tokens).decode() == result.text
+    assert len(result.logprobs) == len(result.tokens)
+    assert result.log_z < 0
+    assert (result.finish_reason, result.error) == ("stop", None)
+    assert 0 < result.stats.mass_removed < 1
+
+
+def test_types_and_bare_schemas_are_held_to_their_plain_form(model):
+    schema = {"properties": {"b": {"type": "integer"}, "a": {"const": 1}}, "required": ["a", "b"]}
+    schema |= {"type": "object", "additionalProperties": False}
+    for seed in range(5):
+        result = model.generate("x", schema, max_new_tokens=80, seed=seed)
+        assert list(result.value) == ["b", "a"]
+        assert "\\u" not in result.text
+
+
+def test_a_source_is_used_as_it_is(model):
+    texts = {
+        model.generate("x", fl.JsonSchema({"enum": [[1, 2]]}), max_new_tokens=40, seed=s).text
+        for s in range(8)
+    }
+    assert all(json.loads(text) == [1, 2] for text in texts)
+    assert len(texts) > 1
+
+
+@pytest.mark.parametrize(
+    "source", [fl.Regex("[a-c]{3}"), fl.Choice(["one", "two"]), "literal", fl.Text()]
+)
+def test_texts_are_their_own_value(model, source):
+    result = model.generate("x", source, max_new_tokens=8, seed=0)
+    assert result.value == result.text
+    assert fl.compile(source, VOCABULARY).matches(result.text)
+
+
+def test_unions_of_types_and_sources_are_read_by_the_part_that_fits(model):
+    values = {
+        model.generate("x", int | fl.Regex("[xyz]"), max_new_tokens=3, seed=seed).value
+        for seed in range(20)
+    }
+    assert any(isinstance(value, int) for value in values)
+    assert values & {"x", "y", "z"}
+
+
+def test_free_text_is_cut_at_its_length(model):
+    result = model.generate("x", max_new_tokens=5, seed=0)
+    assert result.value == result.text
+    assert result.finish_reason in {"length", "stop"}
+    assert result.log_z == 0
+
+
+def test_a_batch_has_its_own_source_and_settings_for_each_row(model):
+    settings = [fl.Sampling(seed=1), fl.Sampling(), fl.Sampling(seed=2, max_new_tokens=4)]
+    results = model.generate(["a", "bb", "c"], [int, fl.Choice(["yes"]), None], sampling=settings)
+    assert isinstance(results[0].value, int)
+    assert results[1].value == "yes"
+    assert len(results[2].tokens) <= 4
+    alone = model.generate("c", None, sampling=settings[2])
+    assert alone.text == results[2].text
+    same = model.generate(["a", "b"], fl.Choice(["z"]), max_new_tokens=3)
+    assert [result.text for result in same] == ["z", "z"]
+
+
+def test_several_sequences_come_in_order_and_repeat_with_the_seed(model):
+    first = model.generate("x", fl.Regex("[a-z]{8}"), num_return_sequences=4, seed=7)
+    assert len({result.text for result in first}) == 4
+    again = model.generate(["y", "x"], fl.Regex("[a-z]{8}"), num_return_sequences=4, seed=7)
+    assert [r.text for r in again[4:]] == [r.text for r in first]
+
+
+def test_a_validator_that_no_mask_can_enforce_is_an_error_with_the_text_kept():
+    result = spelling('{"number":3}').generate("x\0", Even)
+    assert result.text == '{"number":3}'
+    assert result.value is None
+    assert "odd" in str(result.error)
+
+
+def test_retries_ask_again():
+    results = [
+        fl.Model(FakeModel.random(VOCABULARY, seed)).generate(
+            "x", Even, max_new_tokens=20, retries=9
+        )
+        for seed in range(6)
+    ]
+    assert all(result.error is None for result in results)
+    assert all(result.value.number % 2 == 0 for result in results)
+    without = [
+        fl.Model(FakeModel.random(VOCABULARY, seed)).generate("x", Even, max_new_tokens=20)
+        for seed in range(6)
+    ]
+    assert any(result.error for result in without)
+
+
+@pytest.mark.parametrize("retries", [-1, 1.5, True, "2"])
+def test_retries_are_a_count(model, retries):
+    with pytest.raises(fl.SourceError, match="retries"):
+        model.generate("x", int, retries=retries)
+
+
+def test_too_few_tokens_are_refused_before_anything_is_generated(model):
+    with pytest.raises(fl.LimitError) as error:
+        model.generate("x", Car, max_new_tokens=10)
+    assert error.value.given == 10
+    needed = error.value.needed or 0
+    assert model.generate("x", Car, max_new_tokens=needed).value
+    with pytest.raises(fl.LimitError):
+        model.generate("x", Car, max_new_tokens=needed - 1)
+
+
+def test_streams_grow_and_end_with_the_result(model):
+    parts = list(model.stream("x", Car, max_new_tokens=60, seed=3))
+    texts = [part.text for part in parts]
+    assert all(later.startswith(earlier) for earlier, later in itertools.pairwise(texts))
+    assert "".join(part.delta for part in parts) == "".join(map(str, parts)) == texts[-1]
+    assert all(part.result is None for part in parts[:-1])
+    final = parts[-1].result
+    whole = model.generate("x", Car, max_new_tokens=60, seed=3)
+    assert (final.text, final.value) == (whole.text, whole.value) == (texts[-1], parts[-1].value)
+    assert final.tokens == whole.tokens
+
+
+def test_partial_values_show_what_is_sure():
+    text = '{"colour": "blue", "doors": 4}'
+    values = [part.value for part in spelling(text).stream("x\0", Car, max_new_tokens=60)]
+    assert values[0] is None or not getattr(values[0], "colour", None)
+    assert any(getattr(value, "colour", None) == Colour.BLUE for value in values[:-1])
+    assert values[-1] == Car(colour=Colour.BLUE, doors=4)
+
+
+def test_a_stream_takes_one_prompt(model):
+    with pytest.raises(fl.UnsupportedError, match="one prompt"):
+        model.stream(["a", "b"], int)
+    with pytest.raises(fl.UnsupportedError, match="one prompt"):
+        model.stream("a", int, num_return_sequences=2, seed=0)
+
+
+def test_async_calls_give_what_the_others_give(model):
+    async def both():
+        result = await model.agenerate("x", Car, max_new_tokens=60, seed=3)
+        parts = [p async for p in model.astream("x", Car, max_new_tokens=60, seed=3)]
+        return result, parts
+
+    result, parts = asyncio.run(both())
+    assert result.text == parts[-1].text
+    assert parts[-1].result.value == result.value
+
+
+def test_choices_have_the_probabilities_of_their_texts():
+    table = {ord("y"): 2.0, ord("n"): 1.0, ord("e"): 0.5, ord("s"): 3.0, ord("o"): 0.1}
+    row = [table.get(token, -1.0) for token in range(VOCABULARY.width)]
+    model = fl.Model(FakeModel(VOCABULARY, lambda prefix: row))
+    choices = model.choose("Well? ", ["yes", "no"])
+    import math
+
+    total = math.log(sum(math.exp(x) for x in row))
+    yes = math.exp(sum(table[ord(c)] - total for c in "yes"))
+    no = math.exp(sum(table[ord(c)] - total for c in "no"))
+    assert choices == pytest.approx({"yes": yes / (yes + no), "no": no / (yes + no)}, rel=1e-5)
+    # "no" begins "nose", so its end counts: exp(-1 - total).
+    three = model.choose("Well? ", ["no", "nose"])
+    ended = no * math.exp(-1.0 - total)
+    nose = no * math.exp(table[ord("s")] + table[ord("e")] - 2 * total)
+    assert three["no"] == pytest.approx(ended / (ended + nose), rel=1e-5)
+
+
+@pytest.mark.parametrize("choices", ["yes", [], ["a", "a"], ["a", ""]])
+def test_choices_are_different_texts(model, choices):
+    with pytest.raises(fl.SourceError, match="different texts"):
+        model.choose("x", choices)
+
+
+def test_choose_takes_one_prompt(model):
+    with pytest.raises(fl.UnsupportedError, match="one prompt"):
+        model.choose(["a", "b"], ["x", "y"])
+
+
+@pytest.mark.parametrize("prompt", [None, 3, [], [3], ["a", 3], b"text"])
+def test_what_is_no_prompt_is_refused(model, prompt):
+    with pytest.raises(fl.SourceError, match="a prompt is a text"):
+        model.generate(prompt)
+
+
+def test_lists_must_fit_the_batch(model):
+    with pytest.raises(fl.SourceError, match="3 sources for 2 prompts"):
+        model.generate(["a", "b"], [int, int, int])
+    with pytest.raises(fl.SourceError, match="1 settings for 2 prompts"):
+        model.generate(["a", "b"], sampling=[fl.Sampling()])
+
+
+def test_settings_are_given_once(model):
+    with pytest.raises(fl.SourceError, match="not both"):
+        model.generate("x", sampling=fl.Sampling(), temperature=1.0)
+    with pytest.raises(fl.SourceError, match=r"fairlead\.Sampling"):
+        model.generate("x", sampling={"temperature": 1.0})
+    with pytest.raises(fl.UnsupportedError, match="temperature"):
+        model.generate("x", temprature=1.0)
+
+
+def test_chat_needs_a_template(model):
+    with pytest.raises(fl.ModelError, match="chat template"):
+        model.generate([{"role": "user", "content": "hi"}])
+
+
+def test_the_type_can_be_described_in_the_prompt():
+    seen = []
+
+    def logits(prefix):
+        seen.append(bytes(t for t in prefix if t < 256))
+        return [0.0] * VOCABULARY.width
+
+    fl.Model(FakeModel(VOCABULARY, logits)).generate(
+        "The car is red.", Car, max_new_tokens=60, schema_in_prompt=True
+    )
+    assert b"colour" in seen[0]
+    assert seen[0].endswith(b"The car is red.")
+
+
+def test_a_tokenizer_that_loses_information_is_refused_by_name():
+    vocabulary = fl.Vocabulary([b"a", b"b", b"<eos>"], {2}, loss="it has no capitals")
+    model = fl.Model(FakeModel.random(vocabulary))
+    with pytest.raises(fl.UnsupportedError, match="it has no capitals"):
+        model.generate("a", fl.Regex("a"))
