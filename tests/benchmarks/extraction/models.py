@@ -1,8 +1,17 @@
 """Ten types to extract, one for each text in `texts/`; what the texts say is in `key.json`.
 
-Between them: nested models, optional fields, lists, enums, dates and times, Decimal, unions (plain
-and discriminated), Literal, bounds by Annotated, patterns, dict. Nothing but pydantic is imported,
-so that other libraries' environments can read this file too.
+    Letter       nested models, a date, an optional text
+    Invoice      Decimal, a pattern, a list of models, Literal
+    Recipe       an enum, bounds, a list of models with an optional number
+    Weather      a dict, an enum, bounds
+    Job          a plain union of a model, a number and null; a list of texts with bounds
+    Flight       a discriminated union, a date and time, patterns
+    MedicalNote  an optional model, a bounded float, lists of models and of texts
+    Match        models within models and lists, an optional number
+    Review       a bounded rating, Literal, Decimal, lists of texts, a field that may be left out
+    Minutes      a list of discriminated unions, a time
+
+Nothing but pydantic is imported, so that other libraries' environments can read this file too.
 """
 
 import datetime
@@ -19,7 +28,7 @@ class Address(BaseModel):
 
 
 class Letter(BaseModel):
-    """Nested models, a date, an optional text."""
+    """A letter."""
 
     sender: Address
     recipient: Address
@@ -35,7 +44,7 @@ class Line(BaseModel):
 
 
 class Invoice(BaseModel):
-    """Decimal, a pattern, a list of models, Literal."""
+    """An invoice."""
 
     number: Annotated[str, Field(pattern=r"^INV-[0-9]{4}$")]
     issued: datetime.date
@@ -57,7 +66,7 @@ class Ingredient(BaseModel):
 
 
 class Recipe(BaseModel):
-    """An enum, bounds, a list of models with an optional number."""
+    """A recipe."""
 
     title: str
     servings: Annotated[int, Field(ge=1, le=20)]
@@ -75,7 +84,7 @@ class Sky(StrEnum):
 
 
 class Weather(BaseModel):
-    """A dict, an enum, bounds."""
+    """A weather forecast."""
 
     region: str
     date: datetime.date
@@ -91,7 +100,7 @@ class Range(BaseModel):
 
 
 class Job(BaseModel):
-    """A plain union of a model, a number and null; a list of texts with bounds."""
+    """A job advertisement."""
 
     title: str
     company: str
@@ -113,7 +122,7 @@ class Voucher(BaseModel):
 
 
 class Flight(BaseModel):
-    """A discriminated union, a date and time, patterns."""
+    """A flight booking."""
 
     passenger: str
     reference: Annotated[str, Field(pattern=r"^[A-Z0-9]{6}$")]
@@ -137,7 +146,7 @@ class Medication(BaseModel):
 
 
 class MedicalNote(BaseModel):
-    """An optional model, a bounded float, lists of models and of texts."""
+    """A doctor's note."""
 
     patient: str
     age: Annotated[int, Field(ge=0, le=120)]
@@ -159,7 +168,7 @@ class Goal(BaseModel):
 
 
 class Match(BaseModel):
-    """Models within models and lists, an optional number."""
+    """A football match."""
 
     home: Team
     away: Team
@@ -169,7 +178,7 @@ class Match(BaseModel):
 
 
 class Review(BaseModel):
-    """A bounded rating, Literal, Decimal, lists of texts, a field that may be left out."""
+    """A product review."""
 
     product: str
     price: Decimal
@@ -192,7 +201,7 @@ class Decision(BaseModel):
 
 
 class Minutes(BaseModel):
-    """A list of discriminated unions, times."""
+    """The minutes of a meeting."""
 
     group: str
     date: datetime.date
