@@ -1,13 +1,18 @@
 """The commands on a fake model: what goes to which stream, and which status they leave."""
 
+import io
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import fairlead as fl
+from fairlead.cli import console, extract, models
 from fairlead.cli.main import run
-
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+from fairlead.engine.fake import FakeModel
 
 
 def status(*arguments: str) -> int:
@@ -38,7 +43,7 @@ def test_explain_prints_every_stage(capsys: pytest.CaptureFixture[str]) -> None:
     for said in (
         "tree\n",
         "core expression\n",
-        "automaton   5 states",
+        "automaton   6 states, 6 arcs",
         "first mask  2 of 257 tokens: '1' '2'",
         "example     '1900'",
         "shortest    4 bytes, 4 tokens",
@@ -84,3 +89,173 @@ def test_what_is_wrong_goes_to_stderr_without_a_trace(
     assert shown.out == ""
     assert said in shown.err
     assert "Traceback" not in shown.err
+
+
+VOCABULARY = fl.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], eos_ids={256})
+MODULE = """
+from pydantic import BaseModel, field_validator
+
+class Point(BaseModel):
+    x: bool
+    y: bool
+
+class Never(Point):
+    @field_validator("x")
+    @classmethod
+    def refuse(cls, x: bool) -> bool:
+        raise ValueError("never good")
+"""
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> fl.Model:
+    """A model of noise, which every command loads instead of a real one."""
+    model = fl.Model(FakeModel.random(VOCABULARY))
+    monkeypatch.setattr(fl, "load", lambda name: model)
+    return model
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> Path:
+    """A file with types."""
+    path = tmp_path / "points.py"
+    path.write_text(MODULE, encoding="utf-8")
+    return path
+
+
+@pytest.mark.usefixtures("fake")
+def test_extract_prints_the_object_and_nothing_else(
+    module: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status("extract", "some words", "--schema", f"{module}:Point") == 0
+    shown = capsys.readouterr()
+    assert set(json.loads(shown.out)) == {"x", "y"}
+    assert shown.err == ""
+
+
+@pytest.mark.usefixtures("fake")
+def test_extract_reads_files_and_standard_input(
+    module: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(extract, "answer", lambda model, prompt, *rest: asked.append(prompt))
+    monkeypatch.setattr(extract, "show", lambda result, **how: None)
+    monkeypatch.setattr("sys.stdin", io.StringIO("from outside"))
+    (tmp_path / "note.txt").write_text("from a file", encoding="utf-8")
+    for text in ("-", str(tmp_path / "note.txt"), "from the command line"):
+        assert status("extract", text, "--schema", f"{module}:Point") == 0
+    assert [prompt.splitlines()[-1] for prompt in asked] == [
+        "Text: from outside",
+        "Text: from a file",
+        "Text: from the command line",
+    ]
+
+
+@pytest.mark.usefixtures("fake")
+def test_json_holds_the_value_the_text_and_what_it_cost(
+    module: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status("extract", "some words", "-s", f"{module}:Point", "--json", "--seed", "1") == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["value"] == json.loads(record["text"])
+    assert record["finish_reason"] == "stop"
+    assert record["error"] is None
+    assert record["stats"]["tokens_per_second"] > 0
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_value_that_a_validator_refuses_is_printed_and_leaves_with_4(
+    module: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status("extract", "some words", "--schema", f"{module}:Never") == 4
+    shown = capsys.readouterr()
+    assert set(json.loads(shown.out)) == {"x", "y"}
+    assert "never good" in shown.err
+
+
+@pytest.mark.usefixtures("fake")
+def test_generate_holds_the_text_to_its_source(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status("generate", "a year:", "--source", "/17[0-9]{2}/", "--temperature", "1") == 0
+    assert re.fullmatch(r"17[0-9]{2}\n", capsys.readouterr().out)
+    assert status("generate", "a year:", "-s", "/17[0-9]{2}/", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["value"].startswith("17")
+
+
+@pytest.mark.usefixtures("fake")
+def test_generate_without_a_source_is_free_text_with_its_limits(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("anything"))
+    assert status("generate", "-", "--max-new-tokens", "3", "--plain", "--stop", "x") == 0
+    assert len(capsys.readouterr().out) <= 4
+
+
+def test_an_interrupted_text_is_printed_and_leaves_with_130(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def row(prefix: tuple[int, ...]) -> list[float]:
+        if len(prefix) > 6:
+            raise KeyboardInterrupt
+        return [float(i == ord("z")) for i in range(257)]
+
+    monkeypatch.setattr(fl, "load", lambda name: fl.Model(FakeModel(VOCABULARY, row)))
+    for more in ([], ["--json"]):
+        assert status("generate", "abcd", "--plain", *more) == 130
+        shown = capsys.readouterr()
+        assert "zzz" in shown.out
+        assert "interrupted" in shown.err
+
+
+@pytest.mark.usefixtures("fake")
+def test_choose_prints_the_likeliest_first(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status("choose", "Well?", "yes", "no", "perhaps") == 0
+    lines = capsys.readouterr().out.splitlines()
+    chances = [float(line.split()[0]) for line in lines]
+    assert chances == sorted(chances, reverse=True)
+    assert sum(chances) == pytest.approx(1, abs=1e-3)
+    assert status("choose", "Well?", "yes", "no", "--json") == 0
+    assert set(json.loads(capsys.readouterr().out)) == {"yes", "no"}
+
+
+@pytest.mark.usefixtures("fake")
+def test_warmup_says_that_the_model_is_ready(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status("warmup") == 0
+    assert "smollm2-135m is ready" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("fake")
+def test_explain_takes_the_tokens_of_a_model(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status("explain", "/a/", "--model", "anything") == 0
+    assert "1 of 257 tokens: 'a'" in capsys.readouterr().out
+
+
+def test_a_model_with_a_chat_template_is_asked_in_messages() -> None:
+    class Chatty:
+        class tokenizer:  # noqa: N801  it stands for an attribute
+            chat_template = "…"
+
+    assert models.as_prompt(Chatty, "a", None) == [{"role": "user", "content": "a"}]
+    assert models.as_prompt(Chatty, "a", "be brief")[0] == {
+        "role": "system",
+        "content": "be brief",
+    }
+    assert models.as_prompt(fl.Model(FakeModel.random(VOCABULARY)), "a", "b") == "b\n\na"
+
+
+def test_a_spinner_is_for_terminals_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with console.busy("working"):
+        pass
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with console.busy("working"):
+        pass
+
+
+def test_help_needs_neither_numpy_nor_torch() -> None:
+    code = (
+        "import sys\nfrom fairlead.cli.main import app\n"
+        "sys.exit(bool({'numpy', 'torch', 'pydantic'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

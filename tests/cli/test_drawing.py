@@ -19,6 +19,15 @@ def test_a_concatenation_is_one_list_with_its_texts_joined() -> None:
     ]
 
 
+def test_a_text_alone_is_its_own_line() -> None:
+    assert drawn(alt(literal("ab"), repeat(literal("cd")))) == [
+        "Alt",
+        '├── "ab"',
+        "└── Repeat low=0 high=None",
+        '    └── "cd"',
+    ]
+
+
 def test_a_rule_inside_itself_is_drawn_once() -> None:
     rule = Rule("list")
     rule.define(alt(literal("."), concat(literal("["), rule)))

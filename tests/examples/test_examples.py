@@ -13,7 +13,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 WITHOUT_MODEL = {
     "errors": ("SourceError: ", "UnsupportedError: ", "UnsatisfiableError: "),
     "fake": ("Temperature(degrees=", "unit='"),
-    "masks": ("2 1 20         distance 6", "forced '-x'", "may end here: True"),
+    "masks": ("2 1 20       distance 6", "forced '-x<end>'", "may end here: True"),
     "operators": ("word + '!'                 'a!'", "['hello', '12']"),
 }
 WITH_MODEL = {

@@ -19,7 +19,8 @@ from fairlead.lowering.expr import ALL_BYTES, Bytes, Concat, Expr, Rule
 Child: TypeAlias = tuple[str, object]
 """The name of a part (or "") and the part."""
 
-HIDDEN: Final = frozenset({"nullable", "regular", "bodies"})
+# What the core derives from the parts that are drawn.
+HIDDEN: Final = frozenset({"nullable", "regular", "captures", "bodies"})
 WIDEST: Final = 72
 
 
@@ -51,7 +52,10 @@ def _look(part: object, seen: set[int]) -> tuple[str, list[Child]]:
         case Bytes(members):
             return show_bytes(members), []
         case Concat():
-            return "Concat", [("", item) for item in _joined(part)]
+            parts = _joined(part)
+            return (
+                _look(parts[0], seen) if len(parts) == 1 else ("Concat", [("", p) for p in parts])
+            )
         case _Word(text):
             return f'"{text}"', []
         case Rule(name):
