@@ -107,11 +107,12 @@ def test_each_row_has_its_own_constraint_settings_and_end():
         assert request.constraint is None or request.constraint.matches(done.text)
 
 
-def test_the_model_gives_everything_that_is_allowed_no_probability():
-    row = [-math.inf] + [0.0] * 6
-    constraint = fl.compile(fl.Regex("a"), LETTERS)
-    with pytest.raises(fl.DeadEndError, match="step 0 of row 0"):
-        generate(FakeModel(LETTERS, lambda _: row), [Request((0,), constraint)])
+def test_a_model_that_gives_what_is_allowed_no_probability_is_told_with_step_and_row():
+    row = [0.0, -math.inf] + [0.0] * 5
+    aab, a = fl.compile(fl.Regex("aab"), LETTERS), fl.compile(fl.Regex("a"), LETTERS)
+    two = [Request((0,), a), Request((0,), aab)]
+    with pytest.raises(fl.DeadEndError, match="step 2 of row 1"):
+        generate(FakeModel(LETTERS, lambda _: row), two)
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])

@@ -60,7 +60,7 @@ def test_a_value_out_of_its_range_is_refused_by_name(name: str, value: object):
 
 
 def test_a_wrong_value_given_as_a_field_is_refused_too():
-    with pytest.raises(LimitError, match="top_p is 1.5"):
+    with pytest.raises(LimitError, match=r"top_p is 1\.5"):
         Sampling(top_p=1.5)
 
 

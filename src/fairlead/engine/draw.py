@@ -39,11 +39,13 @@ class Plan:
         warps: temperature and filters of each row.
         streams: the key of each row's random choices.
         random: which rows draw at random; the others take the most probable token.
+        held: whether a constraint holds any of the rows.
     """
 
     warps: Warps
     streams: Int[Tensor, "batch"]
     random: tuple[bool, ...]
+    held: bool
 
     @classmethod
     def of(cls, requests: Sequence[Request], device: torch.device) -> "Plan":
@@ -54,6 +56,7 @@ class Plan:
             Warps.of([each.warps for each in settings], device),
             streams(samples, device),
             tuple(each.samples for each in settings),
+            any(request.constraint is not None for request in requests),
         )
 
 
@@ -65,7 +68,8 @@ class Drawn:
     Attributes:
         tokens: the tokens.
         logprobs: the model's own log-probabilities of them.
-        log_allowed: the logs of the model's probability of everything that was allowed.
+        log_allowed: the logs of the model's probability of everything that was allowed; 0 where no
+            constraint holds any row.
     """
 
     tokens: list[int]
@@ -79,7 +83,11 @@ class Drawn:
 
 @torch.inference_mode()
 def draw(
-    logits: Float[Tensor, "batch vocabulary"], rows: Sequence[Row], plan: Plan, steps: Sequence[int]
+    logits: Float[Tensor, "batch vocabulary"],
+    rows: Sequence[Row],
+    plan: Plan,
+    steps: Sequence[int],
+    numbers: Sequence[int],
 ) -> Drawn:
     """One token for each row.
 
@@ -88,6 +96,7 @@ def draw(
         rows: the tokens allowed in each row, packed.
         plan: the settings of each row.
         steps: how many tokens each row has had: with its stream, the counter of its noise.
+        numbers: which request each row is, for messages.
 
     Raises:
         ModelError: the model gave NaN or +∞.
@@ -98,13 +107,14 @@ def draw(
     values = apply_mask(logits, allowed)
     tokens = _choose(warp(values, plan.warps), plan, steps)
     total = logits.logsumexp(1)  # NaN or +∞ if any logit is
-    chosen = logits.gather(1, tokens[:, None])[:, 0] - total
-    kept = values.logsumexp(1) - total
+    chosen = values.gather(1, tokens[:, None])[:, 0] - total  # −∞ if nothing may be drawn
+    kept = values.logsumexp(1) - total if plan.held else torch.zeros_like(total)
     # One transfer; ids are exact in float64 up to 2^53.
     stacked = torch.stack([each.double() for each in (tokens, chosen, kept, total)])
-    numbers = cast("list[list[float]]", stacked.tolist())  # pyright: ignore[reportUnknownMemberType]
-    _check(numbers[2], numbers[3], steps)
-    return Drawn([int(token) for token in numbers[0]], numbers[1], numbers[2])
+    back = cast("list[list[float]]", stacked.tolist())  # pyright: ignore[reportUnknownMemberType]
+    for place, number in enumerate(numbers):
+        _check(back[1][place], back[3][place], f"step {steps[place]} of row {number}")
+    return Drawn([int(token) for token in back[0]], back[1], back[2])
 
 
 def _choose(
@@ -120,15 +130,14 @@ def _choose(
     return torch.where(random, CATEGORICAL.draw(row, key), GREEDY.draw(row, key))
 
 
-def _check(kept: list[float], total: list[float], steps: Sequence[int]) -> None:
-    for row, (mass, whole, step) in enumerate(zip(kept, total, steps, strict=True)):
-        if math.isnan(whole) or whole == math.inf:
-            raise ModelError(
-                f"the model gave NaN or infinite logits at step {step} of row {row}: its weights "
-                "or its precision are at fault (float16 overflows; try float32 or bfloat16)"
-            )
-        if math.isnan(mass) or mass == -math.inf:
-            raise DeadEndError(
-                f"no token is left at step {step} of row {row}: the model gives no probability to "
-                "any token that may come next"
-            )
+def _check(chosen: float, total: float, where: str) -> None:
+    if math.isnan(total) or total == math.inf:
+        raise ModelError(
+            f"the model gave NaN or infinite logits at {where}: its weights or its precision are "
+            "at fault (float16 overflows; try float32 or bfloat16)"
+        )
+    if math.isnan(chosen) or chosen == -math.inf:
+        raise DeadEndError(
+            f"no token is left at {where}: the model gives no probability to any token that may "
+            "come next"
+        )

@@ -7,13 +7,18 @@ What this module does not know: logits.
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fairlead.constraints.compiled import CompiledConstraint, DecodeState
 from fairlead.engine.model import LanguageModel
 from fairlead.engine.request import Request
 from fairlead.errors import LimitError, ModelError
 from fairlead.masks.bits import unpack
+from fairlead.vocabulary.spellings import Vocabulary
 
 FUEL: Final = 4096  # tokens tried when looking for a long text; a few milliseconds
 
@@ -99,11 +104,20 @@ def longest_path(
 
 def _following(constraint: CompiledConstraint, state: DecodeState) -> Iterator[DecodeState]:
     """The states after each token that is no end id, short tokens first."""
-    tokens = constraint.vocabulary.tokens
-    allowed: list[int] = unpack(constraint.mask(state)).tolist()
-    spelled = [(len(tokens[t] or b""), t) for t in allowed if t < len(tokens) and tokens[t]]
-    for _, token in sorted(spelled):
-        yield constraint.advance(state, token)
+    order = _short_first(constraint.vocabulary)
+    allowed = np.zeros(constraint.vocabulary.width, np.bool_)
+    allowed[unpack(constraint.mask(state))] = True
+    for token in order[allowed[order]]:
+        yield constraint.advance(state, int(token))
+
+
+@lru_cache(16)
+def _short_first(vocabulary: Vocabulary) -> NDArray[np.int64]:
+    """The ids that spell something, by the length of what they spell."""
+    spelled = [
+        (len(spelling), token) for token, spelling in enumerate(vocabulary.tokens) if spelling
+    ]
+    return np.array([token for _, token in sorted(spelled)], np.int64)
 
 
 def _room(request: Request, model: LanguageModel[Any]) -> int:

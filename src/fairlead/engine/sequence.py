@@ -27,6 +27,7 @@ class Sequence:
     """The mutable rim around a request: everything that grows with each token.
 
     Attributes:
+        number: which request of the batch it is.
         request: what was asked for.
         tokens: drawn so far, end ids left out.
         finish_reason: why it ended, None while it goes on.
@@ -37,7 +38,7 @@ class Sequence:
         self.request = request
         self.tokens: list[int] = []
         self.finish_reason: FinishReason | None = None
-        self._number, self._vocabulary, self._most = number, vocabulary, most
+        self.number, self._vocabulary, self._most = number, vocabulary, most
         self._least = request.sampling.min_new_tokens
         self._cursor = self._place()
         self._transcript = Transcript(request.joint, request.sampling.stops)
@@ -101,7 +102,7 @@ class Sequence:
         token = self.tokens[-1] if len(self.tokens) > self._events else None
         self._events = len(self.tokens)
         text = self._transcript.take(final=self.finish_reason is not None)
-        return Event(self._number, token, text, self.finish_reason)
+        return Event(self.number, token, text, self.finish_reason)
 
     def interrupt(self) -> None:
         """End here, if it has not ended."""

@@ -54,7 +54,8 @@ def step(model: LanguageModel[Any], batch: Batch) -> Batch:
     plan = batch.plan
     while places:  # more than once only where a limit refuses a token: it is drawn again
         masks = [rows[place].row() for place in places]
-        drawn = draw(logits, masks, plan, [len(rows[place].tokens) for place in places])
+        steps = [len(rows[place].tokens) for place in places]
+        drawn = draw(logits, masks, plan, steps, [rows[place].number for place in places])
         refused = [n for n, place in enumerate(places) if not rows[place].take(*drawn.choice(n))]
         places = [places[n] for n in refused]
         if places:
