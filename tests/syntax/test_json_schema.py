@@ -208,6 +208,13 @@ def test_what_is_out_of_reach_is_refused_with_its_place(schema, place, words):
         assert word in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["uri", "ipv6", "hostname", "duration", "regex", "json-pointer"])
+def test_formats_of_the_specification_are_refused_until_they_are_honoured(name: str):
+    with pytest.raises(UnsupportedError, match=f'format "{name}" is not supported') as error:
+        parse({"properties": {"a": {"type": "string", "format": name}}})
+    assert error.value.place == "/properties/a/format"
+
+
 def test_formats_are_annotations_unless_they_are_known_or_strict():
     assert root({"format": "hostnam"}).strings.format is None
     assert root({"format": "date"}).strings.format == "date"

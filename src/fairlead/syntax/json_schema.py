@@ -27,7 +27,7 @@ from fairlead.syntax.json_schema_tree import (
     Schema,
     Strings,
 )
-from fairlead.syntax.json_schema_values import FORMATS, Keywords, kind_of, kinds_of
+from fairlead.syntax.json_schema_values import FORMATS, LATER_FORMATS, Keywords, kind_of, kinds_of
 from fairlead.syntax.json_text import Json, show
 from fairlead.syntax.names import did_you_mean
 from fairlead.syntax.regex import parse_regex
@@ -181,9 +181,9 @@ class _Reader:
         name = keywords.text("format")
         if name is None or name in FORMATS:
             return name
-        if self._strict:
+        if self._strict or name in LATER_FORMATS:
             raise UnsupportedError(
-                f"the format {show(name)} is not known, and formats='strict'; known are "
+                f"the format {show(name)} is not supported; supported are "
                 f"{', '.join(FORMATS)}{did_you_mean(name, FORMATS)}",
                 feature=f"format {name}",
                 place=keywords.place("format"),

@@ -14,6 +14,12 @@ from fairlead.syntax.json_text import Json, extend, show
 from fairlead.syntax.names import did_you_mean
 
 FORMATS = ("date", "date-time", "time", "uuid", "email", "ipv4")
+# The other formats of the specification mean something that is not honoured yet: refused, where a
+# name that the specification does not have is an annotation.
+LATER_FORMATS = (
+    "duration", "idn-email", "hostname", "idn-hostname", "ipv6", "uri", "uri-reference", "iri",
+    "iri-reference", "uri-template", "json-pointer", "relative-json-pointer", "regex",
+)  # fmt: skip
 TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 
 
