@@ -194,7 +194,9 @@ class Derivatives:
             case Call(template, argument):
                 return memo[template.unfold(argument)]
             case Capture(item, _, template, argument):
-                here = [(m, capture(x, None, template, argument)) for m, x in memo[item]]
+                # Whole derivatives, so that an arc leads where a step does.
+                arcs = self._disjoint(item)
+                here = [(m, capture(x, None, template, argument)) for m, x in arcs]
                 resumed = memo[template.resume(argument, None)] if item.nullable else []
                 return here + resumed
             case _:

@@ -81,12 +81,7 @@ def _local_conflict(
 ) -> UnsatisfiableError:
     first, *others = involved
     place = _pointer(first.address)
-    names = tuple(
-        f"{_pointer(schema.address)}/{name}"
-        for schema in involved
-        for name in schema.keywords
-        if name not in ("$ref", "allOf", "anyOf", "oneOf")
-    )
+    names = tuple(dict.fromkeys(name for schema in involved for name in _keywords(schema)))
     if not others:
         names = _smallest(source, first, is_empty) or first.keywords
     names = (*names, why) if why else names
@@ -95,13 +90,22 @@ def _local_conflict(
     )
 
 
+def _keywords(schema: Schema) -> list[str]:
+    """The pointers of what a schema asserts itself; of a value in `enum`, that of the value."""
+    pointer = _pointer(schema.address)
+    if schema.address.startswith("="):
+        return [pointer]
+    passing = ("$ref", "allOf", "anyOf", "oneOf")
+    return [f"{pointer}/{name}" for name in schema.keywords if name not in passing]
+
+
 def _smallest(
     source: JsonSchema, schema: Schema, is_empty: Callable[[Expr], bool]
 ) -> tuple[str, ...]:
-    """One keyword or two that, with `type`, have no instance; () if it takes more."""
+    """Up to three keywords that, with `type`, have no instance; () if it takes more."""
     raw = _written(source.text, schema.address)
     names = [name for name in schema.keywords if name in _LONE and name in raw]
-    for count in (1, 2):
+    for count in (1, 2, 3):
         for chosen in combinations(names, count):
             kept = {name: raw[name] for name in ("$schema", "type", *chosen) if name in raw}
             if is_empty(lower_json_schema(JsonSchema(kept))):

@@ -2,27 +2,30 @@ r"""JSON objects: keys once each, in any order or in the declared one.
 
 A template, because what may come next depends on the keys that are there already. Its argument is
 
-    START                   before the brace
-    (position, extras)      behind a value
+    (position, extras, node)
 
 where `extras` is the set of undeclared keys used, and `position`, in declared order, the number of
-the first declared key that may still come, and in any order a bit set of those that came::
+the first declared key that may still come, and in any order a bit set of those that came. `node` is
+BEHIND a value, or within a key the node of `KeyTrie` that has been reached, so that only the keys
+that somebody begins to write are ever unfolded, not all orders of all keys::
 
-    {"a": 1, "x": 2, "c"  …      declared a, b, c: position 0b001, extras {"x"}, then 0b101
+    {"a": 1, "x": 2, "c     declared a, b, c: (0b001, {"x"}, the node of "c")
+    {"a": 1, "x": 2, "c": 3                   (0b101, {"x"}, BEHIND)
 
 An undeclared key is captured while it is read, and decoded at its closing quote, so that "\u0061"
 is known to be "a" again. Where the engine has not kept what a capture read, the set holds UNKNOWN;
 the next undeclared key is then unsure, as it might be the same.
 
 The shortest rest of an object needs no unfolding: the required keys that are missing, in declared
-order or sorted, as what a quoted key begins with never begins another.
+order or sorted, as no quoted key begins another.
 
-What this module does not know: schemas, and how many states it has. Unfolding is lazy.
+What this module does not know: schemas.
 """
 
 import json
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias, cast, final
 
 from fairlead.lowering.expr import (
@@ -38,13 +41,16 @@ from fairlead.lowering.expr import (
     concat,
     literal,
 )
+from fairlead.lowering.json_keys import KeyTrie
 from fairlead.lowering.json_text import QUOTE, JsonStyle
 
 Extras: TypeAlias = "frozenset[str | None]"
-Position: TypeAlias = "tuple[int, Extras]"
+Argument: TypeAlias = "tuple[int, Extras, int]"
+Least: TypeAlias = "Callable[[Expr], bytes | None]"
 UNKNOWN = None
-START = (-1, frozenset[str | None]())
-_REMEMBERED = 4096
+BEHIND = -1
+START: Argument = (-1, frozenset(), BEHIND)
+_REMEMBERED = 1024
 
 
 @final
@@ -79,55 +85,87 @@ class ObjectTemplate:
     """Unfolds the rest of an object, given the keys that it has."""
 
     def __init__(self, members: Members, style: JsonStyle) -> None:
-        self._members, self._style = members, style
+        self._members, self._style, self._count = members, style, len(members.names)
+        self._trie = KeyTrie(members.names)
         self._keys = tuple(self._key(name) for name in members.names)
         between = concat(QUOTE, style.colon)
         self._bodies = tuple(concat(between, value) for value in members.values)
         quoted = zip(self._keys, self._bodies, strict=True)
         self._words = tuple(concat(QUOTE, key, body) for key, body in quoted)
         self._other_body = concat(style.colon, members.others)
-        self._other_keys: Expr | None = None
-        self._unfolded: dict[Hashable, Expr] = {}
+        self._other_key = self._undeclared_key()
+        self._unfolded = lru_cache(_REMEMBERED)(self._unfold)
+        self._missing = lru_cache(_REMEMBERED)(self._find_missing)
+        self._coming = lru_cache(_REMEMBERED)(self._find_coming)
 
     def unfold(self, argument: Hashable) -> Expr:
         """What may follow at this position."""
-        found = self._unfolded.get(argument)
-        if found is None:
-            if len(self._unfolded) >= _REMEMBERED:
-                self._unfolded.clear()
-            found = self._unfolded[argument] = self._unfold(cast("Position", argument))
-        return found
+        return self._unfolded(argument)
 
     def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
         """What follows an undeclared key and its closing quote."""
-        position, extras = cast("Position", argument)
+        position, extras, _ = cast("Argument", argument)
         key: str | None = UNKNOWN if captured is None else json.loads(b'"' + captured)
-        return concat(self._other_body, call(self, self._behind_other(position, extras | {key})))
+        behind = (self._behind_other(position), extras | {key}, BEHIND)
+        return concat(self._other_body, call(self, behind))
 
-    def least(self, argument: Hashable, least: Callable[[Expr], bytes | None]) -> bytes | None:
-        """The required keys that are missing, each with its shortest value."""
-        position, _ = cast("Position", argument)
-        words = [least(self._words[index]) for index in self._missing(position)]
-        known = [word for word in words if word is not None]
+    def least(self, argument: Hashable, least: Least) -> bytes | None:
+        """The shortest rest; within a key, of the key too."""
+        position, _, node = cast("Argument", argument)
+        missing = self._missing(position)
+        words = {index: least(self._words[index]) for index in missing}
+        if node != BEHIND:
+            return self._least_in_key(position, node, words, least)
+        listed = self._listed(words)
+        if listed is None:
+            return None
+        return b"{" + listed[1:] + b"}" if position < 0 else listed + b"}"
+
+    def least_after(self, argument: Hashable, least: Least) -> bytes | None:
+        """The shortest value of an undeclared key, and the shortest rest."""
+        position, extras, _ = cast("Argument", argument)
+        value = least(self._other_body)
+        rest = self.least((self._behind_other(position), extras, BEHIND), least)
+        return None if value is None or rest is None else value + rest
+
+    def _least_in_key(
+        self, position: int, node: int, missing: dict[int, bytes | None], least: Least
+    ) -> bytes | None:
+        """Of the keys that go on from here the one that makes the whole shortest.
+
+        What is required comes anyway: only what a key adds counts.
+        """
+        best: tuple[int, bytes, int] | None = None
+        for index in self._trie.below(node, self._coming(position)):
+            word = least(self._words[index])
+            if word is not None:
+                added = -1 if index in missing else len(word)
+                best = min(best or (added, word, index), (added, word, index))
+        if best is None:
+            return None
+        _, word, index = best
+        begun = least(self._begun(index, node))
+        listed = self._listed({other: word for other, word in missing.items() if other != index})
+        return None if begun is None or listed is None else word[len(begun) :] + listed + b"}"
+
+    def _begun(self, index: int, node: int) -> Expr:
+        """The quote and the characters of a key that lead to `node`."""
+        name = self._members.names[index][: self._trie.depth(node)]
+        return concat(QUOTE, self._style.spelling.text(name))
+
+    def _listed(self, words: dict[int, bytes | None]) -> bytes | None:
+        """Members, each after a comma, in the order that comes first."""
+        known = [word for word in words.values() if word is not None]
         if len(known) < len(words):
             return None
         if not self._members.ordered:
             known.sort()
-        if position < 0:
-            return b"{" + b",".join(known) + b"}"
-        return b"".join(b"," + word for word in known) + b"}"
+        return b"".join(b"," + word for word in known)
 
-    def least_after(
-        self, argument: Hashable, least: Callable[[Expr], bytes | None]
-    ) -> bytes | None:
-        """The shortest value of an undeclared key, and the shortest rest."""
-        position, extras = cast("Position", argument)
-        value = least(self._other_body)
-        rest = self.least(self._behind_other(position, extras), least)
-        return None if value is None or rest is None else value + rest
-
-    def _unfold(self, argument: Position) -> Expr:
-        position, extras = argument
+    def _unfold(self, argument: Argument) -> Expr:
+        position, extras, node = argument
+        if node != BEHIND:
+            return self._rest_of_key(position, extras, node)
         close = EMPTY if self._missing(position) else literal("}")
         member = concat(QUOTE, self._member(max(position, 0), extras))
         style = self._style
@@ -137,68 +175,72 @@ class ObjectTemplate:
 
     def _member(self, position: int, extras: Extras) -> Expr:
         """A key without its opening quote, its value, and the rest."""
-        options = [
-            (self._members.names[index], self._keys[index], self._rest(index, position, extras))
-            for index in self._next(position)
-        ]
-        undeclared = EMPTY if self._blocked(position) else self._other(position, extras)
+        coming = self._coming(position)
+        waiting = self._members.ordered and bool(self._missing(position))
+        undeclared = EMPTY if waiting else self._other(position, extras)
         if self._members.allowed is None:
-            trie = self._style.spelling.choose((name, rest) for name, _, rest in options)
-            return alt(trie, undeclared)
-        return alt(*(concat(key, rest) for _, key, rest in options), undeclared)
+            declared = call(self, (position, extras, 0)) if coming else EMPTY
+            return alt(declared, undeclared)
+        options = (
+            concat(self._keys[index], self._after_key(index, position, extras))
+            for index in self._trie.below(0, coming)
+        )
+        return alt(*options, undeclared)
 
-    def _rest(self, index: int, position: int, extras: Extras) -> Expr:
+    def _rest_of_key(self, position: int, extras: Extras, node: int) -> Expr:
+        coming, spelling = self._coming(position), self._style.spelling
+        index = self._trie.key(node, coming)
+        end = EMPTY if index is None else self._after_key(index, position, extras)
+        longer = (
+            concat(spelling.text(character), call(self, (position, extras, child)))
+            for character, child in self._trie.children(node, coming)
+        )
+        return alt(end, *longer)
+
+    def _after_key(self, index: int, position: int, extras: Extras) -> Expr:
         behind = index + 1 if self._members.ordered else position | 1 << index
-        return concat(self._bodies[index], call(self, (behind, extras)))
+        return concat(self._bodies[index], call(self, (behind, extras, BEHIND)))
 
     def _other(self, position: int, extras: Extras) -> Expr:
         """An undeclared key that is not used, and what follows."""
         if self._members.others is EMPTY:
             return EMPTY
-        keys = self._undeclared()
-        used = [(key, EPSILON) for key in extras if key is not None]
+        keys, used = self._other_key, [(key, EPSILON) for key in extras if key is not None]
         if used:
             keys = both(keys, complement(self._style.spelling.choose(used)))
         if UNKNOWN not in extras:
-            return capture(concat(keys, QUOTE), b"", self, (position, extras))
+            return capture(concat(keys, QUOTE), b"", self, (position, extras, BEHIND))
         # Every beginning of a key goes on to some unused key, unless names are limited.
         return concat(keys, QUOTE, UNSURE) if self._members.allowed is None else UNSURE
 
-    def _undeclared(self) -> Expr:
-        if self._other_keys is None:
-            allowed = self._members.allowed
-            spelling = self._style.spelling
-            declared = spelling.choose((name, EPSILON) for name in self._members.names)
-            keys = spelling.content if allowed is None else allowed
-            self._other_keys = keys if declared is EMPTY else both(keys, complement(declared))
-        return self._other_keys
+    def _undeclared_key(self) -> Expr:
+        allowed, spelling = self._members.allowed, self._style.spelling
+        if self._members.others is EMPTY:
+            return EMPTY
+        declared = spelling.choose((name, EPSILON) for name in self._members.names)
+        keys = spelling.content if allowed is None else allowed
+        return keys if declared is EMPTY else both(keys, complement(declared))
 
-    def _behind_other(self, position: int, extras: Extras) -> Position:
-        return (len(self._keys) if self._members.ordered else max(position, 0), extras)
+    def _behind_other(self, position: int) -> int:
+        return self._count if self._members.ordered else max(position, 0)
 
     def _key(self, name: str) -> Expr:
         key, allowed = self._style.spelling.text(name), self._members.allowed
         return key if allowed is None else both(key, allowed)
 
-    def _missing(self, position: int) -> list[int]:
+    def _find_missing(self, position: int) -> tuple[int, ...]:
         """The required keys that are still to come."""
-        return [index for index in self._unused(position) if self._members.required[index]]
+        return tuple(index for index in self._unused(position) if self._members.required[index])
+
+    def _find_coming(self, position: int) -> int:
+        """The declared keys that may come next: in order, no required one is passed over."""
+        unused, missing = self._unused(position), self._missing(position)
+        if self._members.ordered and missing:
+            unused = [index for index in unused if index <= missing[0]]
+        return self._trie.among(unused)
 
     def _unused(self, position: int) -> list[int]:
-        count, position = len(self._keys), max(position, 0)
+        position = max(position, 0)
         if self._members.ordered:
-            return list(range(position, count))
-        return [index for index in range(count) if not position >> index & 1]
-
-    def _next(self, position: int) -> list[int]:
-        """The declared keys that may come next: in order, no required one is passed over."""
-        unused = self._unused(position)
-        if self._members.ordered:
-            for count, index in enumerate(unused, start=1):
-                if self._members.required[index]:
-                    return unused[:count]
-        return unused
-
-    def _blocked(self, position: int) -> bool:
-        """Whether undeclared keys have to wait."""
-        return self._members.ordered and bool(self._missing(position))
+            return list(range(position, self._count))
+        return [index for index in range(self._count) if not position >> index & 1]

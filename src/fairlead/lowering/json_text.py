@@ -32,6 +32,7 @@ from fairlead.syntax.json_schema_source import JsonSchema, Whitespace
 
 QUOTE = literal('"')
 _BACKSLASH = literal("\\")
+_HEX_DIGIT = byte_set(b"0123456789abcdefABCDEF")
 _SHORT = {'"': '"', "\\": "\\", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
 _SHORT_ANY = {**_SHORT, "/": "/"}
 _ESCAPED = points([*range(0x20), ord('"'), ord("\\")])  # RFC 8259 §7: U+007F may stand raw
@@ -67,8 +68,10 @@ def _members(ranges: CodePoints) -> Iterable[int]:
 
 def _hex(ranges: CodePoints, digits: int) -> Expr:
     """The codes as that many hexadecimal digits, of either case."""
-    if not digits:
-        return EPSILON if ranges else EMPTY
+    if not ranges:
+        return EMPTY
+    if ranges == ((0, 16**digits - 1),):
+        return concat(*[_HEX_DIGIT] * digits)
     size = 16 ** (digits - 1)
     leading: dict[Expr, bytes] = {}
     for digit, block in _blocks(ranges, size):

@@ -139,8 +139,7 @@ class _Reader:
         if "$ref" in keywords.raw:
             parts = (self._reference(place, keywords), *parts)
         if "enum" in keywords.raw and "const" in keywords.raw:
-            const = Place(place.scope, place.child("const"), keywords.raw["const"], constant=True)
-            parts = (*parts, self._visit(const))
+            parts = (*parts, self._visit(_const(place, keywords)))
         return parts
 
     def _arrays(self, place: Place, keywords: Keywords) -> Arrays:
@@ -195,23 +194,22 @@ class _Reader:
     def _enumerated(self, place: Place, schema: Schema, keywords: Keywords) -> Schema:
         """`schema`, for the values of `enum` or `const` only."""
         if "enum" in keywords.raw:
-            return self._limited(place, schema, "enum", keywords.items("enum"))
+            values = enumerate(keywords.items("enum"))
+            parts = [Place(place.scope, place.child("enum", n), value, True) for n, value in values]
+            return self._limited(schema, f"={place.address}/enum", parts)
         if "const" in keywords.raw:
-            return self._limited(place, schema, "const", [keywords.raw["const"]])
+            const = _const(place, keywords)
+            return self._limited(schema, const.address, [const])
         return schema
 
-    def _limited(self, place: Place, schema: Schema, name: str, values: list[Json]) -> Schema:
-        scalars = [value for value in values if not isinstance(value, list | dict)]
+    def _limited(self, schema: Schema, address: Address, values: list[Place]) -> Schema:
+        """`schema`, for some values only; the scalars of a mixed list are the schema `address`."""
+        scalars = [value.raw for value in values if not isinstance(value.raw, list | dict)]
         if len(scalars) == len(values):
             return _with_scalars(schema, scalars)
-        options = [
-            self._visit(Place(place.scope, place.child(name, index), value, constant=True))
-            for index, value in enumerate(values)
-            if isinstance(value, list | dict)
-        ]
+        options = [self._visit(value) for value in values if isinstance(value.raw, list | dict)]
         if scalars:
-            address = f"={place.address}/{name}"
-            self.schemas[address] = _with_scalars(Schema(address, (name,)), scalars)
+            self.schemas[address] = _with_scalars(Schema(address, ("enum",)), scalars)
             options.append(address)
         return replace(schema, any_of=(*schema.any_of, tuple(options)))
 
@@ -231,6 +229,10 @@ class _Reader:
 
     def _part(self, place: Place, key: str | int, value: Json) -> Address:
         return self._visit(Place(place.scope, place.child(key), value, constant=True))
+
+
+def _const(place: Place, keywords: Keywords) -> Place:
+    return Place(place.scope, place.child("const"), keywords.raw["const"], constant=True)
 
 
 def _with_scalars(schema: Schema, values: Sequence[Json]) -> Schema:
