@@ -26,3 +26,9 @@ def test_after_compiling_nothing_runs_out():
 def test_limits_are_positive_integers(name, given):
     with pytest.raises(LimitError, match=f"{name} must be a positive integer"):
         Budget(**{name: given})
+
+
+def test_strangers_get_less():
+    strict, default = Budget.untrusted(), Budget.default()
+    assert strict.fuel < default.fuel
+    assert strict.table_bytes < default.table_bytes

@@ -46,6 +46,11 @@ class Budget:
         """The limits used where none are given."""
         return cls()
 
+    @classmethod
+    def untrusted(cls) -> Self:
+        """Limits for sources from people one does not know: a second or two, 64 MiB of tables."""
+        return cls(fuel=400_000, table_bytes=64 << 20, rows=64)
+
 
 @final
 class Meter:
