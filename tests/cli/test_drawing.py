@@ -1,7 +1,12 @@
 """Trees as lines."""
 
+from itertools import islice
+
 from fairlead.cli.drawing import draw, show_bytes
 from fairlead.lowering.expr import ALL_BYTES, Rule, alt, byte_set, concat, literal, repeat
+from fairlead.lowering.sources import lower_source
+from fairlead.syntax.json_schema_source import JsonSchema
+from fairlead.syntax.json_schema_tree import Strings
 from fairlead.syntax.sources import Choice, Inverse, Literal
 
 
@@ -51,7 +56,7 @@ def test_a_mapping_is_drawn_key_by_key() -> None:
 
 def test_a_long_line_is_cut() -> None:
     (line,) = drawn(Literal("x" * 500))
-    assert len(line) < 100
+    assert len(line) < 130
     assert line.endswith("…")
 
 
@@ -60,3 +65,19 @@ def test_sets_of_bytes_are_shown_as_ranges() -> None:
     assert show_bytes(0) == "[]"
     assert show_bytes(sum(1 << b for b in b"abd-")) == "[\\-abd]"
     assert show_bytes(1 << 10) == '"\\x0a"'
+
+
+def test_a_call_is_drawn_as_what_it_unfolds_to_and_only_once() -> None:
+    source = JsonSchema({"properties": {"ok": {"type": "boolean"}}, "type": "object"})
+    lines = list(islice(draw(lower_source(source)), 400))
+    assert any("Capture ObjectTemplate" in line for line in lines)
+    assert any("Call ObjectTemplate (see above)" in line for line in lines)
+
+
+def test_sets_among_the_fields_are_shown_in_a_settled_order() -> None:
+    (line,) = drawn(Strings(values=frozenset({"b", "a", "c"})))
+    assert line == "Strings values={'a', 'b', 'c'}"
+
+
+def test_a_part_of_a_character_is_shown_as_its_bytes() -> None:
+    assert drawn(literal(b"\xc3x")) == ['"\\xc3x"']

@@ -7,21 +7,22 @@
 
 It reads any value made of dataclasses, tuples and mappings, field by field, and leaves out fields
 that hold their default. It knows the names of no front end; of the core it knows that a Concat is a
-list, a set of bytes has a short form, and a rule may contain itself.
+list, a set of bytes has a short form, and a rule may contain itself. A call is drawn as what it
+unfolds to, once; as there may be no end of them, the lines come one by one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from typing import Any, Final, TypeAlias, final
 
-from fairlead.lowering.expr import ALL_BYTES, Bytes, Concat, Expr, Rule
+from fairlead.lowering.expr import ALL_BYTES, Bytes, Call, Capture, Concat, Expr, Rule
 
 Child: TypeAlias = tuple[str, object]
 """The name of a part (or "") and the part."""
 
 # What the core derives from the parts that are drawn.
 HIDDEN: Final = frozenset({"nullable", "regular", "captures", "bodies"})
-WIDEST: Final = 72
+WIDEST: Final = 110
 
 
 def draw(value: object) -> Iterator[str]:
@@ -34,7 +35,7 @@ def draw(value: object) -> Iterator[str]:
     └── Repeat low=2 high=None
         └── [0-3]
     """
-    seen: set[int] = set()  # rules already drawn
+    seen: set[Expr] = set()  # rules and calls already drawn
     stack: list[tuple[str, str, Child]] = [("", "", ("", value))]
     while stack:
         first, rest, (name, part) = stack.pop()
@@ -46,26 +47,38 @@ def draw(value: object) -> Iterator[str]:
         stack.extend(reversed(below))
 
 
-def _look(part: object, seen: set[int]) -> tuple[str, list[Child]]:
+def _look(part: object, seen: set[Expr]) -> tuple[str, list[Child]]:
     """The label of a part, and what is below it."""
     match part:
         case Bytes(members):
             return show_bytes(members), []
         case Concat():
-            parts = _joined(part)
+            parts = _joined(part, seen)
             return (
                 _look(parts[0], seen) if len(parts) == 1 else ("Concat", [("", p) for p in parts])
             )
         case _Word(text):
             return f'"{text}"', []
-        case Rule(name):
-            known = id(part) in seen
-            seen.add(id(part))
-            return (
-                (f"Rule {name} (see above)", []) if known else (f"Rule {name}", [("", part.body)])
-            )
+        case Rule() | Call() | Capture():
+            return _look_behind(part, seen)
         case _:
             return _look_into(part)
+
+
+def _look_behind(part: Rule | Call | Capture, seen: set[Expr]) -> tuple[str, list[Child]]:
+    """The same for nodes that stand for others: those are drawn once."""
+    name = part.name if isinstance(part, Rule) else type(part.template).__name__
+    label = f"{type(part).__name__} {name}"
+    if part in seen:
+        return f"{label} (see above)", []
+    seen.add(part)
+    match part:
+        case Rule():
+            return label, [("", part.body)]
+        case Call(template, argument):
+            return label, [("", template.unfold(argument))]
+        case Capture(item):
+            return label, [("", item)]
 
 
 def _look_into(part: Any) -> tuple[str, list[Child]]:
@@ -84,10 +97,16 @@ def _look_into(part: Any) -> tuple[str, list[Child]]:
         elif _is_box(value):
             children.extend(_contents(field.name, value))
         else:
-            scalars.append(f"{field.name}={value!r}")
+            scalars.append(f"{field.name}={_show_scalar(value)}")
     if len({name for name, _ in children}) == 1:  # no need to say which
         children = [("", child) for _, child in children]
     return " ".join([type(part).__name__, *scalars]), children
+
+
+def _show_scalar(value: object) -> str:
+    if isinstance(value, frozenset):  # in an order that does not change from run to run
+        return "{" + ", ".join(sorted(map(repr, value))) + "}"  # pyright: ignore[reportUnknownArgumentType]
+    return repr(value)
 
 
 def _is_node(value: object) -> bool:
@@ -120,25 +139,37 @@ class _Word:
     text: str
 
 
-def _joined(concat: Concat) -> Sequence[object]:
-    """The parts of a concatenation, single bytes in a row as one text."""
+def _joined(concat: Concat, seen: set[Expr]) -> Sequence[object]:
+    """The parts of a concatenation, single bytes in a row as one text.
+
+    A call at its end goes on in the same list, where it unfolds to another concatenation.
+    """
     parts: list[object] = []
     word = bytearray()
-    rest: Expr = concat
-    while True:
-        head, following = (rest.head, rest.tail) if isinstance(rest, Concat) else (rest, None)
+    rest: Expr | None = concat
+    while rest is not None:
+        head, rest = (rest.head, rest.tail) if isinstance(rest, Concat) else (rest, None)
+        if isinstance(head, Call) and rest is None and head not in seen:
+            unfolded = head.template.unfold(head.argument)
+            if isinstance(unfolded, Concat):
+                seen.add(head)
+                rest = unfolded
+                continue
         if isinstance(head, Bytes) and head.members.bit_count() == 1:
             word.append(head.members.bit_length() - 1)
-        else:
-            parts += [*_word(word), head]
-            word.clear()
-        if following is None:
-            return [*parts, *_word(word)]
-        rest = following
+            continue
+        parts += [*_word(word), head]
+        word.clear()
+    return [*parts, *_word(word)]
 
 
 def _word(data: bytearray) -> list[_Word]:
-    return [_Word(repr(data.decode(errors="backslashreplace"))[1:-1])] if data else []
+    if not data:
+        return []
+    try:
+        return [_Word(repr(data.decode())[1:-1])]
+    except UnicodeDecodeError:  # a part of a character
+        return [_Word("".join(map(_show, data)))]
 
 
 def show_bytes(members: int) -> str:

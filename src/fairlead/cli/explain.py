@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 STATES_AT_MOST: Final = 2_000
 TOKENS_SHOWN: Final = 12
+LINES_AT_MOST: Final = 500
 
 
 @final
@@ -29,8 +30,8 @@ class Explanation:
     """What the stages made of a source.
 
     Attributes:
-        tree: the lines of the syntax tree.
-        core: the lines of the core expression.
+        tree: the lines of the syntax tree, at most `LINES_AT_MOST`.
+        core: the same of the core expression.
         states: states of the automaton over bytes, at most `STATES_AT_MOST`.
         arcs: arcs between them.
         complete: whether these are all states.
@@ -112,8 +113,8 @@ def explain_source(written: object, vocabulary: "Vocabulary") -> Explanation:
     states, arcs, complete = count_states(Derivatives(expr, vocabulary.spellable), expr)
     example = constraint.example()
     return Explanation(
-        tree=list(syntax_lines(read)),
-        core=list(draw(expr)),
+        tree=list(islice(syntax_lines(read), LINES_AT_MOST)),
+        core=list(islice(draw(expr), LINES_AT_MOST)),
         states=states,
         arcs=arcs,
         complete=complete,
@@ -163,11 +164,11 @@ def count_states(machine: "Derivatives", start: "Expr") -> tuple[int, int, bool]
 
 def sections(explained: Explanation, lines: int) -> Iterator[str]:
     """The explanation for a person, its trees cut after `lines`."""
-    more = "" if explained.complete else "more than "
+    some = "" if explained.complete else "more than "
     rest = len(explained.first_mask) - len(explained.first_tokens)
     tokens = " ".join(explained.first_tokens) + (f" and {rest} more" if rest else "")
     facts: dict[str, Any] = {
-        "automaton": f"{more}{explained.states} states, {more}{explained.arcs} arcs, over bytes",
+        "automaton": f"{some}{explained.states} states, {some}{explained.arcs} arcs, over bytes",
         "first mask": f"{len(explained.first_mask)} of {explained.width} tokens: {tokens}",
         "example": repr(explained.example),
         "shortest": f"{explained.shortest_bytes} bytes, {explained.shortest_tokens} tokens",
@@ -176,7 +177,8 @@ def sections(explained: Explanation, lines: int) -> Iterator[str]:
         yield title
         yield from (f"  {line}" for line in drawn[:lines])
         if len(drawn) > lines:
-            yield f"  … {len(drawn) - lines} more lines (--lines {len(drawn)} shows them)"
+            more = "" if len(drawn) < LINES_AT_MOST else " at least"
+            yield f"  …{more} {len(drawn) - lines} more lines (--lines {len(drawn)} shows them)"
     for title, fact in facts.items():
         yield f"{title:<12}{fact}"
 
