@@ -16,7 +16,7 @@ that a pattern is told by its name where it has one.
 import json
 from decimal import Decimal
 from sys import float_info
-from typing import Any, final
+from typing import Any, cast, final
 
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.json_text import read_json
@@ -166,7 +166,8 @@ class _Writer:
     def _find(self, steps: list[str]) -> Any:
         found: Any = self._document
         for step in steps:
-            found = found.get(step, True) if isinstance(found, dict) else True  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+            inner = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+            found = inner.get(step, True)
         return found
 
     def _typed(self, schema: Any, margin: str) -> str:

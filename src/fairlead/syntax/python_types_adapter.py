@@ -18,6 +18,7 @@ from pydantic.errors import (
     PydanticUserError,
 )
 from pydantic.fields import FieldInfo
+from pydantic_core import SchemaError
 from typing_extensions import TypedDict
 
 from fairlead.errors import FairleadError, SourceError, UnsupportedError
@@ -89,7 +90,7 @@ def _as_ours(name: str) -> Generator[None]:
         raise UnsupportedError(
             f"{name} needs a package that is not here: {error}", feature=name
         ) from None
-    except (TypeError, RuntimeError, NameError) as error:  # a constraint on the wrong type, say
+    except (SchemaError, TypeError, RuntimeError, NameError) as error:  # a wrong constraint, say
         raise SourceError(f"{name} is no type that pydantic can read: {error}") from error
 
 

@@ -8,7 +8,7 @@ names.
 
 import re
 from collections.abc import Callable
-from typing import Any, cast, final
+from typing import cast, final
 
 from fairlead.syntax.python_types_containers import CONTAINERS
 from fairlead.syntax.python_types_hooks import (
@@ -24,7 +24,7 @@ from fairlead.syntax.python_types_hooks import (
     name_of,
     users_hooks,
 )
-from fairlead.syntax.python_types_objects import OBJECTS
+from fairlead.syntax.python_types_objects import OBJECTS, fields_of
 from fairlead.syntax.python_types_place import (
     INTEGER,
     INTEGER_SCHEMA,
@@ -134,21 +134,28 @@ class _Reader:
         for choice in core["choices"].values():
             if choice not in choices and not is_hidden(choice):
                 choices.append(choice)
-        read = [self.read(choice, at) for choice in choices]
-        tags = core["discriminator"]
-        if callable(tags):
-            return _any_of(read)
-        return _any_of([self._with_tag(schema, tags) for schema in read])
+        tag = core["discriminator"]
+        if callable(tag):
+            return _any_of([self.read(choice, at) for choice in choices])
+        # A key, or the name and the alias of the field, as paths of one step.
+        names = [tag] if isinstance(tag, str) else [path[0] for path in tag]
+        return _any_of(
+            [_with_key(self.read(choice, at), self._tag(choice, names, at)) for choice in choices]
+        )
 
-    def _with_tag(self, schema: Schema, tags: Any) -> Schema:
-        if "anyOf" in schema:
-            return {**schema, "anyOf": [self._with_tag(part, tags) for part in schema["anyOf"]]}
-        # One key, or several paths to it, since each member may have an alias of its own.
-        paths: Any = [[tags]] if isinstance(tags, str) else tags
-        names = [path[0] for path in (paths if isinstance(paths[0], list) else [paths])]
-        properties = self.resolve(schema).get("properties", {})
-        key = next((name for name in names if name in properties), names[0])
-        return {**schema, "required": [*dict.fromkeys([*schema.get("required", ()), key])]}
+    def _tag(self, core: Core, names: list[str], at: Place) -> str:
+        """That of the names by which the fields of a member are read."""
+        at = at.configured(core.get("config"))
+        match core["type"]:
+            case "definition-ref":
+                return self._tag(self._cores[core["schema_ref"]], names, at)
+            case "tagged-union":
+                return self._tag(next(iter(core["choices"].values())), names, at)
+            case "model-fields" | "dataclass-args" | "typed-dict":
+                keys = {field.key for field in fields_of(core, at)}
+                return next(name for name in names if name in keys)
+            case _:
+                return self._tag(core["schema"], names, at)
 
     # Wrappers
 
@@ -246,6 +253,13 @@ class _Handler:
     def resolve_ref_schema(self, schema: Schema) -> Schema:
         """The schema that a reference stands for."""
         return self._reader.resolve(schema)
+
+
+def _with_key(schema: Schema, key: str) -> Schema:
+    """`schema`, requiring `key` of its objects."""
+    if "anyOf" in schema:
+        return {**schema, "anyOf": [_with_key(part, key) for part in schema["anyOf"]]}
+    return {**schema, "required": [*dict.fromkeys([*schema.get("required", ()), key])]}
 
 
 def _any_of(options: list[Schema]) -> Schema:

@@ -145,9 +145,6 @@ class _Nothing:
     def __call__(self, core: Core) -> Schema:
         return {}
 
-    def resolve_ref_schema(self, schema: Schema) -> Schema:
-        return schema
-
 
 def described(core: Core) -> Schema:
     """Description and examples that a field or an annotation carries."""

@@ -59,24 +59,15 @@ def integers(low: int | None, high: int | None, digits: int) -> str:
     >>> integers(-1, 20, 4300)
     '[0-9]|1[0-9]|20|-(?:1)'
     """
+    greatest = 10**digits - 1
+    first = -greatest if low is None else max(low, -greatest)
+    last = greatest if high is None else min(high, greatest)
     parts: list[str] = []
-    if high is None or high >= 0:
-        least = max(0, low or 0)
-        parts.append(_limited(least, high, digits))
-    if low is None or low < 0:
-        least = 1 if high is None or high >= 0 else -high
-        parts.append(f"-(?:{_limited(least, None if low is None else -low, digits)})")
+    if last >= 0:
+        parts.append(numerals(max(0, first), last))
+    if first < 0:
+        parts.append(f"-(?:{numerals(max(1, -last), -first)})")
     return either(parts)
-
-
-def _limited(low: int, high: int | None, digits: int) -> str:
-    if high is not None:
-        return numerals(low, high)
-    if low > 1:
-        parts = _same_length(str(low), "9" * len(str(low)))
-        return either([*parts, f"[1-9]{_count(len(str(low)), digits - 1)}"])
-    nonzero = f"[1-9]{_count(0, digits - 1)}"
-    return nonzero if low else f"0|{nonzero}"
 
 
 def decimals(

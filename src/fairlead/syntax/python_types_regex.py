@@ -57,6 +57,7 @@ _SETS: dict[tuple[str, str], str] = {
     ("ascii", "word"): "_0-9A-Za-z",
 }
 _SIGNS: dict[tuple[int, int | None], str] = {(0, None): "*", (1, None): "+", (0, 1): "?"}
+_ONE_PROPERTY = re.compile(r"\\p\{\w+\}")
 _RUST_ONLY = re.compile(r"\\[<>]|\\b\{")
 _RUST_ANCHORS = {r"\A": "^", r"\z": "$"}
 _FLAGS = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.VERBOSE: "x", re.ASCII: "a"}
@@ -172,12 +173,10 @@ def _print_leaf(node: Text | Class | Shorthand | Dot, engine: Engine) -> str:
             return "".join(map(_character, map(ord, text)))
         case Dot(mode):
             return r"[\s\S]" if mode.dot_all else r"[^\n]"
-        case Shorthand(name, False) if (engine, name) not in _SETS or name == "digit":
-            return _item(node, engine)
         case Shorthand():
             return _print_class((node,), False, engine)
-        case Class(items, negated):
-            return _print_class(items, negated, engine)
+        case _:
+            return _print_class(node.items, node.negated, engine)
 
 
 def _print_anchor(kind: str, last: bool) -> str:
@@ -202,6 +201,8 @@ def _print_class(items: tuple[int | Range | Shorthand, ...], negated: bool, engi
         if len(items) > 1:
             raise _unsupported("the opposite of a class that holds \\D, \\S or \\W")
         return f"[{outside[0]}]"
+    if len(items) == 1 and not negated and _ONE_PROPERTY.fullmatch("".join(inside)):
+        return inside[0]
     if negated:
         named = any(isinstance(item, Shorthand) for item in items)
         return f"[^{''.join(inside)}{unknown if named else ''}]"
@@ -221,7 +222,7 @@ def _item(item: int | Range | Shorthand, engine: Engine) -> str:
         case Shorthand(name):
             tables = "ascii" if item.mode.ascii else engine
             return _SETS.get((tables, name), f"\\p{{{name}}}")
-        case int():
+        case _:
             return _character(item)
 
 

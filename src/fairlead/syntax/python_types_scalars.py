@@ -11,7 +11,6 @@ Not JSON Schema's and so not enforced: past and future dates, which depend on th
 """
 
 from collections.abc import Callable
-from datetime import date
 from enum import Enum
 from math import inf, isfinite, nextafter
 from sys import float_info
@@ -145,7 +144,7 @@ def read_date(core: Core, at: Place) -> Schema:
     patterns = [NO_YEAR_ZERO]
     for name in ("ge", "gt", "le", "lt"):
         if name in core:
-            text = _date(core[name]).isoformat()
+            text = core[name].isoformat()
             compared = ordered(text, least=name[0] == "g", exclusive=name[1] == "t")
             patterns.append(whole(compared))
     told = _in_words("date", core) if len(patterns) > 1 else ""
@@ -155,10 +154,6 @@ def read_date(core: Core, at: Place) -> Schema:
 def _in_words(kind: str, core: Core) -> str:
     told = [words.format(core[name]) for name, words in _WORDS.items() if name in core]
     return " ".join([kind, ", ".join(told)]).strip()
-
-
-def _date(value: date) -> date:
-    return date(value.year, value.month, value.day)  # a datetime is a date too
 
 
 def read_time(core: Core, at: Place) -> Schema:

@@ -1,0 +1,136 @@
+"""pydantic's errors as ours, names of types, and callables."""
+
+import functools
+from datetime import date
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import BaseModel, Field, Strict, TypeAdapter
+
+from fairlead.errors import SourceError, UnsupportedError
+from fairlead.syntax import python_types_adapter
+from fairlead.syntax.python_types import type_schema
+from fairlead.syntax.python_types_adapter import type_name
+
+
+class Alien:
+    pass
+
+
+class Broken(BaseModel):
+    other: "Missing"  # pyright: ignore[reportUndefinedVariable]
+
+
+@pytest.mark.parametrize(
+    ("type_", "message"),
+    [
+        (Alien, "Alien holds something that pydantic knows no JSON for"),
+        (list[Alien], r"list\[Alien\] holds something"),
+        (slice(1), "holds something"),
+    ],
+)
+def test_what_pydantic_does_not_know_is_not_supported(type_: Any, message: str) -> None:
+    with pytest.raises(UnsupportedError, match=message):
+        type_schema(type_)
+
+
+@pytest.mark.parametrize(
+    ("type_", "message"),
+    [
+        (Broken, "pydantic refuses Broken: .* is not fully defined"),
+        (list["Missing"], "pydantic refuses"),  # pyright: ignore[reportUndefinedVariable]
+        (Annotated[Literal[1], Strict()], "is no type that pydantic can read: Unable to apply"),
+        (Annotated[date, Field(ge="a")], "date is no type that pydantic can read: Error building"),
+    ],
+)
+def test_what_pydantic_refuses_is_a_wrong_source(type_: Any, message: str) -> None:
+    with pytest.raises(SourceError, match=message):
+        type_schema(type_)
+
+
+def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> Any:
+        raise ImportError("email-validator is not installed")
+
+    monkeypatch.setattr(python_types_adapter, "TypeAdapter", type("Fake", (), {"__init__": fail}))
+    with pytest.raises(UnsupportedError, match="int needs a package that is not here: email-valid"):
+        python_types_adapter.adapt(int)
+
+
+def test_an_adapter_is_used_as_it_is() -> None:
+    adapter = TypeAdapter(list[bool])
+    assert type_schema(adapter).adapter is adapter
+
+
+def greet(name: str, times: int = Field(ge=1), *, loud: bool = Field(False)) -> None:
+    raise AssertionError((name, times, loud))
+
+
+class Greeter:
+    def greet(self, name, times=2):
+        raise AssertionError((self, name, times))
+
+
+def properties(function: Any) -> dict[str, Any]:
+    return type_schema(function).schema["properties"]
+
+
+def test_fields_as_defaults_of_parameters_count() -> None:
+    assert properties(greet)["times"]["minimum"] == 1
+    assert type_schema(greet).schema["required"] == ["name", "times"]
+
+
+def test_a_method_does_not_ask_for_itself_and_unannotated_is_anything() -> None:
+    assert properties(Greeter().greet) == {"name": {}, "times": {}}
+
+
+def test_bound_arguments_of_a_partial_are_defaults_or_gone() -> None:
+    assert list(properties(functools.partial(greet, "a", loud=True))) == ["times", "loud"]
+    assert type_schema(functools.partial(greet, times=3)).schema["required"] == ["name"]
+
+
+def positional(a: int, /) -> None: ...
+
+
+def many(*a: int) -> None: ...
+
+
+def named(**a: int) -> None: ...
+
+
+def unresolved(a: "Missing") -> None: ...  # pyright: ignore[reportUndefinedVariable]
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (positional, "positional-only parameters have no names"),
+        (many, r"\*args have no names"),
+        (named, r"\*\*kwargs have no names"),
+        (dict.fromkeys, "positional-only"),
+        (vars, "vars has no signature"),
+    ],
+)
+def test_parameters_that_json_cannot_name_are_refused(function: Any, message: str) -> None:
+    with pytest.raises(UnsupportedError, match=message):
+        type_schema(function)
+
+
+def test_an_annotation_that_means_nothing_is_a_wrong_source() -> None:
+    with pytest.raises(SourceError, match="name 'Missing' is not defined"):
+        type_schema(unresolved)
+
+
+@pytest.mark.parametrize(
+    ("type_", "name"),
+    [
+        (TypeAdapter(Annotated[bool, 1]), "bool"),
+        (functools.partial(greet), "greet"),
+        (Annotated[Alien, 1], "Alien"),
+        (dict[str, Alien], "dict[str, Alien]"),
+        (Alien | None, "Alien | None"),
+        (Greeter().greet, "greet"),
+    ],
+)
+def test_a_type_is_called_by_its_short_name(type_: Any, name: str) -> None:
+    assert type_name(type_) == name

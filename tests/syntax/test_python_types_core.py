@@ -1,0 +1,339 @@
+"""Validators, hooks, unions and wrappers: what becomes of them, and what is refused by name."""
+
+import re
+from collections.abc import Callable, Hashable
+from decimal import Decimal
+from fractions import Fraction
+from ipaddress import IPv6Network
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo
+
+import pytest
+from pydantic import (
+    AfterValidator,
+    Base64Bytes,
+    BaseModel,
+    BeforeValidator,
+    ByteSize,
+    Discriminator,
+    Field,
+    FilePath,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    InstanceOf,
+    Json,
+    PlainValidator,
+    PostgresDsn,
+    Tag,
+    TypeAdapter,
+    WithJsonSchema,
+    WrapValidator,
+    field_validator,
+    model_validator,
+)
+from pydantic.json_schema import SkipJsonSchema
+from pydantic_core import core_schema
+
+from fairlead.errors import UnsupportedError
+from fairlead.syntax.python_types import type_schema
+from fairlead.syntax.python_types_core import read_core
+from fairlead.syntax.python_types_place import INTEGER, Place
+
+INT = {"$ref": INTEGER}
+
+
+def schema_of(type_: Any) -> dict[str, Any]:
+    """The schema, without the definition of integers."""
+    schema = dict(type_schema(type_).schema)
+    definitions = {k: v for k, v in schema.pop("$defs", {}).items() if k != "integer"}
+    return {**schema, "$defs": definitions} if definitions else schema
+
+
+def same(value: Any) -> Any:
+    return value
+
+
+def wrap(value: Any, handler: Any) -> Any:
+    return handler(value)
+
+
+class Even(BaseModel):
+    """A number with a law of its own."""
+
+    number: int
+
+    @field_validator("number")
+    @classmethod
+    def is_even(cls, number: int) -> int:
+        assert number % 2 == 0, "odd"
+        return number
+
+    @model_validator(mode="after")
+    def is_small(self) -> "Even":
+        assert self.number < 100
+        return self
+
+    @model_validator(mode="before")
+    @classmethod
+    def looks_first(cls, data: Any) -> Any:
+        return data
+
+
+def test_validators_of_the_users_do_not_change_the_schema() -> None:
+    assert schema_of(Even) == {
+        "title": "Even",
+        "description": "A number with a law of its own.",
+        "type": "object",
+        "properties": {"number": INT},
+        "required": ["number"],
+        "additionalProperties": False,
+    }
+    for validator in (AfterValidator(same), BeforeValidator(same), WrapValidator(wrap)):
+        assert schema_of(Annotated[int, validator]) == INT
+
+
+def test_an_input_type_that_a_validator_declares_counts() -> None:
+    told = BeforeValidator(same, json_schema_input_type=bool)
+    assert schema_of(Annotated[int, told]) == {"type": "boolean"}
+    plain = PlainValidator(same, json_schema_input_type=bool)
+    assert schema_of(Annotated[int, plain]) == {"type": "boolean"}
+
+
+@pytest.mark.parametrize(
+    ("type_", "bounds"),
+    [
+        (Annotated[int | Decimal, Field(ge=1)], {"minimum": 1}),
+        (Annotated[Annotated[int, Field(gt=0)] | bool, AfterValidator(same), Field(ge=3)], None),
+        (Annotated[int, Field(gt=2, multiple_of=4)], {"exclusiveMinimum": 2, "multipleOf": 4}),
+    ],
+)
+def test_constraints_go_where_they_hold(type_: Any, bounds: dict[str, Any] | None) -> None:
+    schema = schema_of(type_)
+    found = next(part for part in [schema, *schema.get("anyOf", [])] if part.get("$ref") == INTEGER)
+    assert found == INT | (bounds if bounds is not None else {"exclusiveMinimum": 0})
+
+
+def constraint(inner: Any, **keywords: Any) -> Any:
+    """A constraint that pydantic checks with a function: it is put around what cannot take it."""
+    hosts: dict[str, Any] = {
+        "ge": int | Decimal,
+        "le": int | Decimal,
+        "min_length": list[int] | set[int],
+    }
+    told: Any = Annotated[hosts[next(iter(keywords))], Field(**keywords)]
+    return {**TypeAdapter(told).core_schema, "schema": inner}
+
+
+@pytest.mark.parametrize(
+    ("inner", "read"),
+    [
+        ({"type": "int", "ge": 1}, INT | {"minimum": 3}),
+        ({"type": "int", "ge": 5}, INT | {"minimum": 5}),
+        ({"type": "nullable", "schema": {"type": "int"}}, INT | {"minimum": 3}),
+        ({"type": "default", "schema": {"type": "int"}}, INT | {"minimum": 3}),
+    ],
+)
+def test_a_constraint_around_a_type_is_its_own(inner: Any, read: Any) -> None:
+    schema = read_core(constraint(inner, ge=3), Place("T"))
+    schema.pop("$defs")
+    assert schema == read
+
+
+def test_the_stricter_of_two_upper_bounds_counts() -> None:
+    schema = read_core(constraint({"type": "int", "le": 7}, le=9), Place("T"))
+    assert schema["maximum"] == 7
+
+
+def test_a_constraint_around_what_pydantic_itself_validates_goes_inside() -> None:
+    inner = type_schema(Base64Bytes).adapter.core_schema
+    limited: Any = constraint(inner, min_length=2)
+    with pytest.raises(UnsupportedError, match="min_length is not supported for such a type"):
+        read_core(limited | {"metadata": inner["metadata"]}, Place("T"))
+
+
+class Upper:
+    """A type with a schema of its own."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.no_info_plain_validator_function(same)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        assert handler.mode == "validation"
+        return handler(core_schema.str_schema(pattern="^[A-Z]*$"))
+
+
+class Renamed(BaseModel):
+    first: int
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        schema = handler.resolve_ref_schema(handler(core))
+        return {**schema, "maxProperties": 1}
+
+
+def test_a_json_schema_of_the_users_is_taken_at_its_word() -> None:
+    assert schema_of(Upper) == {"type": "string", "pattern": "^[A-Z]*$"}
+    assert schema_of(Renamed)["maxProperties"] == 1
+    told = {"type": "string", "enum": ["a"]}
+    assert schema_of(Annotated[Callable[[], int], WithJsonSchema(told)]) == told
+
+
+def test_what_is_said_to_be_hidden_is_not_on_offer() -> None:
+    assert schema_of(int | SkipJsonSchema[None]) == INT
+    assert schema_of(int | Annotated[None, WithJsonSchema(None)]) == INT
+
+    class Half(BaseModel):
+        shown: int
+        hidden: SkipJsonSchema[int] = 1
+
+    assert list(schema_of(Half)["properties"]) == ["shown"]
+
+
+def test_descriptions_and_examples_are_told_where_they_are_json() -> None:
+    class Said(BaseModel):
+        a: int = Field(1, description="one", examples=[{"x": [None, True, 1.5, "t"]}])
+        b: int = Field(2, examples=[{1, 2}])
+        c: int = Field(3, json_schema_extra={"description": "three", "examples": [{1: 2}]})  # pyright: ignore[reportCallIssue]
+        d: int = Field(4, json_schema_extra={"examples": [object()]})  # pyright: ignore[reportCallIssue]
+
+    properties = schema_of(Said)["properties"]
+    assert properties["a"]["description"] == "one"
+    assert properties["a"]["examples"] == [{"x": [None, True, 1.5, "t"]}]
+    assert properties["b"]["examples"] == [[1, 2]]
+    assert properties["c"] == INT | {"default": 3, "description": "three"}
+    assert properties["d"] == INT | {"default": 4}
+
+
+class Circle(BaseModel):
+    shape: Literal["circle"] = Field("circle", alias="Shape")
+    radius: int
+
+
+class Square(BaseModel):
+    shape: Literal["square"] = Field("square", alias="Shape")
+    side: "Figure | None" = None
+
+
+Figure = Annotated[Circle | Square, Field(discriminator="shape")]
+Square.model_rebuild()
+
+
+def shape_of(value: Any) -> str:
+    return str(value["s"])
+
+
+def test_the_key_that_tells_members_apart_is_required() -> None:
+    circle, square = schema_of(Figure)["anyOf"]
+    assert circle["required"] == ["radius", "Shape"]
+    assert square["required"] == ["Shape"]
+
+
+def test_a_union_whose_tag_a_function_finds_is_any_of_its_members() -> None:
+    told = Annotated[
+        Annotated[int, Tag("i")] | Annotated[bool, Tag("b")] | Annotated[int, Tag("j")],
+        Discriminator(shape_of),
+    ]
+    assert schema_of(told) == {"anyOf": [INT, {"type": "boolean"}]}
+
+
+def test_a_tag_goes_into_each_member_of_a_member_that_is_a_union() -> None:
+    class Cat(BaseModel):
+        kind: Literal["cat"]
+        color: Literal["black"] = "black"
+
+    class Tabby(BaseModel):
+        kind: Literal["cat"]
+        color: Literal["tabby"] = "tabby"
+
+    class Dog(BaseModel):
+        kind: Literal["dog"] = "dog"
+
+    cats = Annotated[Cat | Tabby, Field(discriminator="color")]
+    schema = schema_of(Annotated[cats | Dog, Field(discriminator="kind")])
+    first, dog = schema["anyOf"]
+    assert [cat["required"] for cat in first["anyOf"]] == [["kind", "color"], ["kind", "color"]]
+    assert dog["required"] == ["kind"]
+
+
+def test_models_of_one_name_get_names_of_their_own() -> None:
+    def make(inner: type) -> type[BaseModel]:
+        class Node(BaseModel):
+            value: inner  # pyright: ignore[reportInvalidTypeForm]
+            rest: "list[Node]" = []
+
+        return Node
+
+    class Pair(BaseModel):
+        left: make(int)  # pyright: ignore[reportInvalidTypeForm]
+        right: make(bool)  # pyright: ignore[reportInvalidTypeForm]
+
+    assert list(schema_of(Pair)["$defs"]) == ["Node", "Node2"]
+
+
+def test_a_value_that_may_be_missing_is_on_offer_without_that() -> None:
+    missing = {"type": "missing-sentinel"}
+    both = {"type": "union", "choices": [{"type": "bool"}, missing]}
+    assert read_core(both, Place("T")) == {"type": "boolean"}
+    assert read_core({**missing, "schema": {"type": "bool"}}, Place("T")) == {"type": "boolean"}
+    with pytest.raises(UnsupportedError, match="MISSING is the absence of a value"):
+        read_core(missing, Place("T"))
+
+
+def test_a_chain_is_its_first_step_if_only_functions_follow() -> None:
+    step = core_schema.no_info_plain_validator_function(same)
+    chain = core_schema.chain_schema([core_schema.bool_schema(), step, core_schema.any_schema()])
+    assert read_core(chain, Place("T")) == {"type": "boolean"}
+
+
+@pytest.mark.parametrize(
+    ("type_", "message"),
+    [
+        (re.Pattern, "pattern_either_validator decides alone what is valid"),
+        (complex, "complex has no JSON that is read back as it"),
+        (Fraction, "fraction has no JSON"),
+        (PostgresDsn, "decides alone what is valid"),
+        (ZoneInfo, "validate_str_is_valid_iana_tz decides alone"),
+        (ByteSize, "ByteSize._validate decides alone"),
+        (IPv6Network, "ip_v6_network_validator decides alone"),
+        (Json[int], "json has no JSON"),
+        (Hashable, "is-instance after any is not supported"),
+        (Callable, "callable has no JSON"),
+        (type[int], "is-subclass int has no JSON"),
+        (
+            Annotated[int | Decimal, Field(multiple_of=3)],
+            "multiple_of=3 is not supported for decimal",
+        ),
+        (Annotated[Base64Bytes, Field(max_length=3)], "EncodedBytes.decode decides alone"),
+        (SkipJsonSchema[None] | SkipJsonSchema[int], "a union of hidden members only"),
+    ],
+)
+def test_what_no_schema_says_is_refused_by_name(type_: Any, message: str) -> None:
+    with pytest.raises(UnsupportedError, match=re.escape(message)):
+        type_schema(type_)
+
+
+def test_a_refusal_says_where_in_the_type() -> None:
+    class Inner(BaseModel):
+        pattern: dict[str, list[re.Pattern[str]]]
+
+    class Outer(BaseModel):
+        parts: tuple[int, Inner | None]
+
+    with pytest.raises(UnsupportedError) as refused:
+        type_schema(Outer)
+    assert refused.value.place == "Outer.parts[1].pattern{}[]"
+
+
+def test_paths_are_strings_and_only_pydantic_looks_for_the_file() -> None:
+    assert schema_of(FilePath) == {"type": "string", "$comment": "path of a file"}
+    assert schema_of(Path) == {"type": "string", "$comment": "path"}
+    assert schema_of(InstanceOf[int]) == INT

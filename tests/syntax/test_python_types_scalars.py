@@ -1,0 +1,210 @@
+"""Single values and containers: their schemas, and what of them is refused by name."""
+
+import datetime as dt
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from enum import Enum
+from math import inf, nan
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import (
+    AnyUrl,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PastDate,
+    Strict,
+    StringConstraints,
+    TypeAdapter,
+)
+from pydantic_core import core_schema
+
+from fairlead.errors import UnsupportedError
+from fairlead.syntax.python_types import type_schema
+from fairlead.syntax.python_types_core import read_core
+from fairlead.syntax.python_types_place import INTEGER, Place
+
+BOOL = {"type": "boolean"}
+
+
+def schema_of(type_: Any) -> dict[str, Any]:
+    return {name: part for name, part in type_schema(type_).schema.items() if name != "$defs"}
+
+
+class Texts(BaseModel):
+    model_config = ConfigDict(
+        str_min_length=1, str_max_length=4, str_strip_whitespace=True, regex_engine="python-re"
+    )
+    usual: str
+    own: Annotated[str, StringConstraints(max_length=9, strip_whitespace=False)]
+    matched: Annotated[str, StringConstraints(pattern="a$", strip_whitespace=False)]
+
+
+def test_the_configuration_of_a_model_holds_for_its_strings() -> None:
+    parts = schema_of(Texts)["properties"]
+    assert (parts["usual"]["minLength"], parts["usual"]["maxLength"]) == (1, 4)
+    assert parts["usual"]["$comment"] == "no blanks at either end"
+    assert parts["own"] == {"type": "string", "minLength": 1, "maxLength": 9}
+    assert parts["matched"]["pattern"] == r"a(?:\n)?$"
+    assert parts["matched"]["$comment"] == "pattern a$"
+
+
+def test_ascii_strings_are_told_so() -> None:
+    core = core_schema.str_schema() | {"ascii_only": True}
+    assert read_core(core, Place("T"))["pattern"] == r"^[\x00-\x7f]*$"
+
+
+def test_the_configuration_of_an_adapter_holds_too() -> None:
+    adapter = TypeAdapter(str, config=ConfigDict(str_max_length=3))
+    assert schema_of(adapter) == {"type": "string", "maxLength": 3}
+
+
+class Infinite(BaseModel):
+    model_config = ConfigDict(allow_inf_nan=True)
+    price: Decimal
+
+
+def test_infinite_decimals_are_on_offer_where_they_are_allowed() -> None:
+    pattern = schema_of(Infinite)["properties"]["price"]["pattern"]
+    assert re.search(pattern, "-Infinity")
+    assert not re.search(schema_of(Decimal)["pattern"], "-Infinity")
+
+
+def test_past_dates_are_dates_since_only_the_clock_tells_them_apart() -> None:
+    assert schema_of(PastDate) == schema_of(dt.date)
+
+
+def test_strict_types_are_written_alike() -> None:
+    assert schema_of(Annotated[int, Strict()]) == schema_of(int)
+
+
+def test_bounds_are_told_in_words() -> None:
+    day = Annotated[dt.date, Field(gt=dt.date(2024, 1, 31))]
+    assert schema_of(day)["$comment"] == "date above 2024-01-31"
+    assert schema_of(Annotated[Decimal, Field(ge=1, decimal_places=2)])["$comment"] == (
+        "decimal of at least 1, with at most 2 decimal places"
+    )
+
+
+def test_urls_keep_their_greatest_length() -> None:
+    class Short(AnyUrl):
+        _constraints = AnyUrl._constraints.__class__(max_length=20, allowed_schemes=["a+b"])
+
+    schema = schema_of(Short)
+    assert schema["maxLength"] == 20
+    assert re.search(schema["pattern"], "a+b://host.name/path?q#f")
+
+
+class Half(Enum):
+    HALF = 0.5
+    TEXT = "t"
+
+
+class Bytes(Enum):
+    RAW = b"raw"
+
+
+class Tuples(Enum):
+    PAIR = (1, 2)
+
+
+class Numbered(Enum):
+    ONE = 1
+
+
+def test_choices_are_split_into_whole_numbers_and_the_rest() -> None:
+    assert schema_of(Half) == {"enum": [0.5, "t"]}
+    assert schema_of(Literal[1, Numbered.ONE, True, Half.TEXT]) == {
+        "anyOf": [{"enum": [True, "t"]}, {"$ref": INTEGER, "enum": [1, 1]}]
+    }
+
+
+def test_keys_of_open_kinds_are_told_by_their_names() -> None:
+    listed = schema_of(dict[Literal["a"] | bool, bool])["properties"]
+    assert list(listed) == ["a", "true", "false"]
+    assert schema_of(dict[str | bool, bool]) == {"type": "object", "additionalProperties": BOOL}
+    keys = Annotated[str, Field(max_length=3)]
+    assert schema_of(dict[keys | bool, bool])["propertyNames"] == {
+        "anyOf": [{"maxLength": 3}, {"enum": ["true", "false"]}]
+    }
+    assert schema_of(dict[keys | dt.date, bool])["propertyNames"] == {
+        "anyOf": [{"maxLength": 3}, {"pattern": "^0{0,3}[1-9]", "format": "date"}]
+    }
+    checked = core_schema.no_info_after_validator_function(str, core_schema.bool_schema())
+    read = read_core(core_schema.dict_schema(checked, core_schema.bool_schema()), Place("T"))
+    assert read["properties"] == {"true": BOOL, "false": BOOL}
+
+
+def test_counts_of_items_and_keys_are_kept() -> None:
+    assert schema_of(Annotated[list[bool], Field(min_length=1, max_length=2)]) == {
+        "type": "array",
+        "items": BOOL,
+        "minItems": 1,
+        "maxItems": 2,
+    }
+    assert schema_of(Annotated[dict[str, bool], Field(max_length=2)])["maxProperties"] == 2
+    assert schema_of(Annotated[dict[str, bool], Field(min_length=2)])["minProperties"] == 2
+    assert schema_of(Annotated[tuple[bool, ...], Field(min_length=2)])["minItems"] == 2
+
+
+def test_a_set_asks_for_distinct_items_only_if_duplicates_would_leave_too_few() -> None:
+    assert "uniqueItems" not in schema_of(set[int])
+    assert schema_of(Annotated[set[int], Field(min_length=2)])["uniqueItems"] is True
+
+
+class Loose(BaseModel):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("type_", "message"),
+    [
+        (Annotated[float, Field(multiple_of=0.5)], "multiple_of is not supported for float"),
+        (Annotated[Decimal, Field(multiple_of=2)], "multiple_of is not supported for Decimal"),
+        (Annotated[bytes, Field(max_length=2)], "a length is not supported for bytes"),
+        (Annotated[bytes, Field(min_length=2)], "a length is not supported for bytes"),
+        (
+            Annotated[dt.datetime, Field(ge=dt.datetime(2024, 1, 1))],
+            "is not supported for datetime",
+        ),
+        (Annotated[dt.time, Field(lt=dt.time(12))], "is not supported for time"),
+        (Annotated[dt.timedelta, Field(gt=dt.timedelta(1))], "is not supported for timedelta"),
+        (Bytes, "b'raw' has no JSON that would be read back as it"),
+        (Tuples, "(1, 2) has no JSON"),
+        (Literal[2**63], "9223372036854775808 in a choice is not supported beyond 64 bits"),
+        (set[list[int]], "a set of unhashable items has only the empty set"),
+        (frozenset[Loose], "a set of unhashable items has only the empty set"),
+        (Annotated[set[float], Field(min_length=2)], "min_length is not supported for sets"),
+        (dict[tuple[int, int], int], "tuple as the key of a dict is not supported"),
+        (dict[Annotated[int, Field(multiple_of=2)], int], "int as the key of a dict"),
+        (dict[Annotated[float, Field(ge=0)], int], "float as the key of a dict"),
+        (dict[Numbered, int], "a choice without strings has no JSON keys"),
+        (dict[Literal[1], int], "a choice without strings has no JSON keys"),
+        (Annotated[dict[float, int], Field(min_length=2)], "min_length is not supported for dicts"),
+        (Callable[[int], int], "callable has no JSON"),
+    ],
+)
+def test_what_no_schema_says_is_refused_by_name(type_: Any, message: str) -> None:
+    with pytest.raises(UnsupportedError, match=re.escape(message)):
+        type_schema(type_)
+
+
+@pytest.mark.parametrize("value", [inf, -inf, nan])
+def test_numbers_that_json_does_not_have_are_refused_in_choices(value: float) -> None:
+    with pytest.raises(UnsupportedError, match="has no JSON"):
+        read_core(core_schema.literal_schema([value]), Place("T"))
+
+
+def test_a_fixed_offset_is_refused() -> None:
+    with pytest.raises(UnsupportedError, match="tz_constraint=3600 is not supported"):
+        read_core(core_schema.datetime_schema(tz_constraint=3600), Place("T"))
+
+
+def test_items_after_the_repeated_one_of_a_tuple_are_refused() -> None:
+    middle = core_schema.tuple_schema(
+        [core_schema.int_schema(), core_schema.int_schema()], variadic_item_index=0
+    )
+    with pytest.raises(UnsupportedError, match="with items after the repeated one"):
+        read_core(middle, Place("T"))
