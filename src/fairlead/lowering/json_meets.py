@@ -18,7 +18,7 @@ What this module does not know: expressions, JSON's spelling.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TypeAlias, TypeVar, final
+from typing import TypeAlias, TypeVar, assert_never, final
 
 from fairlead.errors import LimitError
 from fairlead.syntax.json_schema_tree import (
@@ -216,6 +216,8 @@ def _kind_is_empty(document: Document, case: Case, kind: Kind, look_into: int) -
         case "object":
             parts = [case.property(name) for name in case.required()]
             return _any_empty(document, parts, look_into)
+        case _:
+            assert_never(kind)
 
 
 def booleans(case: Case) -> frozenset[bool]:

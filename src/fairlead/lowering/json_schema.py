@@ -14,7 +14,7 @@ of their keys (`json_objects`), what schemas say together (`json_meets`).
 
 from functools import lru_cache, reduce
 from itertools import combinations
-from typing import final
+from typing import assert_never, final
 
 from fairlead.errors import UnsupportedError
 from fairlead.lowering.expr import (
@@ -110,6 +110,8 @@ class Lowering:
                     rule = self._rules[key] = Rule(f"{kind} {' '.join(case.meet) or 'any'}")
                     self._undefined.append((rule, kind, case))
                 return rule
+            case _:
+                assert_never(kind)
 
     def _number(self, case: Case) -> Expr:
         numbers, plain = case.numbers(), self._style.spelling.plain

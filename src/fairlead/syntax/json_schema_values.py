@@ -6,7 +6,7 @@ Each method gives the value of one keyword of a schema, or None where the keywor
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, cast, final
+from typing import Any, assert_never, cast, final
 
 from fairlead.errors import SourceError
 from fairlead.syntax.json_schema_tree import KINDS, Kind
@@ -150,3 +150,5 @@ def kind_of(value: Json) -> Kind:
             return "array"
         case dict():
             return "object"
+        case _:
+            assert_never(value)
