@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from fairlead.api.describe import describe
     from fairlead.api.load import load
     from fairlead.api.model import Model
-    from fairlead.api.result import Result
+    from fairlead.api.result import Part, Result
     from fairlead.automata.budget import Budget
     from fairlead.constraints.compile import compile
     from fairlead.constraints.matcher import Matcher
+    from fairlead.constraints.warmup import warmup
     from fairlead.errors import (
         DeadEndError,
         FairleadError,
@@ -42,6 +43,7 @@ __all__ = [
     "Matcher",
     "Model",
     "ModelError",
+    "Part",
     "Regex",
     "Result",
     "Sampling",
@@ -59,6 +61,7 @@ __all__ = [
     "load",
     "repeat",
     "source",
+    "warmup",
 ]
 
 HOMES: Final = {
@@ -71,6 +74,7 @@ HOMES: Final = {
     "Matcher": "fairlead.constraints.matcher",
     "Model": "fairlead.api.model",
     "ModelError": "fairlead.errors",
+    "Part": "fairlead.api.result",
     "Regex": "fairlead.syntax.sources",
     "Result": "fairlead.api.result",
     "Sampling": "fairlead.sampling.settings",
@@ -88,6 +92,7 @@ HOMES: Final = {
     "load": "fairlead.api.load",
     "repeat": "fairlead.syntax.sources",
     "source": "fairlead.syntax.sources",
+    "warmup": "fairlead.constraints.warmup",
 }
 """Where each public name lives."""
 

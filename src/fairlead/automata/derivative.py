@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeAlias, assert_never, final
 
 from fairlead.automata.least import Least
+from fairlead.automata.words import Word
 from fairlead.errors import FairleadError
 from fairlead.lowering.expr import (
     ALL_BYTES,
@@ -92,10 +93,11 @@ class Derivatives:
 
     def shortest(self, state: Expr) -> bytes:
         """The least, in byte order, of the shortest strings that lead to an accepting state."""
-        word = self._least.word(state)
-        if word is None:
-            raise FairleadError("a state without any continuation was asked for its shortest")
-        return word
+        return self._word(state).text
+
+    def shortest_length(self, state: Expr) -> int:
+        """The length of that string, which need not be written out for it."""
+        return self._word(state).length
 
     def alive(self, state: Expr) -> bool:
         """Whether any string leads to an accepting state."""
@@ -130,6 +132,12 @@ class Derivatives:
         """Drop everything memoised; results stay the same."""
         self._linear.clear()
         self._least.forget()
+
+    def _word(self, state: Expr) -> Word:
+        word = self._least.word(state)
+        if word is None:
+            raise FairleadError("a state without any continuation was asked for its shortest")
+        return word
 
     def _after(self, option: Expr, byte: int) -> Expr:
         known = _known(option)

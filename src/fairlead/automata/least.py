@@ -12,6 +12,7 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import TypeAlias, assert_never, final
 
+from fairlead.automata.words import NOTHING, Word
 from fairlead.lowering.expr import (
     Alt,
     And,
@@ -28,7 +29,7 @@ from fairlead.lowering.expr import (
     Unsure,
 )
 
-Word: TypeAlias = bytes | None
+Found: TypeAlias = Word | None
 
 
 @final
@@ -48,13 +49,13 @@ class Least:
         fuel: Callable[[int], None],
     ) -> None:
         self._spellable, self._arcs, self._fuel = spellable, arcs, fuel
-        self._known: dict[Expr, Word] = {}
+        self._known: dict[Expr, Found] = {}
 
     def forget(self) -> None:
         """Drop everything memoised."""
         self._known.clear()
 
-    def word(self, expr: Expr) -> Word:
+    def word(self, expr: Expr) -> Found:
         """The least of the shortest strings of `expr`, None if it has none.
 
         A rule met inside itself is guessed to have none. As long as a round finds a better word
@@ -62,9 +63,9 @@ class Least:
         """
         if expr in self._known:
             return self._known[expr]
-        guesses: dict[Rule, Word] = {}
+        guesses: dict[Rule, Found] = {}
         while True:
-            found: dict[Expr, Word] = {}
+            found: dict[Expr, Found] = {}
             self._solve(expr, found, guesses)
             better = [rule for rule in guesses if _less(found[rule], guesses[rule])]
             if not better:
@@ -72,14 +73,14 @@ class Least:
                 return found[expr]
             guesses.update({rule: found[rule] for rule in better})
 
-    def _solve(self, root: Expr, found: dict[Expr, Word], guesses: dict[Rule, Word]) -> None:
+    def _solve(self, root: Expr, found: dict[Expr, Found], guesses: dict[Rule, Found]) -> None:
         """Fill `found` for `root` and its parts; an explicit stack, as nesting is the user's."""
         stack, opened = [root], set[Expr]()
         while stack:
             node = stack[-1]
             missing = list[Expr]()
 
-            def look(part: Expr, missing: list[Expr] = missing) -> Word:
+            def look(part: Expr, missing: list[Expr] = missing) -> Found:
                 if part in self._known:
                     return self._known[part]
                 if part in found:
@@ -97,36 +98,35 @@ class Least:
                 found.setdefault(stack.pop(), word)
                 self._fuel(1)
 
-    def _word(self, node: Expr, look: Callable[[Expr], Word]) -> Word:  # noqa: C901, PLR0911  one arm for each node
+    def _word(self, node: Expr, look: Callable[[Expr], Found]) -> Found:  # noqa: C901, PLR0911  one arm for each node
         match node:
             case Empty():
                 return None
             case Epsilon() | Unsure():
-                return b""
+                return NOTHING
             case Bytes(members):
                 spelled = members & self._spellable
-                return bytes(((spelled & -spelled).bit_length() - 1,)) if spelled else None
+                return Word.of(bytes((_least_byte(spelled),))) if spelled else None
             case Concat(head, tail):
-                first, rest = look(head), look(tail)
-                return None if first is None or rest is None else first + rest
+                return _joined(look(head), look(tail))
             case Alt(options):
                 return _least([look(option) for option in options])
             case Repeat(item, low):
                 once = look(item)
-                return b"" if low == 0 else None if once is None else once * low
+                return NOTHING if low == 0 else None if once is None else once.repeated(low)
             case And() | Not():
                 return self._search(node)
             case Rule():
                 return look(node.body)
             case Call(template, argument):
-                return template.least(argument, look)
+                return _from_bytes(template.least(argument, _in_bytes(look)))
             case Capture(item, _, template, argument):
-                first, rest = look(item), template.least_after(argument, look)
-                return None if first is None or rest is None else first + rest
+                rest = template.least_after(argument, _in_bytes(look))
+                return _joined(look(item), _from_bytes(rest))
             case _:
                 assert_never(node)
 
-    def _search(self, root: Expr) -> Word:
+    def _search(self, root: Expr) -> Found:
         """Words in order of the length they will have at least, then of bytes (A*, Hart 1968).
 
         `_bound` never overestimates and falls by one a byte at most, so the first word that is
@@ -141,17 +141,21 @@ class Least:
         serial = 0
         while queue:
             _, word, _, node, whole = heappop(queue)
-            if whole:
-                return self._retrace(came, node, word[len(best[node]) :])
+            ending = NOTHING if node.nullable else self._known.get(node)
+            if whole and ending is not None:
+                return self._retrace(came, node, ending)
             if best[node] != word:
                 continue
             serial += 1
-            if (rest := self._ending(node)) or node.nullable:
-                heappush(queue, (len(word) + len(rest), word + rest, serial, node, True))
+            if ending is not None:
+                entry = (len(word) + ending.length, word + ending.text, serial, node, True)
+                heappush(queue, entry)
                 continue
             for byte, target in self._leading(node):
                 longer = word + bytes((byte,))
-                bound = self._bound(target) if _less(longer, best.get(target)) else None
+                before = best.get(target)
+                nearer = before is None or (len(longer), longer) < (len(before), before)
+                bound = self._bound(target) if nearer else None
                 if bound is not None:
                     best[target], came[target] = longer, (node, byte)
                     serial += 1
@@ -163,11 +167,7 @@ class Least:
     def _leading(self, node: Expr) -> list[tuple[int, Expr]]:
         """What `node` goes on to, with the least byte that leads there; nothing known as empty."""
         arcs = ((_least_byte(members), target) for members, target in self._arcs(node))
-        return [(byte, target) for byte, target in arcs if self._known.get(target, b"") is not None]
-
-    def _ending(self, node: Expr) -> bytes:
-        """The word of `node` as far as it is known already; b"" also where it is not."""
-        return b"" if node.nullable else self._known.get(node) or b""
+        return [(byte, to) for byte, to in arcs if self._known.get(to, NOTHING) is not None]
 
     def _bound(self, expr: Expr) -> int | None:
         """A length that no string of `expr` is below, None if it has none.
@@ -176,21 +176,21 @@ class Least:
         """
         known = self._known.get(expr)
         if known is not None:
-            return len(known)
+            return known.length
         if isinstance(expr, And):
             left, right = self._bound(expr.left), self._bound(expr.right)
             return None if left is None or right is None else max(left, right)
         if isinstance(expr, Not):
             return int(not expr.nullable)
         word = self.word(expr)
-        return None if word is None else len(word)
+        return None if word is None else word.length
 
-    def _retrace(self, came: dict[Expr, tuple[Expr, int]], node: Expr, word: bytes) -> bytes:
+    def _retrace(self, came: dict[Expr, tuple[Expr, int]], node: Expr, word: Word) -> Word:
         """Along the least word, what is left of it is the least word of each expression."""
         self._known[node] = word
         while node in came:
             node, byte = came[node]
-            word = bytes((byte,)) + word
+            word = Word.of(bytes((byte,)), word)
             self._known[node] = word
         return word
 
@@ -199,14 +199,30 @@ def _least_byte(members: int) -> int:
     return (members & -members).bit_length() - 1
 
 
-def _less(word: Word, than: Word) -> bool:
-    if word is None or than is None:
-        return word is not None
-    return (len(word), word) < (len(than), than)
+def _joined(first: Found, rest: Found) -> Found:
+    return None if first is None or rest is None else first.then(rest)
 
 
-def _least(words: list[Word]) -> Word:
-    best: Word = None
+def _in_bytes(look: Callable[[Expr], Found]) -> Callable[[Expr], bytes | None]:
+    """`look` for templates, which deal in plain bytes."""
+
+    def written(part: Expr) -> bytes | None:
+        word = look(part)
+        return None if word is None else word.text
+
+    return written
+
+
+def _from_bytes(word: bytes | None) -> Found:
+    return None if word is None else Word.of(word)
+
+
+def _less(word: Found, than: Found) -> bool:
+    return word is not None and word.less(than)
+
+
+def _least(words: list[Found]) -> Found:
+    best: Found = None
     for word in words:
         if _less(word, best):
             best = word

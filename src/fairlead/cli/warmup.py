@@ -13,7 +13,10 @@ def warmup(model: Model = BUILT_IN) -> None:
     Afterwards loading it takes about a second. Without a network nothing is fetched: the message
     then says what was looked for, and how to provide it.
     """
+    import fairlead
+
     begun = time.perf_counter()
+    fairlead.warmup()
     loaded = open_model(model)
     loaded.generate("a", max_new_tokens=1)
     print_line(f"{model} is ready ({time.perf_counter() - begun:.1f} s)")

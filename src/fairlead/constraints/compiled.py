@@ -63,6 +63,7 @@ class CompiledConstraint:
         self.vocabulary = vocabulary
         self._expr, self._machine, self._graph = expr, machine, graph
         self._rows = Rows(machine, vocabulary, budget)
+        self._longest_token = max((len(token) for token in vocabulary.tokens if token), default=0)
         self._lock = threading.RLock()
 
     def start(self, lead: bytes | None = None) -> DecodeState:
@@ -206,9 +207,12 @@ class CompiledConstraint:
         return fewest_tokens(self.vocabulary, self._machine.shortest(rest)) or 0
 
     def _fits(self, rest: Expr, tokens: int) -> bool:
-        # A byte is at most a token, so a short word needs no segmentation.
-        short = self._graph is None and len(self._machine.shortest(rest)) <= tokens
-        return short or self._distance(rest) <= tokens
+        if self._graph is None:
+            # A token is at least a byte and at most the longest: mostly that decides.
+            length = self._machine.shortest_length(rest)
+            if length <= tokens or length > tokens * self._longest_token:
+                return length <= tokens
+        return self._distance(rest) <= tokens
 
     def _row_within(self, rest: Expr, tokens_left: int) -> Row:
         if self._graph is not None:

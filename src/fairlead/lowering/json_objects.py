@@ -112,6 +112,9 @@ class ObjectTemplate:
     def least(self, argument: Hashable, least: Least) -> bytes | None:
         """The shortest rest; within a key, of the key too."""
         position, _, node = cast("Argument", argument)
+        if position < 0:  # once, when compiling: what has no instance is known before it is offered
+            for part in (*self._words, self._other_body):
+                least(part)
         missing = self._missing(position)
         words = {index: least(self._words[index]) for index in missing}
         if node != BEHIND:
