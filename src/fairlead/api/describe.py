@@ -158,7 +158,7 @@ class _Writer:
         if reference == INTEGER:
             rest = {name: value for name, value in schema.items() if name != "$ref"}
             return self._write({"type": "integer", **rest}, margin)
-        name = reference.rpartition("/")[2] or "the whole"
+        name = reference.removeprefix("#").rpartition("/")[2] or "the whole"
         if reference.startswith("#/") and name not in self._definitions:
             self._definitions[name] = self._find(reference.split("/")[1:])
         return name

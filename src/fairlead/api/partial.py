@@ -176,7 +176,7 @@ class _Reader:
 
     def _array(self, items: tuple[Node, ...], core: Core, at: Place) -> Any:
         given: Any = core.get("items_schema", _ANY)
-        schemas = cast("list[Core]", given if isinstance(given, list) else [given])
+        schemas = cast("list[Core]", given or [_ANY]) if isinstance(given, list) else [given]
         last = len(schemas) - 1
         values = [self._read(item, schemas[min(i, last)], at) for i, item in enumerate(items)]
         found = [value for value in values if value is not NOTHING]
@@ -226,7 +226,7 @@ class _Reader:
         missing = [f.name for f in fields_of(inner, at) if f.required and f.name not in found]
         if core["type"] == "model":
             make = partial(make.model_construct, _fields_set=set(found))
-            return _safely(lambda fields: make(**fields), found | dict.fromkeys(missing))
+            return _safely(lambda fields: make(**fields, **dict.fromkeys(missing)), found)
         return _safely(partial(_dataclass, make), found)
 
 

@@ -1,0 +1,162 @@
+"""What prompts are told about a type."""
+
+import datetime as dt
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Annotated, Any, Literal, NamedTuple, Optional
+
+import pytest
+from pydantic import BaseModel, Field
+
+from fairlead.api.describe import describe
+from fairlead.errors import SourceError, UnsupportedError
+from fairlead.syntax.json_schema_source import JsonSchema
+from fairlead.syntax.sources import Choice, Regex, Source, Text, repeat, source
+from type_samples import TYPES
+
+
+class Stop(BaseModel):
+    city: str
+    nights: Annotated[int, Field(ge=0, lt=31)] = 1
+
+
+class Trip(BaseModel):
+    """A trip  with
+    stops."""
+
+    name: str = Field(description="what friends call it", examples=["Grand Tour"])
+    kind: Literal["fun", "work"] = "fun"
+    start: dt.datetime
+    price: Annotated[Decimal, Field(ge=0, decimal_places=2)] | None = None
+    stops: Annotated[list[Stop], Field(min_length=1, max_length=9)]
+    home: Stop
+    notes: dict[str, str] = {}
+
+
+def test_a_model_is_shown_as_the_object_that_it_is() -> None:
+    assert (
+        describe(Trip)
+        == """\
+// A trip with stops.
+{
+  "name": string,  // what friends call it; for example "Grand Tour"
+  "kind"?: "fun" | "work",  // default "fun"
+  "start": string (date and time YYYY-MM-DDTHH:MM:SS),
+  "price"?: string (decimal of at least 0, with at most 2 decimal places) | null,
+  "stops": [Stop, ...] (1 to 9 items),
+  "home": Stop,
+  "notes"?: { [key: string]: string }
+}
+Stop = {
+  "city": string,
+  "nights"?: integer at least 0, below 31  // default 1
+}"""
+    )
+
+
+class Node(BaseModel):
+    """Of a tree."""
+
+    value: int
+    left: Optional["Node"] = None
+
+
+def test_a_recursive_model_is_called_by_its_name() -> None:
+    assert describe(Node) == (
+        'Node\nNode = { "value": integer, "left"?: Node | null }  // Of a tree.'
+    )
+
+
+class Pair(NamedTuple):
+    left: int
+    right: str = "r"
+
+
+@pytest.mark.parametrize(
+    ("type_", "words"),
+    [
+        (int, "integer"),
+        (float, "number"),
+        (Any, "any"),
+        (type(None), "null"),
+        (Annotated[int, Field(gt=2)], "integer above 2"),
+        (Annotated[float, Field(ge=0.5)], "number at least 0.5"),
+        (Annotated[float, Field(gt=0, lt=1)], "number above 0, below 1"),
+        (Annotated[str, Field(min_length=2)], "string of 2 or more characters"),
+        (Annotated[str, Field(max_length=2)], "string of 0 to 2 characters"),
+        (Annotated[str, Field(min_length=2, max_length=2)], "string of 2 characters"),
+        (Annotated[str, Field(pattern="^a+$")], "string that matches ^a+$"),
+        (Annotated[str, Field(pattern=r"^\d$")], r"string (pattern ^\d$)"),
+        (dt.date, "string (date YYYY-MM-DD)"),
+        (Literal["é", 1, True, None], '"é" | true | null | 1'),
+        (list[list[bool]], "[[boolean, ...], ...]"),
+        (Annotated[list[bool], Field(min_length=2)], "[boolean, ...] (2 or more items)"),
+        (Pair, "[integer, string?]"),
+        (tuple[bool, int], "[boolean, integer]"),
+        (dict[int, list[bool]], "{ [key: string (integer)]: [boolean, ...] }"),
+        (dict[Literal["a"], bool], '{ "a"?: boolean }'),
+        (TYPES["open model"], '{ "Size": integer, [key: string]: integer }'),
+    ],
+)
+def test_a_type_is_told_in_a_line(type_: Any, words: str) -> None:
+    assert describe(type_) == words
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        (True, "any"),
+        (False, "nothing"),
+        ({}, "any"),
+        ({"type": ["string", "null"], "maxLength": 3}, "string of 0 to 3 characters | null"),
+        ({"oneOf": [{"const": 1}, {"type": "boolean"}]}, "1 | boolean"),
+        ({"properties": {"a": True}}, '{ "a"?: any }'),
+        ({"properties": {}, "additionalProperties": False}, "{}"),
+        ({"pattern": "a"}, "string that matches a"),
+        ({"format": "email"}, "string (email)"),
+        ({"prefixItems": [{"type": "null"}]}, "[null?, any, ...]"),
+        (
+            {"$schema": "http://json-schema.org/draft-07/schema#", "items": [True, False]},
+            "[any?, nothing?, any, ...]",
+        ),
+        ({"minimum": 1, "type": "number"}, "number at least 1"),
+        ({"$ref": "#/$defs/a", "$defs": {"a": True}}, "a\na = any"),
+        ({"$ref": "#/$defs/a/b", "$defs": {"a": True}}, "b\nb = any"),
+        ({"items": {"$ref": "#"}}, "[the whole, ...]"),
+        ({"$ref": "other"}, "other"),
+        ({"description": " a \n b ", "examples": [], "type": "null"}, "// a b\nnull"),
+    ],
+)
+def test_a_json_schema_is_told_like_a_type(schema: Any, words: str) -> None:
+    assert describe(JsonSchema(schema)) == words
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (Choice(["yes", "no"]), 'one of: "yes" | "no"'),
+        (source("literal"), '"literal"'),
+        (Text(), "any text"),
+        (Regex("a+"), "text that matches the regular expression a+"),
+        (Regex("a") | Choice(["b"]), 'text that matches the regular expression a\nor one of: "b"'),
+        (Text() & Regex("a"), "any text\nand text that matches the regular expression a"),
+        (Text() + "a", 'any text\nthen "a"'),
+        (~source("a"), 'any text but "a"'),
+        (repeat("a", 1, 3), '1 to 3 times "a"'),
+        (Source(), "Source"),
+    ],
+)
+def test_other_sources_are_told_in_words(asked: Source, words: str) -> None:
+    assert describe(asked) == words
+
+
+def test_what_cannot_be_compiled_cannot_be_described() -> None:
+    with pytest.raises(SourceError, match="is no source"):
+        describe(3)
+    with pytest.raises(UnsupportedError, match="callable has no JSON"):
+        describe(Callable)
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_every_type_is_described_in_few_words(name: str) -> None:
+    assert 1 < len(describe(TYPES[name])) < 1000
