@@ -13,7 +13,7 @@ Which spellings there are (every number in any spelling stands for its exact dec
     any, bounds        digits with or without a fraction; or scientific notation in its normal form,
                        one digit other than 0 before the point, any exponent; or a zero in any form
     any, integer       the same, where the value is a whole number; if there is a fraction, at most
-                       20 digits of it, zeros at its end aside, may be shifted away by the exponent,
+                       16 digits of it, zeros at its end aside, may be shifted away by the exponent,
                        and a negative exponent stands only behind zeros
     plain              digits with or without a fraction; or scientific notation in its normal form
                        with an exponent of up to three digits
@@ -25,8 +25,10 @@ depends on comparing a count with a number.
 What this module does not know: schemas.
 """
 
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
+from typing import final
 
 from fairlead.lowering.expr import (
     EMPTY,
@@ -54,7 +56,17 @@ ANY_EXPONENT = concat(EXPONENT_MARK, optional(byte_set(b"+-")), repeat(DIGIT, 1)
 ZERO = concat(SIGN, literal("0"), ZERO_FRACTION, optional(ANY_EXPONENT))
 MANTISSA = concat(NONZERO, FRACTION)  # of scientific notation in its normal form
 PLAIN_EXPONENT = concat(EXPONENT_MARK, optional(byte_set(b"+-")), repeat(DIGIT, 1, 3))
-SHIFTED_DIGITS = 20  # a double has 17
+SHIFTED_DIGITS = 16  # what `repr` writes of a double after the point
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Forms:
+    """How numbers of 0 and more may be written: scientific in its normal form; and any zero."""
+
+    decimal: Expr
+    scientific: Expr
+    zero: Expr
 
 
 def number_range(
@@ -66,28 +78,35 @@ def number_range(
     >>> number_range(upper=Bound(Decimal("-1")), lower=Bound(Decimal(1)))
     Empty(nullable=False, regular=True)
     """
-    if lower is None and upper is None:
-        scientific = concat(MANTISSA, PLAIN_EXPONENT)
-        general = concat(WHOLE, FRACTION, optional(ANY_EXPONENT))
-        return concat(SIGN, alt(concat(WHOLE, FRACTION), scientific) if plain else general)
-    positive = _magnitudes(lower, upper, plain)
-    negative = _magnitudes(_negated(upper), _negated(lower), plain)
-    zero = ZERO if not plain and _holds_zero(lower, upper) else EMPTY
-    return alt(positive, concat(literal("-"), negative), zero)
+    if plain:
+        forms = _Forms(concat(WHOLE, FRACTION), concat(MANTISSA, PLAIN_EXPONENT), EMPTY)
+    else:
+        forms = _Forms(concat(WHOLE, FRACTION), concat(MANTISSA, ANY_EXPONENT), ZERO)
+        if lower is upper is None:
+            return concat(SIGN, WHOLE, FRACTION, optional(ANY_EXPONENT))
+    return _between(lower, upper, forms)
 
 
 def integer_range(
     lower: Bound | None = None, upper: Bound | None = None, *, plain: bool = False
 ) -> Expr:
     """The whole numbers between the bounds."""
-    shape = plain_integers() if plain else _integral()
-    return shape if lower is upper is None else both(shape, number_range(lower, upper, plain=plain))
+    if plain:
+        shape = plain_integers()
+        if lower is upper is None:
+            return shape
+        return both(shape, _between(lower, upper, _Forms(WHOLE, EMPTY, EMPTY)))
+    if lower is upper is None:
+        return alt(concat(SIGN, WHOLE, _integral_end()), ZERO)
+    scientific = concat(NONZERO, _integral_end())
+    return _between(lower, upper, _Forms(concat(WHOLE, ZERO_FRACTION), scientific, ZERO))
 
 
 def digits_range(lower: Bound | None = None, upper: Bound | None = None) -> Expr:
     """The whole numbers between the bounds, without fraction and exponent."""
-    shape = concat(SIGN, WHOLE)
-    return shape if lower is upper is None else both(shape, number_range(lower, upper, plain=True))
+    if lower is upper is None:
+        return concat(SIGN, WHOLE)
+    return _between(lower, upper, _Forms(WHOLE, EMPTY, EMPTY))
 
 
 def exactly(value: Decimal, *, plain: bool = False) -> Expr:
@@ -123,15 +142,14 @@ def plain_integers() -> Expr:
 
 
 @lru_cache(maxsize=1)
-def _integral() -> Expr:
-    """Every number whose value is whole, as far as the table above goes."""
+def _integral_end() -> Expr:
+    """What makes the digits before it a whole number: a fraction of zeros or shifted away."""
     shifted = EMPTY  # n digits of a fraction, the rest zeros: the exponent is at least n
     for count in range(SHIFTED_DIGITS, 0, -1):
         enough = _exponents(Bound(Decimal(count)), None)
         shifted = concat(DIGIT, alt(concat(ZEROS, enough), shifted))
     fractions = concat(literal("."), shifted)
-    whole = concat(ZERO_FRACTION, optional(_exponents(Bound(Decimal(0)), None)))
-    return alt(concat(SIGN, WHOLE, alt(whole, fractions)), ZERO)
+    return alt(concat(ZERO_FRACTION, optional(_exponents(Bound(Decimal(0)), None))), fractions)
 
 
 def _negated(bound: Bound | None) -> Bound | None:
@@ -144,18 +162,26 @@ def _holds_zero(lower: Bound | None, upper: Bound | None) -> bool:
     return above and below
 
 
-def _magnitudes(low: Bound | None, high: Bound | None, plain: bool) -> Expr:
+def _between(lower: Bound | None, upper: Bound | None, forms: _Forms) -> Expr:
+    positive = _magnitudes(lower, upper, forms)
+    negative = _magnitudes(_negated(upper), _negated(lower), forms)
+    zero = forms.zero if _holds_zero(lower, upper) else EMPTY
+    return alt(positive, concat(literal("-"), negative), zero)
+
+
+def _magnitudes(low: Bound | None, high: Bound | None, forms: _Forms) -> Expr:
     """Numbers of 0 and more, without a sign, between the bounds; bounds may be negative."""
     if low is not None and (low.value < 0 or (low.value == 0 and not low.exclusive)):
         low = None
     if high is not None and high.value < 0:
         return EMPTY
-    decimal = both(
-        concat(WHOLE, FRACTION) if low is None else _at_least(low),
-        concat(WHOLE, FRACTION) if high is None else _at_most(high),
-    )
-    exponents = PLAIN_EXPONENT if plain else ANY_EXPONENT
-    scientific = both(_scientific_at_least(low, exponents), _scientific_at_most(high, exponents))
+    decimal, scientific = forms.decimal, forms.scientific
+    if low is not None:
+        decimal = both(decimal, _at_least(low))
+        scientific = both(scientific, _scientific_at_least(low))
+    if high is not None:
+        decimal = both(decimal, _at_most(high))
+        scientific = both(scientific, _scientific_at_most(high))
     return alt(decimal, scientific)
 
 
@@ -223,22 +249,20 @@ def _normal(bound: Bound) -> tuple[Bound, Bound, Bound]:
     return mantissa, Bound(Decimal(exponent)), Bound(Decimal(exponent), exclusive=True)
 
 
-def _scientific_at_least(bound: Bound | None, exponents: Expr) -> Expr:
-    if bound is None or not bound.value:
-        return concat(MANTISSA, exponents)
+def _scientific_at_least(bound: Bound) -> Expr:
+    if not bound.value:
+        return concat(MANTISSA, ANY_EXPONENT)
     mantissa, equal, beyond = _normal(bound)
-    same = concat(both(MANTISSA, _at_least(mantissa)), both(exponents, _exponents(equal, equal)))
-    return alt(same, concat(MANTISSA, both(exponents, _exponents(beyond, None))))
+    same = concat(both(MANTISSA, _at_least(mantissa)), _exponents(equal, equal))
+    return alt(same, concat(MANTISSA, _exponents(beyond, None)))
 
 
-def _scientific_at_most(bound: Bound | None, exponents: Expr) -> Expr:
-    if bound is None:
-        return concat(MANTISSA, exponents)
+def _scientific_at_most(bound: Bound) -> Expr:
     if not bound.value:
         return EMPTY
     mantissa, equal, beyond = _normal(bound)
-    same = concat(both(MANTISSA, _at_most(mantissa)), both(exponents, _exponents(equal, equal)))
-    return alt(same, concat(MANTISSA, both(exponents, _exponents(None, beyond))))
+    same = concat(both(MANTISSA, _at_most(mantissa)), _exponents(equal, equal))
+    return alt(same, concat(MANTISSA, _exponents(None, beyond)))
 
 
 def _exponents(low: Bound | None, high: Bound | None) -> Expr:
