@@ -2,8 +2,10 @@
 
 import re
 import threading
+from typing import Annotated
 
 import pytest
+from pydantic import Field
 
 import fairlead as fl
 from fairlead.masks.bits import unpack
@@ -64,8 +66,27 @@ def test_a_source_is_remembered_by_content():
 def test_languages_without_text_are_refused():
     with pytest.raises(fl.UnsatisfiableError, match="no text satisfies"):
         fl.compile(fl.Regex("a") & fl.Regex("b"), BYTES)
-    with pytest.raises(fl.UnsatisfiableError, match=r"cannot spell any .* b'x' is one"):
+    with pytest.raises(fl.UnsatisfiableError, match=r"cannot spell any .* b'x' for one"):
         fl.compile(fl.Regex("x"), fl.Vocabulary([b"a", b"b"]))
+
+
+ENDLESS = {"type": "object", "properties": {"x": {"$ref": "#"}}, "required": ["x"]}
+
+
+@pytest.mark.parametrize(
+    ("source", "place", "named"),
+    [
+        (fl.JsonSchema({"type": "integer", "minimum": 5, "maximum": 3}), "", "minimum"),
+        (fl.JsonSchema({"const": 1, "type": "string"}), "", "const"),
+        (Annotated[int, Field(ge=5, le=3)], "", "m"),
+        (fl.JsonSchema(ENDLESS), "/properties/x", 'required "x"'),
+    ],
+)
+def test_a_schema_without_instance_names_the_keywords_in_conflict(source, place, named):
+    with pytest.raises(fl.UnsatisfiableError) as error:
+        fl.compile(source, BYTES)
+    assert error.value.place == place
+    assert named in str(error.value.conflict)
 
 
 def test_bytes_that_the_vocabulary_lacks_are_never_waited_for():

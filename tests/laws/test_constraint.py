@@ -2,6 +2,7 @@
 
 import itertools
 
+import numpy as np
 import pytest
 from hypothesis import assume, given, reject
 from hypothesis import strategies as st
@@ -215,6 +216,15 @@ def test_captured_words_never_repeat_whatever_the_tokens():
                     if constraint.distance(constraint.advance(state, t)) < left
                 ]
                 assert kept == fits
+
+
+@pytest.mark.parametrize("token", ["[", None, 1.0, b"["])
+def test_a_token_is_an_id(token):
+    constraint = built(nested(), Vocabulary(singles))
+    with pytest.raises(TokenRejected, match="is an id"):
+        constraint.advance(constraint.start(), token)
+    bracket = np.int64(singles.index(b"["))
+    assert constraint.advance(constraint.start(), bracket)
 
 
 def test_states_are_values_and_stay_as_they_were():

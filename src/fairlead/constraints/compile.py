@@ -15,9 +15,12 @@ from fairlead.constraints.compiled import CompiledConstraint
 from fairlead.constraints.token_graph import TokenGraph
 from fairlead.errors import SourceError, UnsatisfiableError
 from fairlead.lowering.expr import Expr, concat, literal
+from fairlead.lowering.json_conflicts import explain_conflict
 from fairlead.lowering.sources import lower_source
 from fairlead.masks.rows import Rows
-from fairlead.syntax.sources import Source, source
+from fairlead.syntax.json_schema_source import JsonSchema
+from fairlead.syntax.python_types import type_source
+from fairlead.syntax.sources import PythonType, Source, source
 from fairlead.vocabulary.spellings import Vocabulary
 
 MOST_REMEMBERED = 64
@@ -71,7 +74,7 @@ def _compile(what: Source, vocabulary: Vocabulary, budget: Budget) -> CompiledCo
     meter = Meter(budget)
     machine = Derivatives(expr, vocabulary.spellable, meter.tick)
     if not machine.alive(expr):
-        raise _unsatisfiable(expr, meter)
+        raise _unsatisfiable(what, expr, meter)
     graph = None
     if not vocabulary.closed:
         start = concat(literal(vocabulary.lead), expr)
@@ -80,11 +83,15 @@ def _compile(what: Source, vocabulary: Vocabulary, budget: Budget) -> CompiledCo
     return CompiledConstraint(expr, machine, vocabulary, budget, graph)
 
 
-def _unsatisfiable(expr: Expr, meter: Meter) -> UnsatisfiableError:
+def _unsatisfiable(what: Source, expr: Expr, meter: Meter) -> UnsatisfiableError:
     anything = Derivatives(expr, fuel=meter.tick)
-    if not anything.alive(expr):
-        return UnsatisfiableError("no text satisfies the source")
-    return UnsatisfiableError(
-        f"the vocabulary cannot spell any text of the source; {anything.shortest(expr)!r} is one",
-        conflict=("source", "vocabulary"),
-    )
+    if anything.alive(expr):
+        text = anything.shortest(expr)
+        return UnsatisfiableError(
+            f"the vocabulary cannot spell any text of the source, {text!r} for one",
+            conflict=("source", "vocabulary"),
+        )
+    if isinstance(what, JsonSchema | PythonType):
+        schema = type_source(what) if isinstance(what, PythonType) else what
+        return explain_conflict(schema, lambda part: not anything.alive(part))
+    return UnsatisfiableError("no text satisfies the source")

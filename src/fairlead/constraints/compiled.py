@@ -11,7 +11,8 @@ end, and no other is ever offered.
 
 import threading
 from dataclasses import dataclass
-from typing import final
+from operator import index
+from typing import SupportsIndex, final
 
 import numpy as np
 
@@ -99,6 +100,9 @@ class CompiledConstraint:
         Raises:
             TokenRejected: the bit of `token` is not set in `mask(state)`.
         """
+        if not isinstance(token, SupportsIndex):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TokenRejected(f"a token is an id, not {token!r}", token=-1)
+        token = index(token)
         if token in self.vocabulary.eos_ids and (state.ended or self.accepts(state)):
             return DecodeState(state.rest, ended=True)
         with self._lock:

@@ -85,7 +85,7 @@ class Held:
         """Go on by a token, or refuse it and have a narrower row."""
         after = self._constraint.advance(self._state, token)
         left = self._most - self._count - 1
-        if self._constraint.distance(after) > left:
+        if not self._constraint.fits(after, left):
             fitting = self._constraint.mask_within(self._state, left + 1)
             narrow = self.row() & fitting
             self._row = narrow if narrow.any() else self._unended(fitting)
