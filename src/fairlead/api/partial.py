@@ -21,7 +21,7 @@ from typing import Any, Final, cast, final
 from pydantic_core import SchemaValidator
 
 from fairlead.api.prefix import Closed, Node, OpenList, OpenObject, OpenString, plain, read_prefix
-from fairlead.syntax.python_types_objects import fields_of
+from fairlead.syntax.python_types_objects import fields_of, tuple_class
 from fairlead.syntax.python_types_place import Core, Place, union_parts
 
 _INNER = {"lax-or-strict": "lax_schema", "json-or-python": "json_schema"}
@@ -103,7 +103,7 @@ class _Reader:
                 return text
             case OpenList(items) if kind in _ARRAYS:
                 return self._array(items, core, at)
-            case OpenList(items) if kind == "named-tuple":
+            case OpenList(items) if kind in ("named-tuple", "call"):
                 return self._named_tuple(items, core, at)
             case OpenObject(members) if kind in _FIELDS:
                 return self._fields(members, core, at)
@@ -186,7 +186,7 @@ class _Reader:
         fields = list(fields_of(core, at))
         read = [self._read(node, f.value, at) for node, f in zip(items, fields, strict=False)]
         values = [None if value is NOTHING else value for value in read]
-        return _safely(core["cls"]._make, values + [None] * (len(fields) - len(values)))
+        return _safely(tuple_class(core)._make, values + [None] * (len(fields) - len(values)))
 
     def _dict(self, members: Mapping[str, Node], core: Core, at: Place) -> Any:
         keys, values = core.get("keys_schema", _ANY), core.get("values_schema", _ANY)

@@ -57,6 +57,7 @@ _HARMLESS = (
     "Secret",
     "sequence_validator",
     "defaultdict_validator",
+    "deque_validator",
     "_BaseUrl.__get_pydantic_core_schema__.<locals>.wrap_val",
 )
 LIMITS = ("ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "pattern")
@@ -181,6 +182,8 @@ def constrained(core: Core, constraints: Mapping[str, Any], at: Place) -> Core:
     if kind == "union":
         parts = [constrained(part, constraints, at) for part in union_parts(core)]
         return {**core, "choices": parts}
+    if kind == "lax-or-strict" and claimed_format(core) is None:
+        return constrained(core["lax_schema"], constraints, at)
     if kind in ("nullable", "default"):  # no constraint holds for None
         return constrained(core["schema"], constraints, at)
     if kind in ("function-after", "function-before", "function-wrap"):

@@ -83,7 +83,7 @@ def fields_of(core: Core, at: Place) -> Iterator[Field]:
     Raises:
         UnsupportedError: a field has no key of its own.
     """
-    given = core["fields"]
+    given = core["fields"] if "fields" in core else core["arguments_schema"]["arguments_schema"]
     if not isinstance(given, dict):  # dataclasses and named tuples have a list
         given = {field["name"]: field for field in given}
     for name, field in cast("dict[str, Core]", given).items():
@@ -141,26 +141,19 @@ def read_default(core: Core, at: Place, read: Read) -> Schema:
 def read_named_tuple(core: Core, at: Place, read: Read) -> Schema:
     """An array with an item for each field; those with a default may be missing at the end."""
     inside = at.configured(core.get("config"))
-    schema = _positions(list(fields_of(core, inside)), inside, read)
-    return {**named(core["cls"]), **schema}
-
-
-def read_call(core: Core, at: Place, read: Read) -> Schema:
-    """A named tuple, as pydantic before 2.13 sees it: a call with arguments."""
-    fields = [
-        Field(a["name"], a["name"], a["schema"]["type"] != "default", a, a["schema"])
-        for a in core["arguments_schema"]["arguments_schema"]
-    ]
-    return {**named(core["function"]), **_positions(fields, at, read)}
-
-
-def _positions(fields: list[Field], at: Place, read: Read) -> Schema:
+    fields = list(fields_of(core, inside))
     return {
+        **named(tuple_class(core)),
         "type": "array",
-        "prefixItems": [read(field.value, at.child(f".{field.name}")) for field in fields],
+        "prefixItems": [read(field.value, inside.child(f".{field.name}")) for field in fields],
         "items": False,
         "minItems": sum(field.required for field in fields),
     }
+
+
+def tuple_class(core: Core) -> Any:
+    """The class of a named tuple; before pydantic 2.13 it is a call with arguments."""
+    return core["cls"] if core["type"] == "named-tuple" else core["function"]
 
 
 OBJECTS: dict[str, Object] = {
@@ -174,5 +167,5 @@ OBJECTS: dict[str, Object] = {
     "typed-dict-field": read_field,
     "default": read_default,
     "named-tuple": read_named_tuple,
-    "call": read_call,
+    "call": read_named_tuple,
 }
