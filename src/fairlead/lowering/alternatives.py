@@ -56,5 +56,8 @@ def _heads(option: bytes | Expr) -> Iterator[Expr]:
 
 def _node(branches: dict[Expr, list[Expr]], ends: bool) -> Expr:
     """The union of what goes on from a node: the heads that lead to the same rest go together."""
+    if len(branches) == 1 and not ends:  # most nodes, by far
+        [(rest, heads)] = branches.items()
+        return concat(heads[0] if len(heads) == 1 else alt(*heads), rest)
     options = [concat(alt(*heads), rest) for rest, heads in branches.items()]
     return alt(*options, EPSILON) if ends else alt(*options)

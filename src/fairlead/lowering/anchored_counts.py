@@ -18,6 +18,9 @@ from fairlead.lowering.anchors import (
     AFTER_OTHER,
     BEFORE_NEWLINE,
     BEFORE_OTHER,
+    NEWLINE,
+    ONE_NEWLINE,
+    OTHER,
     SIDES,
     Sided,
     Sides,
@@ -31,8 +34,8 @@ from fairlead.lowering.expr import EMPTY, EPSILON, Expr, alt, concat, repeat
 MOST_WRITTEN_OUT = 1000
 
 _INSIDE = tuple(product((BEFORE_NEWLINE, BEFORE_OTHER), (AFTER_NEWLINE, AFTER_OTHER)))
-_BEGINS = {AFTER_NEWLINE: ("newline", "one newline"), AFTER_OTHER: ("other",)}
-_ENDS = {BEFORE_NEWLINE: ("newline",), BEFORE_OTHER: ("other",)}
+_BEGINS = {AFTER_NEWLINE: NEWLINE | ONE_NEWLINE, AFTER_OTHER: OTHER}
+_ENDS = {BEFORE_NEWLINE: NEWLINE, BEFORE_OTHER: OTHER}
 
 
 def count(sides: Sides, item: Value, low: int, high: int | None, place: str) -> Value:

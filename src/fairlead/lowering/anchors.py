@@ -34,6 +34,7 @@ from fairlead.lowering.expr import (
     And,
     Bytes,
     Concat,
+    Empty,
     Epsilon,
     Expr,
     Repeat,
@@ -59,13 +60,23 @@ class Sided:
 
 
 Value: TypeAlias = Expr | Sided
-Shapes: TypeAlias = frozenset[str]
 
-# The side that strings of each shape make for what stands after and before them.
-_NOTHING, _BREAK, _NEWLINE, _OTHER = "nothing", "one newline", "newline", "other"
-_MADE_BEFORE = {_NEWLINE: BEFORE_NEWLINE, _OTHER: BEFORE_OTHER}
-_MADE_AFTER = {_NEWLINE: AFTER_NEWLINE, _OTHER: AFTER_OTHER}
-SOMETHING: Shapes = frozenset((_BREAK, _NEWLINE, _OTHER))
+# How strings begin and end, as bits: sets of them are sums. A string that is one newline and ends
+# the text is told apart from other beginnings, as $ is true before it.
+NOTHING, NEWLINE, OTHER, ONE_NEWLINE = 1, 2, 4, 8
+SOMETHING = NEWLINE | OTHER | ONE_NEWLINE
+_BEGINNINGS = (NOTHING, NEWLINE, OTHER, ONE_NEWLINE)
+_ENDINGS = (NOTHING, NEWLINE, OTHER)
+
+
+def _sides_after(after: int) -> tuple[int, ...]:
+    """What is after u in u·v, by the beginning of v, where `after` is after v."""
+    return (after, AFTER_NEWLINE, AFTER_OTHER, LAST if after == END else AFTER_NEWLINE)
+
+
+def _sides_before(before: int) -> tuple[int, ...]:
+    """What is before v in u·v, by the ending of u, where `before` is before u."""
+    return (before, BEFORE_NEWLINE, BEFORE_OTHER)
 
 
 def at(value: Value, before: int, after: int) -> Expr:
@@ -103,6 +114,62 @@ def any_of(values: Sequence[Value | bytes]) -> Value:
 
 
 @final
+class _Edge:
+    """The bytes with which strings of regular expressions may begin, or end, and what that tells.
+
+    Args:
+        inward: of a concatenation, the parts in which its strings begin, or end.
+        shapes: all strings of each shape.
+    """
+
+    def __init__(self, inward: Callable[[Concat], list[Expr]], shapes: dict[int, Expr]) -> None:
+        self._inward, self._shapes = inward, shapes
+        self._known: dict[Expr, int] = {}
+        self._bytes = {shape: self._members(strings) for shape, strings in shapes.items()}
+
+    def restrict(self, expr: Expr, shapes: int) -> Expr:
+        """The strings of `expr` that have one of the shapes."""
+        members = self._members(expr)
+        possible = sum(shape for shape, edge in self._bytes.items() if members & edge)
+        possible |= NOTHING if expr.nullable else 0
+        kept = possible & shapes
+        if kept == possible:
+            return expr
+        if kept in (0, NOTHING):
+            return EPSILON if kept else EMPTY
+        if kept == possible - NOTHING and isinstance(expr, Repeat) and not expr.item.nullable:
+            return repeat(expr.item, 1, expr.high)
+        strings = [strings for shape, strings in self._shapes.items() if shape & kept]
+        return both(expr, alt(*strings, EPSILON if kept & NOTHING else EMPTY))
+
+    def _members(self, expr: Expr) -> int:
+        """The bytes at the edge, maybe a few more: of And one side is asked, of Not nothing."""
+        members, todo, seen = 0, [expr], {expr}
+        while todo:
+            node = todo.pop()
+            below: list[Expr] = []
+            match node:
+                case _ if node in self._known:
+                    members |= self._known[node]
+                case Bytes(bits):
+                    members |= bits
+                case Concat():
+                    below = self._inward(node)
+                case Alt(options):
+                    below = list(options)
+                case Repeat(item) | And(item):
+                    below = [item]
+                case Epsilon() | Empty():
+                    pass
+                case _:
+                    members = ALL_BYTES
+            todo += [part for part in below if part not in seen]
+            seen.update(below)
+        self._known[expr] = members
+        return members
+
+
+@final
 class Sides:
     """Sequences of parts, for a spelling of characters.
 
@@ -111,102 +178,66 @@ class Sides:
     """
 
     def __init__(self, spell: Callable[[CodePoints], Expr]) -> None:
-        newline, other = points([0x0A]), difference(SCALARS, points([0x0A]))
+        newline, other = spell(points([0x0A])), spell(difference(SCALARS, points([0x0A])))
         self.text = repeat(spell(SCALARS))
-        self._break = spell(newline)
-        something = repeat(spell(SCALARS), 1)
-        self._beginnings = {
-            _NOTHING: EPSILON,
-            _BREAK: self._break,
-            _NEWLINE: concat(self._break, something),
-            _OTHER: concat(spell(other), self.text),
+        self._newline = newline
+        begins = {
+            NEWLINE: concat(newline, repeat(spell(SCALARS), 1)),
+            OTHER: concat(other, self.text),
+            ONE_NEWLINE: newline,
         }
-        self._endings = {
-            _NOTHING: EPSILON,
-            _NEWLINE: concat(self.text, self._break),
-            _OTHER: concat(self.text, spell(other)),
-        }
+        ends = {NEWLINE: concat(self.text, newline), OTHER: concat(self.text, other)}
+        self._begin, self._end = _Edge(_first, begins), _Edge(_last, ends)
 
     def then(self, first: Value, second: Value) -> Value:
         """A string of the first part, then one of the second."""
         if not isinstance(first, Sided) and not isinstance(second, Sided):
             return concat(first, second)
-        return sided(self._joined(first, second, *sides) for sides in SIDES)
+        if first is EPSILON or second is EPSILON:
+            return second if first is EPSILON else first
+        known: dict[tuple[tuple[Expr, ...], tuple[Expr, ...]], Expr] = {}
+        entries: list[Expr] = []
+        for before, after in SIDES:
+            firsts = tuple(at(first, before, side) for side in _sides_after(after))
+            seconds = tuple(at(second, side, after) for side in _sides_before(before))
+            found = known.get((firsts, seconds))
+            if found is None:
+                found = known[firsts, seconds] = self._joined(firsts, seconds)
+            entries.append(found)
+        return sided(entries)
 
-    def _joined(self, first: Value, second: Value, before: int, after: int) -> Expr:
-        firsts: dict[Expr, set[str]] = {}
-        for shape in self._beginnings:
-            side = {_NOTHING: after, _BREAK: LAST if after == END else AFTER_NEWLINE}
-            part = at(first, before, (side | _MADE_AFTER)[shape])
-            firsts.setdefault(part, set()).add(shape)
-        seconds: dict[Expr, set[str]] = {}
-        for shape in self._endings:
-            part = at(second, ({_NOTHING: before} | _MADE_BEFORE)[shape], after)
-            seconds.setdefault(part, set()).add(shape)
+    def _joined(self, firsts: tuple[Expr, ...], seconds: tuple[Expr, ...]) -> Expr:
+        """The sum over how v begins and u ends, equal cases together."""
         return alt(
             *(
                 concat(self.ending(head, ends), self.beginning(tail, begins))
-                for head, begins in firsts.items()
-                for tail, ends in seconds.items()
-                if head is not EMPTY and tail is not EMPTY
+                for head, begins in _together(firsts, _BEGINNINGS).items()
+                for tail, ends in _together(seconds, _ENDINGS).items()
             )
         )
 
-    def beginning(self, expr: Expr, shapes: Iterable[str]) -> Expr:
+    def beginning(self, expr: Expr, shapes: int) -> Expr:
         """The strings of `expr` that begin so."""
-        return _restrict(expr, frozenset(shapes), self._beginnings, _first)
+        if expr is self._newline:
+            return expr if shapes & ONE_NEWLINE else EMPTY
+        return self._begin.restrict(expr, shapes)
 
-    def ending(self, expr: Expr, shapes: Iterable[str]) -> Expr:
+    def ending(self, expr: Expr, shapes: int) -> Expr:
         """The strings of `expr` that end so."""
-        return _restrict(expr, frozenset(shapes), self._endings, _last)
+        return self._end.restrict(expr, shapes)
 
     def nonempty(self, value: Value) -> Value:
         """The strings of a part that are not empty."""
         return sided(self.beginning(at(value, *sides), SOMETHING) for sides in SIDES)
 
 
-def _restrict(
-    expr: Expr, shapes: Shapes, forms: dict[str, Expr], edge: Callable[[Concat], list[Expr]]
-) -> Expr:
-    """The strings of `expr` that have one of the shapes; `forms` are all strings of each shape."""
-    if expr is forms.get(_BREAK):
-        return expr if _BREAK in shapes else EMPTY
-    possible = {_NOTHING} if expr.nullable else set[str]()
-    members = _edge_bytes(expr, edge)
-    possible |= {s for s, f in forms.items() if s != _NOTHING and members & _edge_bytes(f, edge)}
-    if possible <= shapes:
-        return expr
-    kept = possible & shapes
-    if not kept or kept == {_NOTHING}:
-        return EPSILON if kept else EMPTY
-    if kept == possible - {_NOTHING} and isinstance(expr, Repeat) and not expr.item.nullable:
-        return repeat(expr.item, 1, expr.high)
-    return both(expr, alt(*(forms[shape] for shape in kept)))
-
-
-def _edge_bytes(expr: Expr, edge: Callable[[Concat], list[Expr]]) -> int:
-    """The bytes with which a string of a regular expression may begin, or end; maybe a few more."""
-    members, todo, seen = 0, [expr], {expr}
-    while todo:
-        match todo.pop():
-            case Bytes(bits):
-                members |= bits
-                below = []
-            case Concat() as pair:
-                below = edge(pair)
-            case Alt(options):
-                below = list(options)
-            case Repeat(item):
-                below = [item]
-            case And(left):
-                below = [left]
-            case Epsilon():
-                below = []
-            case _:
-                return ALL_BYTES
-        todo += [part for part in below if part not in seen]
-        seen.update(below)
-    return members
+def _together(parts: tuple[Expr, ...], shapes: tuple[int, ...]) -> dict[Expr, int]:
+    """For each part that is not ∅, the shapes with which it goes."""
+    found: dict[Expr, int] = {}
+    for part, shape in zip(parts, shapes, strict=True):
+        if part is not EMPTY:
+            found[part] = found.get(part, 0) | shape
+    return found
 
 
 def _first(pair: Concat) -> list[Expr]:

@@ -17,6 +17,7 @@ import unicodedata
 from collections.abc import Iterable
 from functools import cache
 from itertools import groupby
+from typing import assert_never
 
 from fairlead.lowering.case import Case, ascii_case, unicode_case, upper_case
 from fairlead.lowering.unicode import (
@@ -81,6 +82,8 @@ def _plain(item: int | Range | Shorthand) -> CodePoints:
             return shorthand_points(item)
         case int():
             return ((item, item),)
+        case _:
+            assert_never(item)
 
 
 def _folded(node: Class) -> CodePoints:

@@ -9,6 +9,7 @@ The tree is walked with a stack of its own, from the leaves up.
 """
 
 from collections.abc import Callable
+from typing import assert_never
 
 from fairlead.lowering.anchored_counts import count
 from fairlead.lowering.anchors import END, START, Sided, Sides, Value, anchor, any_of, at
@@ -110,6 +111,8 @@ class _Lowering:
                 return self._sequence(parts)
             case Alternation():
                 return any_of(parts)
+            case _:
+                assert_never(node)
 
     def _text(self, node: Text) -> Expr | bytes:
         """Plain text stays bytes, which is the quick way into an alternation."""
@@ -142,6 +145,8 @@ def _points(node: Class | Shorthand | Dot) -> CodePoints:
             return shorthand_points(node)
         case Dot():
             return dot_points(node)
+        case _:
+            assert_never(node)
 
 
 def _plain(value: Value | bytes) -> Value:

@@ -18,7 +18,7 @@ from typing import final
 from fairlead.errors import SourceError
 from fairlead.syntax.regex_classes import read_class
 from fairlead.syntax.regex_escapes import Reference, read_escape, refused_reference
-from fairlead.syntax.regex_flags import read_flags, start_mode
+from fairlead.syntax.regex_flags import EXCLUSIVE, read_flags, start_mode
 from fairlead.syntax.regex_tree import (
     Alternation,
     Anchor,
@@ -69,8 +69,7 @@ def parse_regex(pattern: str, dialect: Dialect = "python", flags: str = "") -> P
     """
     if not isinstance(pattern, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise SourceError(f"a pattern is a str, not {type(pattern).__name__}: {pattern!r:.60}")
-    mode, unicode = start_mode(dialect, flags)
-    return _Parser(pattern, mode, unicode).parse()
+    return _Parser(pattern, start_mode(dialect, flags), flags).parse()
 
 
 @final
@@ -89,11 +88,11 @@ class _Open:
 
 @final
 class _Parser:
-    def __init__(self, pattern: str, mode: Mode, unicode: bool) -> None:
+    def __init__(self, pattern: str, mode: Mode, flags: str) -> None:
         self._cursor = Cursor(pattern)
         self._top = _Open(mode, 0)
         self._outer: list[_Open] = []
-        self._unicode = unicode
+        self._flags_of_all = flags
         self._names: dict[str, int] = {}
         self._closed = [False]  # of each capturing group, by number
         self._actions = {
@@ -332,9 +331,9 @@ class _Parser:
             return
         if self._outer or top.options or top.items:
             raise cursor.error("flags for the whole pattern stand at its beginning", at)
-        self._unicode = self._unicode or change.unicode
-        if self._unicode and change.mode.ascii:
-            raise cursor.error("flags a and u exclude each other", at)
+        self._flags_of_all += change.letters
+        if "a" in self._flags_of_all and "u" in self._flags_of_all:
+            raise cursor.error(EXCLUSIVE, at)
         top.mode = change.mode
 
 

@@ -18,6 +18,7 @@ from fairlead.syntax.sources import DIALECTS, Dialect
 
 _LETTERS = re.compile("[A-Za-z]*")
 _SWITCHES = {"i": "ignore_case", "m": "multiline", "s": "dot_all", "x": "verbose"}
+EXCLUSIVE = "flags a and u exclude each other"
 _LOCALE = "flag L depends on the locale of the process, and Python has it for bytes only"
 
 
@@ -29,16 +30,16 @@ class Change:
     Attributes:
         mode: the mode from there on.
         scoped: whether they hold for one group, (?i:…), or for the whole pattern, (?i).
-        unicode: whether u is among them.
+        letters: those that are turned on.
     """
 
     mode: Mode
     scoped: bool
-    unicode: bool
+    letters: str
 
 
-def start_mode(dialect: Dialect, flags: str) -> tuple[Mode, bool]:
-    """The mode in which a pattern begins, and whether flag u is given.
+def start_mode(dialect: Dialect, flags: str) -> Mode:
+    """The mode in which a pattern begins.
 
     Raises:
         SourceError: no such dialect or flag.
@@ -61,8 +62,8 @@ def start_mode(dialect: Dialect, flags: str) -> tuple[Mode, bool]:
             raise SourceError(f"{flag!r} is no flag; the flags of Python are a, i, m, s, u, x")
         mode = _switch(mode, flag, on=True)
     if "a" in flags and "u" in flags:
-        raise SourceError("flags a and u exclude each other")
-    return mode, "u" in flags
+        raise SourceError(EXCLUSIVE)
+    return mode
 
 
 def read_flags(cursor: Cursor, mode: Mode, at: int) -> Change:
@@ -78,7 +79,9 @@ def read_flags(cursor: Cursor, mode: Mode, at: int) -> Change:
     end = cursor.take()
     _check(cursor, on, off, at)
     if end not in (":", ")") or (turns_off and (not off or end == ")")) or not (on or off):
-        raise cursor.error("(? begins no extension that is known: (?i), (?i-s:…), (?:…) are", at)
+        raise cursor.error(
+            "(? begins no extension that is known; (?i), (?i-s:…), (?:…), (?P<name>…) are", at
+        )
     if mode.dialect == "ecma":
         raise cursor.unsupported(
             "flags inside a pattern are not supported in JSON Schema's patterns", "inline flags", at
@@ -87,7 +90,7 @@ def read_flags(cursor: Cursor, mode: Mode, at: int) -> Change:
         mode = _switch(mode, flag, on=True)
     for flag in off:
         mode = _switch(mode, flag, on=False)
-    return Change(mode, end == ":", "u" in on)
+    return Change(mode, end == ":", on)
 
 
 def _check(cursor: Cursor, on: str, off: str, at: int) -> None:
@@ -99,7 +102,7 @@ def _check(cursor: Cursor, on: str, off: str, at: int) -> None:
             f"(?{unknown[0]} is no flag or extension; the flags are a, i, m, s, u, x", at
         )
     if "a" in on and "u" in on:
-        raise cursor.error("flags a and u exclude each other", at)
+        raise cursor.error(EXCLUSIVE, at)
     if "a" in off or "u" in off:
         raise cursor.error("flags a and u are turned off by turning the other on", at)
     both = [flag for flag in off if flag in on]

@@ -17,7 +17,7 @@ simplified, and nothing here knows what a mode makes of a leaf: `lowering.regex`
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, final
+from typing import Literal, TypeAlias, assert_never, final
 
 from fairlead.syntax.sources import Dialect
 
@@ -217,3 +217,5 @@ def _describe_item(item: int | Range | Shorthand) -> str:
             return f"{_describe_item(low)}-{_describe_item(high)}"
         case int():
             return ascii(chr(item))[1:-1]
+        case _:
+            assert_never(item)

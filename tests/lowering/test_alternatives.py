@@ -1,0 +1,65 @@
+"""Alternatives share their beginnings and keep their language."""
+
+import time
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlead.lowering.alternatives import either
+from fairlead.lowering.expr import (
+    EMPTY,
+    EPSILON,
+    Alt,
+    alt,
+    byte_set,
+    concat,
+    literal,
+    repeat,
+)
+from regex_samples import reader
+from toys import ALPHABET, expressions, language
+
+WORDS = st.lists(
+    st.binary(max_size=5).map(lambda word: bytes(ALPHABET[byte % len(ALPHABET)] for byte in word)),
+    max_size=8,
+)
+
+
+@given(WORDS)
+def test_words_are_the_language_whatever_they_come_as(words: list[bytes]) -> None:
+    found = either(words)
+    assert found is either(map(literal, words))
+    assert found is either(reversed([*words, *words]))
+    assert language(found, 5) == frozenset(words)
+
+
+@given(st.lists(expressions(), max_size=4))
+def test_a_shared_beginning_does_not_change_the_language(options) -> None:
+    assert language(either(options), 4) == language(alt(*options), 4)
+
+
+def test_any_part_of_a_sequence_is_a_letter_of_the_trie() -> None:
+    digits = repeat(byte_set(b"0123456789"), 1)
+    shared = either([concat(digits, literal("ab")), concat(digits, literal("ac")), b"x"])
+    assert shared is alt(concat(digits, literal("a"), byte_set(b"bc")), literal("x"))
+
+
+def test_nothing_is_the_empty_union() -> None:
+    assert either([]) is EMPTY
+    assert either([EMPTY]) is EMPTY
+    assert either([b""]) is EPSILON
+
+
+def test_each_step_of_many_words_has_few_options() -> None:
+    words = [f"word{n:04}" for n in range(2000)]
+    began = time.process_time()
+    expr = either(word.encode() for word in words)
+    assert time.process_time() - began < 1
+    assert not isinstance(expr, Alt)
+    accepts = reader(expr)
+    assert all(map(accepts, words[::100]))
+    assert not accepts("word")
+
+
+def test_words_of_any_length_need_no_stack_of_pythons() -> None:
+    assert not isinstance(either([b"a" * 5000, b"a" * 5001]), Alt)

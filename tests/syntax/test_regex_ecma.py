@@ -1,0 +1,127 @@
+"""The dialect of JSON Schema's patterns: ECMA-262 with its u flag."""
+
+from typing import Any
+
+import pytest
+
+from fairlead.errors import SourceError, UnsupportedError
+from fairlead.syntax.regex import parse_regex
+from fairlead.syntax.regex_escapes import PROPERTIES
+from fairlead.syntax.regex_tree import Anchor, Class, Dot, Mode, Sequence, Shorthand, Text
+
+ECMA = Mode("ecma")
+
+
+def body(pattern: str, flags: str = "") -> Any:
+    return parse_regex(pattern, "ecma", flags).body
+
+
+@pytest.mark.parametrize(
+    ("escape", "character"),
+    [(r"\/", "/"), (r"\-", "-"), (r"\_", "_"), (r"\cJ", "\n"), (r"\cj", "\n"), (r"\0", "\0"),
+     (r"\x41", "A"), (r"\u0041", "A"), (r"\u{1F600}", "😀"), (r"\u{0000041}", "A"),
+     (r"\uD83D\uDE00", "😀"), (r"\t", "\t"), (r"\v", "\v"), (r"\é", "é")],
+)  # fmt: skip
+def test_escapes_name_characters(escape: str, character: str) -> None:
+    assert body(escape) == Text(character, ECMA, 0)
+    assert body(f"[{escape}]") == Class((ord(character),), False, ECMA, 0)
+
+
+def test_surrogates_that_are_no_pair_stay_alone() -> None:
+    assert body(r"\uD83Dx").items[0].text == "\ud83d"
+    assert body(r"\uDE00") == Text("\ude00", ECMA, 0)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name"),
+    [(r"\p{Lu}", "Lu"), (r"\p{Uppercase_Letter}", "Lu"), (r"\p{gc=Lu}", "Lu"),
+     (r"\p{General_Category=Letter}", "L"), (r"\p{digit}", "Nd"), (r"\p{punct}", "P"),
+     (r"\p{Any}", "Any"), (r"\p{ASCII}", "ASCII"), (r"\p{Assigned}", "Assigned")],
+)  # fmt: skip
+def test_properties_go_by_their_short_name(pattern: str, name: str) -> None:
+    assert body(pattern) == Shorthand(name, False, ECMA, 0)
+    assert body(pattern.replace("p{", "P{")) == Shorthand(name, True, ECMA, 0)
+
+
+def test_every_general_category_has_a_name_in_two_lengths() -> None:
+    assert len({name for name in PROPERTIES.values() if len(name) <= 2}) == 38
+
+
+def test_brackets_may_be_empty() -> None:
+    assert body("[]") == Class((), False, ECMA, 0)
+    assert body("[^]") == Class((), True, ECMA, 0)
+
+
+def test_a_hyphen_beside_a_shorthand_is_a_hyphen() -> None:
+    word = Shorthand("word", False, ECMA, 1)
+    assert body(r"[\w-.]") == Class((word, ord("-"), ord(".")), False, ECMA, 0)
+    assert body(r"[\w-]") == Class((word, ord("-")), False, ECMA, 0)
+
+
+def test_anchors_and_groups() -> None:
+    assert body("^$") == Sequence((Anchor("text start", 0), Anchor("text end", 1)), 0)
+    assert body("(?<year>a)").name == body("(?P<year>a)").name == "year"
+    assert body(".", "s") == Dot(Mode("ecma", dot_all=True), 0)
+    assert body("a", "u") == Text("a", ECMA, 0)
+
+
+@pytest.mark.parametrize("pattern", ["]", "}", "{", "{a}", "a{", "x{1", "a{ 1}", "#a b"])
+def test_what_annex_b_lets_through_is_a_character(pattern: str) -> None:
+    parts = body(pattern)
+    texts = [parts] if isinstance(parts, Text) else parts.items
+    assert "".join(part.text for part in texts) == pattern
+
+
+@pytest.mark.parametrize(
+    ("pattern", "position", "words"),
+    [
+        ("a{,5}", 1, "{0,5}"[:3]),
+        (r"\A", 0, "is ^"),
+        (r"\Z", 0, "is $"),
+        (r"\z", 0, "$ in JSON Schema"),
+        (r"\a", 0, r"\x07"),
+        (r"\U0001F600", 0, r"\u{…}"),
+        (r"\N{EM DASH}", 0, r"\u{…}"),
+        (r"\01", 0, "no escape"),
+        (r"[\1]", 1, "no escape"),
+        (r"\1", 0, "no group 1"),
+        (r"\c1", 0, "takes a letter"),
+        (r"\u{110000}", 0, "10FFFF"),
+        (r"\u12", 0, "4 hexadecimal digits"),
+        (r"\pL", 0, "braces"),
+        ("a*+", 2, "repeated already"),
+        ("(?#a)", 0, "no extension"),
+        ("(?(1)a)", 0, "no extension"),
+        ("^*", 1, "nothing here to repeat"),
+    ],
+)
+def test_an_error_points_at_what_is_wrong(pattern: str, position: int, words: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        body(pattern)
+    assert caught.value.position == position
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "feature"),
+    [("(?=a)", "lookahead"), ("(?<=a)", "lookbehind"), (r"\b", "word boundary"),
+     (r"(a)\1", "backreference"), (r"(?<x>a)\k<x>", "backreference"), ("(?i)a", "inline flags"),
+     ("(?i:a)", "inline flags"), (r"\p{Script=Greek}", r"\p{Script=…}"),
+     (r"\p{Greek}", r"\p{Greek}"), ("(?>a)", "atomic group")],
+)  # fmt: skip
+def test_what_is_not_supported_is_refused_by_name(pattern: str, feature: str) -> None:
+    with pytest.raises(UnsupportedError) as caught:
+        body(pattern)
+    assert caught.value.feature == feature
+
+
+def test_an_unknown_property_has_a_near_name() -> None:
+    with pytest.raises(UnsupportedError, match="did you mean 'Letter'"):
+        body(r"\p{Leter}")
+
+
+def test_flags_of_javascript_are_refused_by_name() -> None:
+    with pytest.raises(UnsupportedError, match="flag i"):
+        body("a", "i")
+    with pytest.raises(SourceError, match="'x' is no flag"):
+        body("a", "x")
