@@ -1,11 +1,20 @@
 """Trees as lines."""
 
-from itertools import islice
+from collections.abc import Hashable
 
 from fairlead.cli.drawing import draw, show_bytes
-from fairlead.lowering.expr import ALL_BYTES, Rule, alt, byte_set, concat, literal, repeat
-from fairlead.lowering.sources import lower_source
-from fairlead.syntax.json_schema_source import JsonSchema
+from fairlead.lowering.expr import (
+    ALL_BYTES,
+    Expr,
+    Rule,
+    alt,
+    byte_set,
+    call,
+    capture,
+    concat,
+    literal,
+    repeat,
+)
 from fairlead.syntax.json_schema_tree import Strings
 from fairlead.syntax.sources import Choice, Inverse, Literal
 
@@ -67,11 +76,36 @@ def test_sets_of_bytes_are_shown_as_ranges() -> None:
     assert show_bytes(1 << 10) == '"\\x0a"'
 
 
-def test_a_call_is_drawn_as_what_it_unfolds_to_and_only_once() -> None:
-    source = JsonSchema({"properties": {"ok": {"type": "boolean"}}, "type": "object"})
-    lines = list(islice(draw(lower_source(source)), 400))
-    assert any("Capture ObjectTemplate" in line for line in lines)
-    assert any("Call ObjectTemplate (see above)" in line for line in lines)
+class Turns:
+    """A template that takes turns: a·b·a·b… for ever, or a text that is captured."""
+
+    def unfold(self, argument: Hashable) -> Expr:
+        if argument == "captured":
+            return capture(literal("c"), None, self, "a")
+        return concat(literal(str(argument)), call(self, "b" if argument == "a" else "a"))
+
+    def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
+        return call(self, argument)
+
+    def least(self, argument: Hashable, least: object) -> None:
+        return None
+
+    def least_after(self, argument: Hashable, least: object) -> None:
+        return None
+
+
+def test_calls_at_the_end_of_a_list_go_on_in_it_until_one_comes_back() -> None:
+    assert drawn(call(Turns(), "a")) == [
+        "Call Turns",
+        "└── Concat",
+        '    ├── "ab"',
+        "    └── Call Turns (see above)",
+    ]
+    assert drawn(call(Turns(), "captured")) == [
+        "Call Turns",
+        "└── Capture Turns",
+        '    └── "c"',
+    ]
 
 
 def test_sets_among_the_fields_are_shown_in_a_settled_order() -> None:

@@ -136,7 +136,7 @@ class Sampling:
             return 1.0, 0, 1.0, 0.0
         heat = 1.0 if self.temperature is None else self.temperature
         mass = 1.0 if self.top_p is None else self.top_p
-        return heat, self.top_k or 0, mass, self.min_p or 0.0
+        return float(heat), self.top_k or 0, float(mass), float(self.min_p or 0)
 
 
 NAMES: Final = tuple(field.name for field in fields(Sampling))
