@@ -26,6 +26,7 @@ from pydantic import (
     NaiveDatetime,
     PositiveInt,
     RootModel,
+    Secret,
     SecretStr,
     StringConstraints,
 )
@@ -229,6 +230,7 @@ TYPES: dict[str, Any] = {
     "web": HttpUrl,
     "url": AnyUrl,
     "secret": SecretStr,
+    "secret date": Secret[dt.date],
     "path": Path,
     "base64": Base64Bytes,
     "base64 url": Base64UrlBytes,
@@ -240,5 +242,5 @@ TYPES: dict[str, Any] = {
     "constrained union": Annotated[int | Decimal, Field(ge=1)],
 }
 
-NOT_WRITTEN_BACK = {"secret", "iterable", "callable"}
+NOT_WRITTEN_BACK = {"secret", "secret date", "iterable", "callable"}
 """What `dump_json` writes as something else than it reads: ********, nothing, no value at all."""

@@ -37,6 +37,7 @@ def test_what_pydantic_does_not_know_is_not_supported(type_: Any, message: str) 
 @pytest.mark.parametrize(
     ("type_", "message"),
     [
+        (list.__class_getitem__("a b"), "Forward reference must be an expression"),
         (Broken, "pydantic refuses Broken: .* is not fully defined"),
         (list["Missing"], "pydantic refuses"),  # pyright: ignore[reportUndefinedVariable]
         (Annotated[Literal[1], Strict()], "is no type that pydantic can read: Unable to apply"),

@@ -13,6 +13,7 @@ import pytest
 from pydantic import (
     AfterValidator,
     Base64Bytes,
+    Base64Str,
     BaseModel,
     BeforeValidator,
     ByteSize,
@@ -313,6 +314,7 @@ def test_a_chain_is_its_first_step_if_only_functions_follow() -> None:
             Annotated[int | Decimal, Field(multiple_of=3)],
             "multiple_of=3 is not supported for decimal",
         ),
+        (Base64Str, "EncodedStr.decode_str decides alone"),
         (Annotated[Base64Bytes, Field(max_length=3)], "EncodedBytes.decode decides alone"),
         (SkipJsonSchema[None] | SkipJsonSchema[int], "a union of hidden members only"),
     ],

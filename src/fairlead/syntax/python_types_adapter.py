@@ -90,7 +90,8 @@ def _as_ours(name: str) -> Generator[None]:
         raise UnsupportedError(
             f"{name} needs a package that is not here: {error}", feature=name
         ) from None
-    except (SchemaError, TypeError, RuntimeError, NameError) as error:  # a wrong constraint, say
+    except (SchemaError, SyntaxError, TypeError, RuntimeError, NameError) as error:
+        # A constraint on the wrong type, a forward reference to nothing, ...
         raise SourceError(f"{name} is no type that pydantic can read: {error}") from error
 
 

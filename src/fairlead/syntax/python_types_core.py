@@ -8,6 +8,7 @@ names.
 
 import re
 from collections.abc import Callable
+from math import inf
 from typing import cast, final
 
 from fairlead.syntax.python_types_containers import CONTAINERS
@@ -180,7 +181,8 @@ class _Reader:
 
     def _claimed(self, core: Core, function: object, at: Place) -> Schema:
         schema = claimed_format(core)
-        if schema is None:
+        text = name_of(function).startswith("EncodedStr.")  # of bytes that have to be UTF-8
+        if schema is None or text:
             raise at.refuse(
                 f"the validator {name_of(function)}",
                 "decides alone what is valid; say it with WithJsonSchema",
@@ -190,7 +192,9 @@ class _Reader:
         said = [name for name in LIMITS if inner.get(name) is not None]
         if any(name not in LENGTHS or inner["type"] != "str" for name in said):
             raise at.refuse(said[0], "is not supported for such a type")
-        return schema | {LENGTHS[name]: inner[name] for name in said}
+        lengths = {LENGTHS[name]: inner[name] for name in said}
+        least = min(lengths.get("maxLength", inf), schema.get("maxLength", inf))
+        return schema | lengths | ({"maxLength": least} if least < inf else {})
 
     def _lax(self, core: Core, at: Place) -> Schema:
         return claimed_format(core) or self.read(core["lax_schema"], at)

@@ -12,49 +12,15 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeAlias, cast, final
 
+from fairlead.syntax.python_types_formats import FORMATS
 from fairlead.syntax.python_types_place import Core, Place, Schema, union_parts
-from fairlead.syntax.python_types_scalars import BASE64, BASE64_URL
 
 Hook: TypeAlias = Callable[[Core, Any], Schema]
-
-_OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
-_IPV4 = rf"(?:{_OCTET}\.){{3}}{_OCTET}"
-_GROUP = "[0-9a-fA-F]{1,4}"
-_IPV6 = "|".join(
-    [f"(?:{_GROUP}:){{7}}{_GROUP}"]
-    + [
-        f"{f'(?:{_GROUP}:){{{left}}}' if left else ':'}(?::{_GROUP}){{1,{7 - left}}}"
-        for left in range(7)
-    ]
-    + [f"(?:{_GROUP}:){{1,7}}:", "::"]
-)
-
-FORMATS: dict[str, Schema] = {
-    "ipv4": {"type": "string", "format": "ipv4"},
-    "ipv6": {"type": "string", "pattern": f"^(?:{_IPV6})$", "$comment": "IPv6 address"},
-    "ipv4interface": {
-        "type": "string",
-        "pattern": f"^{_IPV4}/(?:3[0-2]|[12]?[0-9])$",
-        "$comment": "IPv4 address with its prefix length",
-    },
-    "ipv6interface": {
-        "type": "string",
-        "pattern": f"^(?:{_IPV6})/(?:12[0-8]|1[01][0-9]|[1-9]?[0-9])$",
-        "$comment": "IPv6 address with its prefix length",
-    },
-    "email": {"type": "string", "format": "email"},
-    "path": {"type": "string", "$comment": "path"},
-    "file-path": {"type": "string", "$comment": "path of a file"},
-    "directory-path": {"type": "string", "$comment": "path of a folder"},
-    "base64": {"type": "string", "pattern": BASE64, "$comment": "base64"},
-    "base64url": {"type": "string", "pattern": BASE64_URL, "$comment": "base64url"},
-}
-"""What pydantic's types with validators of their own hold, by the format that they claim."""
 
 _HARMLESS = (
     "SecretStr",
     "SecretBytes",
-    "Secret",
+    "Secret.__get_pydantic_core_schema__.<locals>.<lambda>",
     "sequence_validator",
     "defaultdict_validator",
     "deque_validator",

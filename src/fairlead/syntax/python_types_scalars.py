@@ -17,6 +17,7 @@ from sys import float_info
 from typing import Any, TypeAlias
 
 from fairlead.syntax.python_types_decimals import decimal_patterns
+from fairlead.syntax.python_types_formats import BASE64_URL
 from fairlead.syntax.python_types_patterns import either, ordered, whole
 from fairlead.syntax.python_types_place import Core, Place, Schema, integer
 from fairlead.syntax.python_types_regex import translate, trimmed
@@ -35,9 +36,6 @@ _WORDS = {
     "decimal_places": "with at most {} decimal places",
 }
 NO_YEAR_ZERO = "^0{0,3}[1-9]"
-_BASE64 = "(?:{0}{{4}})*(?:{0}[AQgw]==|{0}{{2}}[AEIMQUYcgkosw048]=)?"
-BASE64 = whole(_BASE64.format("[A-Za-z0-9+/]"))
-BASE64_URL = whole(_BASE64.format("[A-Za-z0-9_-]"))
 
 
 def read_any(core: Core, at: Place) -> Schema:

@@ -1,0 +1,95 @@
+"""Addresses and encodings, against the standard library; e-mail by examples."""
+
+import base64
+import re
+from ipaddress import AddressValueError, IPv4Interface, IPv6Address, IPv6Interface
+from typing import Annotated, Any
+
+import pydantic.networks
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import EmailStr, Field
+
+from fairlead.syntax.python_types import type_schema
+from fairlead.syntax.python_types_formats import FORMATS, other_words
+
+
+def matches(name: str, text: str) -> bool:
+    return re.search(FORMATS[name]["pattern"], text) is not None
+
+
+@given(st.ip_addresses(v=6))
+def test_addresses_are_on_offer_as_they_are_written(address: IPv6Address) -> None:
+    assert matches("ipv6", str(address))
+    assert matches("ipv6", address.exploded.upper())
+
+
+GROUPS = st.lists(st.sampled_from(["", "0", "ab", "12345", "g"]), min_size=1, max_size=10)
+
+
+@given(GROUPS.map(":".join))
+def test_what_is_no_address_is_not_on_offer(text: str) -> None:
+    try:
+        IPv6Address(text)
+    except AddressValueError:
+        assert not matches("ipv6", text)
+    else:
+        assert matches("ipv6", text)
+
+
+@given(st.ip_addresses(v=4), st.integers(0, 40))
+def test_interfaces_have_a_length_that_there_is(address: Any, length: int) -> None:
+    text = f"{address}/{length}"
+    assert matches("ipv4interface", text) is (length <= 32)
+    if length <= 32:
+        assert str(IPv4Interface(text)) == text
+
+
+@given(st.ip_addresses(v=6), st.integers(0, 140))
+def test_interfaces_of_version_6_have_a_length_that_there_is(address: Any, length: int) -> None:
+    text = f"{address}/{length}"
+    assert matches("ipv6interface", text) is (length <= 128)
+    if length <= 128:
+        assert IPv6Interface(text).network.prefixlen == length
+
+
+@given(st.binary(max_size=12))
+def test_bytes_are_on_offer_in_base64(data: bytes) -> None:
+    assert matches("base64", base64.b64encode(data).decode())
+    assert matches("base64url", base64.urlsafe_b64encode(data).decode())
+
+
+@given(st.text("on", max_size=5) | st.sampled_from(["one", "ones", "two", "o"]))
+def test_other_words_are_all_but_those_given(word: str) -> None:
+    expected = len(word) > 1 and word not in ("on", "one", "noon")
+    assert (re.fullmatch(other_words(("on", "one", "noon")), word) is not None) is expected
+
+
+@pytest.fixture
+def email(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The schema of an address; the package that checks addresses need not be here."""
+    monkeypatch.setattr(pydantic.networks, "import_email_validator", lambda: None)
+    return type_schema(Annotated[EmailStr, Field(max_length=30)]).schema
+
+
+@pytest.mark.parametrize(
+    ("text", "offered"),
+    [
+        ("ada@example.com", True),
+        ("Ada.Lovelace+x_1@a-b.museum", True),
+        ("a@b", False),
+        ("a..b@c.de", False),
+        ("a@b.test", False),
+        ("a@b.testing", True),
+        ("a@b.localhost", False),
+        ("a@B.de", False),
+        ("a@-b.de", False),
+        ("a" * 65 + "@b.de", False),
+        ("a@" + "b" * 64 + ".de", False),
+        ("ä@b.de", False),
+    ],
+)
+def test_usual_addresses_are_on_offer(email: dict[str, Any], text: str, offered: bool) -> None:
+    assert all(re.search(part["pattern"], text) for part in email["allOf"]) is offered
+    assert email["maxLength"] == 30
