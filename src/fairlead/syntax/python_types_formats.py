@@ -20,7 +20,6 @@ _IPV6 = "|".join(
     + [f"(?:{_GROUP}:){{1,7}}:", "::"]
 )
 
-# RFC 6761, and what email-validator refuses beside it
 # The top-level domains of RFC 6761 that email-validator refuses.
 _RESERVED = ("arpa", "invalid", "local", "localhost", "onion", "test")
 _ATOM = "[A-Za-z0-9_+'&-]+"
