@@ -1,5 +1,8 @@
 """Nodes are interned and simplified, and stay what they denote."""
 
+import gc
+import weakref
+
 import pytest
 from hypothesis import given
 
@@ -13,6 +16,7 @@ from fairlead.lowering.expr import (
     alt,
     both,
     byte_set,
+    call,
     capture,
     complement,
     concat,
@@ -91,3 +95,15 @@ def test_a_rule_is_defined_once_and_never_nullable():
 @given(expressions())
 def test_nullable_is_whether_the_empty_string_belongs(expr):
     assert expr.nullable == (b"" in language(expr, 0))
+
+
+def test_what_nobody_holds_is_forgotten_recursive_rules_and_templates_too():
+    template, rule = Distinct(), Rule("loop")
+    words = call(template, frozenset())
+    rule.define(alt(literal("x"), concat(literal("["), rule, words, literal("]"))))
+    unfolded = template.unfold(frozenset())
+    assert concat(words, A) is concat(words, A)
+    watched = [weakref.ref(node) for node in (rule, rule.body, words, unfolded)]
+    del template, rule, words, unfolded
+    gc.collect()
+    assert [node() for node in watched] == [None] * 4

@@ -225,7 +225,11 @@ _lock = threading.Lock()
 
 
 def _intern(key: Hashable, node: Expr) -> Expr:
-    """The node that is known by this key, which holds everything that makes it different."""
+    """The node that is known by this key, which tells everything that makes it different.
+
+    A key names the parts by `id`: as long as the node lives, so do its parts, and no other object
+    has their ids. Were the parts in the key, this table would keep every recursive rule alive.
+    """
     with _lock:
         return _nodes.setdefault(key, node)
 
@@ -279,7 +283,7 @@ def _cons(head: Expr, tail: Expr) -> Expr:
         return tail
     if tail is EPSILON or head is UNSURE:
         return head
-    key = (Concat, head, tail)
+    key = (Concat, id(head), id(tail))
     found = _nodes.get(key)
     if found is not None:
         return found
@@ -308,7 +312,7 @@ def alt(*options: Expr) -> Expr:
         del flat[EPSILON]
     if len(flat) <= 1:
         return next(iter(flat), EMPTY)
-    key = (Alt, frozenset(flat))
+    key = (Alt, frozenset(map(id, flat)))
     found = _nodes.get(key)
     if found is not None:
         return found
@@ -339,7 +343,7 @@ def repeat(item: Expr, low: int = 0, high: int | None = None) -> Expr:
         return item
     if item.nullable:
         low = 0  # the same language, and fewer states
-    key = (Repeat, item, low, high)
+    key = (Repeat, id(item), low, high)
     found = _nodes.get(key)
     if found is not None:
         return found
@@ -363,7 +367,7 @@ def both(left: Expr, right: Expr) -> Expr:
         return EPSILON if left.nullable and right.nullable else EMPTY
     if isinstance(left, Bytes) and isinstance(right, Bytes):
         return byte_set(left.members & right.members)
-    key = (And, frozenset((left, right)))
+    key = (And, frozenset((id(left), id(right))))
     found = _nodes.get(key)
     return found if found is not None else _intern(key, _both_node(left, right))
 
@@ -380,7 +384,7 @@ def complement(item: Expr) -> Expr:
         return item.item
     if not item.regular:
         raise FairleadError("only regular expressions have a complement")
-    return _intern((Not, item), Not(item, not item.nullable))
+    return _intern((Not, id(item)), Not(item, not item.nullable))
 
 
 ANYTHING: Expr = complement(EMPTY)
@@ -388,7 +392,7 @@ ANYTHING: Expr = complement(EMPTY)
 
 def call(template: Template, argument: Hashable) -> Expr:
     """The call of `template` with `argument`."""
-    return _intern((Call, template, argument), Call(template, argument))
+    return _intern((Call, id(template), argument), Call(template, argument))
 
 
 def capture(item: Expr, read: bytes | None, template: Template, argument: Hashable) -> Expr:
@@ -396,4 +400,4 @@ def capture(item: Expr, read: bytes | None, template: Template, argument: Hashab
     if item is EMPTY:
         return EMPTY
     node = Capture(item, read, template, argument)
-    return _intern((Capture, item, read, template, argument), node)
+    return _intern((Capture, id(item), read, id(template), argument), node)
