@@ -24,6 +24,7 @@ from typing_extensions import TypedDict
 from fairlead.errors import FairleadError, SourceError, UnsupportedError
 from fairlead.syntax.python_types_core import read_core
 from fairlead.syntax.python_types_place import Place, Schema
+from fairlead.syntax.python_types_typed_dicts import with_typed_dicts
 
 _PARAMETER = inspect.Parameter
 _UNNAMED = {
@@ -98,7 +99,7 @@ def _as_ours(name: str) -> Generator[None]:
 def _adapter(type_: object) -> TypeAdapter[Any]:
     if isinstance(type_, TypeAdapter):
         return cast("TypeAdapter[Any]", type_)
-    adapted: Any = _arguments(type_) if _is_callable(type_) else type_
+    adapted: Any = _arguments(type_) if _is_callable(type_) else with_typed_dicts(type_)
     return TypeAdapter(adapted)
 
 
@@ -137,7 +138,7 @@ def _arguments(function: Any) -> Any:
 
 
 def _argument(parameter: inspect.Parameter, hint: Any) -> Any:
-    default = parameter.default
+    default, hint = parameter.default, with_typed_dicts(hint)
     if isinstance(default, FieldInfo):
         hint = Annotated[hint, default]
         return hint if default.is_required() else NotRequired[hint]

@@ -1,0 +1,63 @@
+"""`typing.TypedDict` as pydantic wants it.
+
+Before Python 3.12 pydantic takes the TypedDict of typing_extensions alone, as that of typing did
+not always know which keys are required. It is made again from what the class knows now.
+"""
+
+import functools
+import types
+from typing import (
+    Annotated,
+    Any,
+    NotRequired,
+    Required,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+from typing_extensions import TypedDict
+
+
+def with_typed_dicts(type_: Any) -> Any:
+    """`type_`, in which every TypedDict is one of typing_extensions.
+
+    >>> from typing import TypedDict
+    >>> class Point(TypedDict):
+    ...     x: int
+    >>> with_typed_dicts(list[Point]).__args__[0].__required_keys__
+    frozenset({'x'})
+    """
+    if isinstance(type_, type) and is_typeddict(type_):
+        return _made_again(type_)
+    parts = get_args(type_)
+    if get_origin(type_) is Annotated:
+        return Annotated[(with_typed_dicts(parts[0]), *parts[1:])]
+    changed = tuple(with_typed_dicts(part) if _may_hold(part) else part for part in parts)
+    if all(new is old for new, old in zip(changed, parts, strict=True)):
+        return type_
+    origin: Any = get_origin(type_)
+    of_any = origin is Union or origin is types.UnionType
+    return Union[changed] if of_any else origin[changed]  # noqa: UP007  from a tuple
+
+
+def _may_hold(part: object) -> bool:
+    """Whether an argument of a type is a type itself: not the values of a Literal, nor `...`."""
+    return isinstance(part, type) or get_origin(part) is not None
+
+
+@functools.lru_cache(256)
+def _made_again(type_: Any) -> Any:
+    fields: dict[str, Any] = {}
+    for name, hint in get_type_hints(type_, include_extras=True).items():
+        inner = get_args(hint)[0] if get_origin(hint) in (Required, NotRequired) else hint
+        changed = inner if inner is type_ else with_typed_dicts(inner)
+        fields[name] = changed if name in type_.__required_keys__ else NotRequired[changed]
+    made = cast("Any", TypedDict)(type_.__name__, fields)
+    made.__doc__ = type_.__doc__
+    if hasattr(type_, "__pydantic_config__"):
+        made.__pydantic_config__ = type_.__pydantic_config__
+    return made

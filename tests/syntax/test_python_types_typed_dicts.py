@@ -1,0 +1,66 @@
+"""TypedDicts of typing, wherever they stand in a type."""
+
+import typing
+from typing import Annotated, Any, Literal, NotRequired, Optional, Required, TypedDict
+
+import pytest
+from pydantic import Field
+
+from fairlead.syntax.python_types import type_schema
+from fairlead.syntax.python_types_typed_dicts import with_typed_dicts
+
+
+class Base(TypedDict):
+    """A base."""
+
+    a: int
+
+
+class Point(Base, total=False):
+    b: Required[str]
+    c: list[Base]
+
+
+class Closed(TypedDict):
+    x: NotRequired[int]
+
+
+Closed.__pydantic_config__ = {"extra": "forbid"}  # type: ignore[attr-defined]
+
+
+def located(point: Point, scale: float = 1.0) -> None:
+    """A function that takes one."""
+
+
+@pytest.mark.parametrize(
+    ("type_", "text"),
+    [
+        (Point, '{"a": 1, "b": "x", "c": [{"a": 2}]}'),
+        (Point, '{"a": 1, "b": "x"}'),
+        (list[Point], '[{"a": 1, "b": "x"}]'),
+        (dict[str, Base], '{"k": {"a": 1}}'),
+        (tuple[Base, ...], '[{"a": 1}, {"a": 2}]'),
+        (Optional[Base], "null"),  # noqa: UP045
+        (Base | None, '{"a": 1}'),
+        (typing.Union[Base, Literal["x"]], '"x"'),  # noqa: UP007
+        (Annotated[list[Base], Field(min_length=1)], '[{"a": 1}]'),
+        (located, '{"point": {"a": 1, "b": "x"}}'),
+    ],
+)
+def test_they_are_read_like_any_other(type_: Any, text: str):
+    assert type_schema(type_).adapter.validate_json(text) is not ...
+
+
+def test_required_keys_are_kept_through_inheritance():
+    schema = type_schema(Point).schema
+    assert set(schema["required"]) == {"a", "b"}
+    assert with_typed_dicts(Base).__doc__ == "A base."
+
+
+def test_their_configuration_is_kept():
+    assert with_typed_dicts(Closed).__pydantic_config__ == {"extra": "forbid"}
+
+
+@pytest.mark.parametrize("type_", [int, list[int], Literal["a"], Annotated[int, Field(ge=1)], Any])
+def test_other_types_stay_as_they_are(type_: Any):
+    assert with_typed_dicts(type_) == type_
