@@ -40,7 +40,7 @@ def with_typed_dicts(type_: Any) -> Any:
     if all(new is old for new, old in zip(changed, parts, strict=True)):
         return type_
     origin: Any = get_origin(type_)
-    of_any = origin is Union or origin is types.UnionType
+    of_any = origin in (Union, types.UnionType)
     return Union[changed] if of_any else origin[changed]  # noqa: UP007  from a tuple
 
 
