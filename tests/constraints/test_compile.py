@@ -101,6 +101,11 @@ def test_what_is_no_vocabulary_is_refused():
         fl.compile(fl.Text(), "gpt2")
 
 
+def test_what_is_no_budget_is_refused():
+    with pytest.raises(fl.SourceError, match=r"fairlead\.Budget, not int"):
+        fl.compile(fl.Text(), BYTES, 5)
+
+
 def test_too_much_work_is_a_limit_error():
     with pytest.raises(fl.LimitError, match="more than 100 parts"):
         fl.compile(fl.Regex("(a{500}){500}") & fl.Regex("[ab]*b"), BYTES, fl.Budget(fuel=100))

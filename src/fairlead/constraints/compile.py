@@ -56,7 +56,10 @@ def compile(  # noqa: A001  the contract fixes the name
         raise SourceError(
             f"a source is compiled for a fairlead.Vocabulary, not for {type(vocabulary).__name__}"
         )
-    key = (source(source_or_type), vocabulary, budget or Budget.default())
+    limits = Budget.default() if budget is None else budget
+    if not isinstance(limits, Budget):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise SourceError(f"a budget is a fairlead.Budget, not {type(limits).__name__}")
+    key = (source(source_or_type), vocabulary, limits)
     with _lock:
         if key in _remembered:
             _remembered.move_to_end(key)

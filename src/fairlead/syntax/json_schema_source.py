@@ -6,7 +6,7 @@ properties. `syntax.json_schema` reads it; this file only checks the options.
 
 from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, field
-from typing import Any, Literal, TypeAlias, final, get_args
+from typing import Any, Literal, TypeAlias, cast, final, get_args
 
 from fairlead.errors import SourceError
 from fairlead.syntax.json_text import write_json
@@ -111,14 +111,28 @@ class JsonSchema(Source):
         _check("spelling", self.spelling, get_args(Spelling))
         _check("formats", self.formats, get_args(Formats))
         object.__setattr__(self, "text", _text(schema, "a schema"))
-        texts = ((uri, _text(part, f"resource {uri!r}")) for uri, part in (resources or {}).items())
-        object.__setattr__(self, "resource_texts", tuple(texts))
+        object.__setattr__(self, "resource_texts", _resource_texts(resources))
 
 
 def _check(name: str, given: object, allowed: tuple[str, ...]) -> None:
     if given not in allowed:
         listed = ", ".join(repr(option) for option in allowed)
         raise SourceError(f"{name}={given!r}: it is one of {listed}{did_you_mean(given, allowed)}")
+
+
+def _resource_texts(resources: object) -> tuple[tuple[str, str], ...]:
+    if resources is None:
+        return ()
+    if not isinstance(resources, Mapping):
+        raise SourceError(f"resources are a dict of schemas by URI, not {resources!r:.60}")
+    listed = cast("Mapping[object, object]", resources).items()
+    return tuple((_uri(uri), _text(part, f"resource {uri!r}")) for uri, part in listed)
+
+
+def _uri(uri: object) -> str:
+    if not isinstance(uri, str):
+        raise SourceError(f"a resource's URI is a str, not {uri!r:.60}")
+    return uri
 
 
 def _text(schema: object, what: str) -> str:
