@@ -18,7 +18,8 @@ PYTHON = sys.executable
 
 # Tests are shuffled, by the same seed in every run: what CI says is to depend on the commit alone.
 # `pytest` called by hand takes a new seed each time and prints it.
-PYTEST = ["-m", "pytest", "--cov=fairlead", "--randomly-seed=20261121"]
+# Two processes: CI has two cores, and few tests keep more than one busy.
+PYTEST = ["-m", "pytest", "--cov=fairlead", "--randomly-seed=20261121", "-n", "2"]
 
 CHECKS: dict[str, list[str]] = {
     "ruff check": [str(SCRIPTS / "ruff"), "check", "."],
