@@ -106,6 +106,12 @@ def test_what_is_no_budget_is_refused():
         fl.compile(fl.Text(), BYTES, 5)
 
 
+@pytest.mark.parametrize("given", [None, 5, {"a": 1}, [1, 2]])
+def test_only_texts_are_matched(given):
+    with pytest.raises(fl.SourceError, match="a text is str or bytes, not"):
+        fl.compile(fl.Text(), BYTES).matches(given)
+
+
 def test_too_much_work_is_a_limit_error():
     with pytest.raises(fl.LimitError, match="more than 100 parts"):
         fl.compile(fl.Regex("(a{500}){500}") & fl.Regex("[ab]*b"), BYTES, fl.Budget(fuel=100))

@@ -86,6 +86,12 @@ def test_a_bitmask_of_another_shape_or_type_is_refused(bitmask):
         fl.Matcher(CONSTRAINT).fill_next_token_bitmask(bitmask)
 
 
+@pytest.mark.parametrize("row", [2, -3])
+def test_a_row_that_the_bitmask_does_not_have_is_refused(row):
+    with pytest.raises(LimitError, match=rf"a bitmask of 2 rows has no row {row}"):
+        fl.Matcher(CONSTRAINT).fill_next_token_bitmask(np.zeros((2, 2), np.int32), row)
+
+
 def test_a_bitmask_on_another_device_is_refused_by_name():
     with pytest.raises(UnsupportedError, match="meta"):
         fl.Matcher(CONSTRAINT).fill_next_token_bitmask(

@@ -20,7 +20,7 @@ from fairlead.automata.budget import Budget
 from fairlead.automata.derivative import Derivatives
 from fairlead.constraints.segmentation import fewest_tokens
 from fairlead.constraints.token_graph import TokenGraph
-from fairlead.errors import LimitError, TokenRejected
+from fairlead.errors import LimitError, SourceError, TokenRejected
 from fairlead.lowering.expr import Expr, concat, literal
 from fairlead.masks.bits import Row, count, unpack
 from fairlead.masks.rows import Rows
@@ -178,7 +178,13 @@ class CompiledConstraint:
             return self._row_within(state.rest, tokens_left)
 
     def matches(self, text: str | bytes) -> bool:
-        """Whether `text` is in the language and the vocabulary can spell it."""
+        """Whether `text` is in the language and the vocabulary can spell it.
+
+        Raises:
+            SourceError: it is no text.
+        """
+        if not isinstance(text, str | bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise SourceError(f"a text is str or bytes, not {type(text).__name__}")
         data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
         if self._graph is not None and fewest_tokens(self.vocabulary, self._lead + data) is None:
             return False

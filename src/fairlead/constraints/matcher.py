@@ -16,6 +16,10 @@ from fairlead.errors import LimitError, TokenRejected, UnsupportedError
 class Bitmask(Protocol):
     """int32[batch, ceil(width / 32)], a numpy array or a CPU tensor of torch."""
 
+    def __len__(self) -> int:
+        """How many rows."""
+        ...
+
     def __getitem__(self, row: int, /) -> object:
         """One row, sharing memory."""
         ...
@@ -65,7 +69,16 @@ class Matcher:
 
         Raises:
             UnsupportedError: the bitmask is on another device, or has another shape or type.
+            LimitError: the bitmask has no such row.
         """
+        rows = len(bitmask)
+        if not -rows <= row < rows:
+            raise LimitError(
+                f"a bitmask of {rows} rows has no row {row}",
+                limit="row",
+                given=row,
+                needed=rows - 1,
+            )
         target = _as_array(bitmask[row])
         mask = self.constraint.mask(self.state)
         if target.shape != mask.shape or target.dtype.str[1:] not in ("i4", "u4"):
