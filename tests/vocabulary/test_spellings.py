@@ -125,3 +125,23 @@ def test_vocabularies_load_no_tokenizer_library_until_a_file_is_read() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert loaded.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ((5,), "tokens"),
+        ((b"ab",), "tokens"),
+        (([b"a"], None), "eos_ids"),
+        (([b"a"], "0"), "eos_ids"),
+    ],
+)
+def test_what_is_no_collection_is_refused(arguments: Any, named: str):
+    with pytest.raises(ModelError, match=f"{named} must be a list"):
+        Vocabulary(*arguments)
+
+
+def test_a_tokenizer_file_is_a_path_or_bytes():
+    source: Any = 5
+    with pytest.raises(ModelError, match="path or its bytes, not 5"):
+        Vocabulary.from_tokenizer_json(source)

@@ -82,6 +82,9 @@ class Vocabulary:
             ModelError: a token is not bytes, an id is not below the width, or the width is too
                 small, naming which.
         """
+        for name, value in (("tokens", tokens), ("eos_ids", eos_ids)):
+            if isinstance(value, str | bytes) or not isinstance(value, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise ModelError(f"{name} must be a list or another collection, not {value!r}")
         spelled = _checked_tokens(tokens)
         wide = _checked_width(width, len(spelled))
         ends = frozenset(_checked_id(i, wide, "end id") for i in eos_ids)
@@ -127,6 +130,8 @@ class Vocabulary:
                 from the configuration are not those of the texts that the tokenizer encodes.
             UnsupportedError: the decoder does not work token by token.
         """
+        if not isinstance(source, str | Path | bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ModelError(f"a tokenizer.json is given by its path or its bytes, not {source!r}")
         backend, folder = open_backend(source)
         table = read_table(backend)
         ends = ends_beside(folder, table.ids) if eos is None else named_ends(eos, table.ids)
