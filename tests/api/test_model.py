@@ -279,3 +279,43 @@ def test_a_tokenizer_that_loses_information_is_refused_by_name():
     model = fl.Model(FakeModel.random(vocabulary))
     with pytest.raises(fl.UnsupportedError, match="it has no capitals"):
         model.generate("a", fl.Regex("a"))
+    with pytest.raises(fl.UnsupportedError, match="it has no capitals"):
+        model.choose("a", ["a", "b"])
+
+
+@pytest.mark.parametrize("choices", [[1, 2], None, 5, [], ["a", "a"], ["a", ""], "ab", ["a", None]])
+def test_choices_that_are_no_different_texts_are_refused(model, choices):
+    with pytest.raises(fl.SourceError, match="choices are a list of different texts"):
+        model.choose("Which?", choices)
+
+
+def test_choices_without_any_probability_are_a_dead_end():
+    row = [0.0 if token == 65 else float("-inf") for token in range(257)]
+    model = fl.Model(FakeModel(VOCABULARY, lambda prefix: row))
+    assert model.choose("?", ["A", "B"]) == {"A": 1.0, "B": 0.0}
+    with pytest.raises(fl.DeadEndError, match="no probability to any of the choices"):
+        model.choose("?", ["B", "CC"])
+
+
+@pytest.mark.parametrize("content", [{}, {"content": None}, {"content": [{"text": "x"}]}])
+def test_a_message_without_a_text_is_refused_with_a_description_too(content):
+    chat = fl.Model(FakeModel.random(VOCABULARY))
+    with pytest.raises(fl.SourceError, match="needs a text as its 'content'"):
+        chat.generate([{"role": "user", **content}], int, schema_in_prompt=True)
+
+
+def test_a_stream_refuses_before_it_begins(model):
+    with pytest.raises(fl.LimitError):
+        model.stream("a", fl.Regex("a{9}"), max_new_tokens=3)
+
+
+def test_wrong_retries_are_refused_before_anything_is_generated():
+    model = fl.Model(FakeModel(VOCABULARY, lambda prefix: pytest.fail("asked")))
+    with pytest.raises(fl.SourceError, match="retries is -1"):
+        model.generate("a", int, retries=-1)
+
+
+def test_a_stop_string_before_the_minimum_stays_whatever_other_stop_strings_there_are():
+    for stop in (["a"], ["a", "xxxxxx"]):
+        *_, last = spelling("abcd").stream("\0", stop=stop, min_new_tokens=2, max_new_tokens=9)
+        assert last.text == last.result.text == "abcd"

@@ -259,3 +259,17 @@ def test_help_needs_neither_numpy_nor_torch() -> None:
         "sys.exit(bool({'numpy', 'torch', 'pydantic'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("errors", ["strict", "surrogateescape"])
+@pytest.mark.parametrize("command", [["generate", "-"], ["extract", "-", "--schema", "{}"]])
+def test_standard_input_that_is_no_text_is_a_usage_error(
+    command: list[str],
+    errors: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    given = io.TextIOWrapper(io.BytesIO(b"\xff\xfe"), encoding="utf-8", errors=errors)
+    monkeypatch.setattr("sys.stdin", given)
+    assert status(*command) == 2
+    assert "standard input" in capsys.readouterr().err

@@ -8,6 +8,7 @@ import pytest
 import typer
 
 from fairlead.cli.sources import read_file, read_source
+from fairlead.errors import SourceError
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.sources import Regex
 
@@ -88,3 +89,25 @@ def test_a_file_that_is_missing_or_no_text_is_a_usage_error(tmp_path: Path) -> N
         read_file(tmp_path / "person.json")
     with pytest.raises(typer.BadParameter, match="cannot be read"):
         read_file(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "code", ["class A(", "raise RuntimeError('no')", "import not_there", "raise SystemExit(7)"]
+)
+def test_a_file_that_cannot_be_imported_is_a_usage_error(tmp_path: Path, code: str) -> None:
+    path = tmp_path / "broken_module.py"
+    path.write_text(code, encoding="utf-8")
+    with pytest.raises(typer.BadParameter, match="cannot be imported"):
+        read_source(f"{path}:A")
+
+
+def test_a_relative_module_is_a_usage_error() -> None:
+    with pytest.raises(typer.BadParameter, match="cannot be imported"):
+        read_source(".here:A")
+
+
+def test_what_is_wrong_with_a_source_in_a_file_is_told_as_everywhere(tmp_path: Path) -> None:
+    path = tmp_path / "wrong.py"
+    path.write_text("import fairlead\nA = fairlead.Choice([])\n", encoding="utf-8")
+    with pytest.raises(SourceError):
+        read_source(f"{path}:A")

@@ -171,3 +171,13 @@ def test_an_unseeded_sample_notes_the_seed_that_repeats_it():
     (first,) = generate(model, list(request.samples()))
     again = fl.Sampling(temperature=1.0, max_new_tokens=12, seed=first.seed)
     assert generate(model, [Request((0,), None, again)])[0].tokens == first.tokens
+
+
+def test_without_end_ids_a_text_that_can_only_be_empty_ends_at_once():
+    vocabulary = fl.Vocabulary([b"a", b"b"])
+    model = fl.Model(FakeModel.random(vocabulary))
+    empty, whole = model.generate(["a", "b"], ["", "ab"], max_new_tokens=3)
+    assert (empty.text, empty.value, empty.finish_reason) == ("", "", "stop")
+    assert whole.text == "ab"
+    (part,) = model.stream("a", "")
+    assert part.result == empty

@@ -124,7 +124,10 @@ def test_messages_that_the_template_refuses_are_the_callers_fault():
 
 @pytest.mark.parametrize(
     ("messages", "place"),
-    [([{"role": "user"}], "/0/content"), ([*USER, {"role": 1, "content": "x"}], "/1/role")],
+    [
+        ([{"role": "user"}], "/0/content"),
+        ([*USER, {"role": 1, "content": "x"}], "/1/role"),
+    ],
 )
 def test_a_message_without_its_parts_is_refused_with_its_place(
     messages: list[dict[str, Any]], place: str
@@ -180,3 +183,15 @@ def test_a_text_that_the_tokenizer_reads_as_a_special_token_is_spelled():
     mine = reader(real("smollm2"))
     tokens = mine.continuation(mine.read("x"), "<|im_end|>")
     assert spelled(real("smollm2"), tokens) == b"<|im_end|>"
+
+
+@pytest.mark.parametrize("tokenizer", [None, real("gpt2")])
+def test_a_lone_surrogate_is_refused_in_prompts_and_continuations(tokenizer: Any):
+    vocabulary = fl.Vocabulary([b"a", b"<eos>"], eos_ids={1})
+    read = reader(tokenizer) if tokenizer else PromptReader(vocabulary)
+    with pytest.raises(fl.SourceError, match="surrogate"):
+        read.read("a\udfff")
+    with pytest.raises(fl.SourceError, match="surrogate"):
+        read.continuation(read.read("a"), "\ud800")
+    with pytest.raises(fl.SourceError, match="the content of message 1 holds a lone surrogate"):
+        read.read([*USER, {"role": "user", "content": "\ud800"}])

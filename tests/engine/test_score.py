@@ -1,4 +1,5 @@
 import itertools
+import math
 
 import pytest
 import torch
@@ -46,3 +47,18 @@ def test_an_end_without_end_ids_is_refused():
     with pytest.raises(fl.ModelError, match="no end ids"):
         score(model, (0,), [(0,)], [True])
     assert score(model, (0,), [(0,)], [False]) == [0.0]
+
+
+def test_logits_that_are_no_numbers_are_told():
+    for value in (math.nan, math.inf):
+        model = FakeModel(LETTERS, lambda prefix, value=value: [value] * 5)
+        with pytest.raises(fl.ModelError, match="NaN or infinite"):
+            score(model, (0,), [(0,), (1, 2)], [False, False])
+
+
+def test_what_is_longer_than_the_context_is_refused():
+    model = FakeModel(LETTERS, lambda prefix: [0.0] * 5, context=4)
+    assert len(score(model, (0, 1), [(0,), (1, 2)], [False, True])) == 2
+    with pytest.raises(fl.LimitError, match="take 5 tokens") as caught:
+        score(model, (0, 1), [(0,), (1, 2, 0)], [False, False])
+    assert (caught.value.limit, caught.value.given, caught.value.needed) == ("context", 4, 5)

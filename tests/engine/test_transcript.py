@@ -79,3 +79,12 @@ def test_a_place_inside_a_character_is_no_text():
     transcript.push("é".encode())
     assert transcript.before(1) is None
     assert transcript.before(2) == "é"
+
+
+def test_a_stop_string_is_found_once_also_while_a_longer_one_may_follow():
+    transcript = Transcript(stops=["a", "xxxxxx", "abcd"])
+    found: list[list[int]] = []
+    for piece in (b"a", b"b", b"c", b"d"):
+        transcript.push(piece)
+        found.append(list(transcript.stop_places()))
+    assert found == [[0], [], [], [0]]

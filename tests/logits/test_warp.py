@@ -96,3 +96,17 @@ def test_settings_that_switch_a_filter_off_change_nothing():
 def test_more_tokens_than_there_are_is_all_of_them():
     row = rows(1, 10)
     assert torch.equal(top_k(row, torch.tensor([99]), most=99), row)
+
+
+@pytest.mark.parametrize("temperature", [5e-324, 1e-40, 1e39, 1e300])
+def test_no_temperature_makes_a_masked_token_possible_or_the_others_impossible(temperature: float):
+    row = torch.tensor([[-2.0, -math.inf, -1.0, 3.0]])
+    warped = warp(row, Warps.of([(temperature, 0, 1.0, 0.0)], row.device))
+    assert warped.isneginf().tolist() == [[False, True, False, False]]
+    assert warped.argmax() == 3
+    assert not warped.isnan().any()
+
+
+def test_a_top_k_beyond_64_bits_is_all_tokens():
+    row = rows(2, 9)
+    assert torch.equal(warp(row, Warps.of([(1.0, 10**30, 1.0, 0.0)] * 2, row.device)), row)

@@ -46,6 +46,7 @@ def test_text_is_sampled_exactly_when_a_sampling_argument_is_given(
         ("stop", 3),
         ("stop", ""),
         ("stop", ["a", ""]),
+        ("stop", ["\ud800"]),
         ("min_new_tokens", -1),
         ("min_new_tokens", None),
         ("max_new_tokens", 0),

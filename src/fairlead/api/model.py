@@ -16,6 +16,7 @@ from fairlead.api.describe import describe
 from fairlead.api.prompts import (
     Prompt,
     is_chat,
+    read_choices,
     read_sampling,
     read_source,
     split_prompts,
@@ -29,7 +30,7 @@ from fairlead.engine.model import LanguageModel
 from fairlead.engine.prompt import PromptReader
 from fairlead.engine.request import Completion, Request
 from fairlead.engine.score import score
-from fairlead.errors import FairleadError, SourceError, UnsupportedError
+from fairlead.errors import DeadEndError, FairleadError, SourceError, UnsupportedError
 from fairlead.sampling.settings import Sampling
 from fairlead.syntax.sources import Source
 from fairlead.vocabulary.spellings import Vocabulary
@@ -57,7 +58,7 @@ class Model:
         >>> vocabulary = fl.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256})
         >>> model = fl.Model(FakeModel.random(vocabulary))
         >>> model.generate("How many? ", int, max_new_tokens=3, seed=1).value
-        7
+        367
 
     Attributes:
         language_model: what gives the logits.
@@ -112,10 +113,11 @@ class Model:
             LimitError: no text of the source fits into `max_new_tokens`, naming what is needed.
             ModelError: the model gave values that are no numbers.
         """
+        asked = _checked_retries(retries)
         prompts, batch = split_prompts(prompt)
         jobs = self._jobs(prompts, source, sampling, settings, batch=batch, shown=schema_in_prompt)
         results = self._run(jobs)
-        for attempt in range(1, _checked_retries(retries) + 1):
+        for attempt in range(1, asked + 1):
             failed = [n for n, r in enumerate(results) if r.error and r.finish_reason == "stop"]
             again = self._run([self._retried(jobs[n], results[n], attempt) for n in failed])
             for n, result in zip(failed, again, strict=True):
@@ -151,7 +153,7 @@ class Model:
                 "stream takes one prompt and gives one sequence: use generate for several",
                 feature="stream of several sequences",
             )
-        return self._parts(jobs[0])
+        return self._parts(jobs[0], Decoding(self.language_model, [jobs[0].request]))
 
     async def astream(
         self, prompt: Any, source: Any = None, **arguments: Any
@@ -173,10 +175,16 @@ class Model:
 
         Returns:
             Choice → probability, in the order given; they sum to 1.
+
+        Raises:
+            SourceError: the choices are not such texts.
+            UnsupportedError: there are several prompts, or the tokenizer loses information.
+            LimitError: the prompt and a choice are longer than the model's context.
+            DeadEndError: the model gives no probability to any of them.
+            ModelError: it gave values that are no numbers.
         """
-        options = list(choices) if not isinstance(choices, str) else []
-        if not options or len(set(options)) < len(options) or not all(options):
-            raise SourceError(f"choices are a list of different texts, none empty; not {choices!r}")
+        self._check_lossless()
+        options = read_choices(choices)
         prompts, batch = split_prompts(prompt)
         if batch:
             raise UnsupportedError("choose takes one prompt", feature="choose on a batch")
@@ -185,6 +193,8 @@ class Model:
         ends = [any(o != option and o.startswith(option) for o in options) for option in options]
         logs = score(self.language_model, read.tokens, tokens, ends)
         top = max(logs)
+        if top == -math.inf:
+            raise DeadEndError("the model gives no probability to any of the choices")
         weights = [math.exp(log - top) for log in logs]
         return {o: w / sum(weights) for o, w in zip(options, weights, strict=True)}
 
@@ -215,12 +225,15 @@ class Model:
         return Request(read.tokens, constraint, sampling, read.joint)
 
     def _compile(self, source: Source) -> Any:
+        self._check_lossless()
+        return compile_source(source, self.vocabulary)
+
+    def _check_lossless(self) -> None:
         if not self.vocabulary.lossless:
             raise UnsupportedError(
                 f"no text can be generated exactly with this tokenizer: {self.vocabulary.loss}",
                 feature="tokenizer that loses information",
             )
-        return compile_source(source, self.vocabulary)
 
     def _run(self, jobs: list[Job]) -> list[Result]:
         decoding = Decoding(self.language_model, [job.request for job in jobs])
@@ -229,8 +242,7 @@ class Model:
                 pass
         return [_result(job, done) for job, done in zip(jobs, decoding.completions, strict=True)]
 
-    def _parts(self, job: Job) -> Iterator[Part]:
-        decoding = Decoding(self.language_model, [job.request])
+    def _parts(self, job: Job, decoding: Decoding) -> Iterator[Part]:
         text = ""
         for event in decoding:
             text += event.text
@@ -271,6 +283,8 @@ def _with_description(prompt: Prompt, source: Source) -> Prompt:
     if not is_chat(prompt):
         return f"{note}\n\n{prompt}"
     *before, last = prompt
+    if not isinstance(last.get("content"), str):
+        return prompt  # which the reader refuses, naming the place
     return [*before, {**last, "content": f"{last['content']}\n\n{note}"}]
 
 

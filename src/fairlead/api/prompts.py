@@ -4,7 +4,7 @@ A prompt is a text, or chat messages (`[{"role": "user", "content": "…"}]`). A
 batch; then sources and settings may be lists of the same length.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias, TypeGuard, cast
 
 from fairlead.errors import SourceError
@@ -103,6 +103,20 @@ def plain(given: Source) -> Source:
             return Repetition(plain(item), low, high)
         case _:
             return given
+
+
+def read_choices(given: object) -> list[str]:
+    """The texts to choose from.
+
+    Raises:
+        SourceError: they are not several texts, one is empty, or one is there twice.
+    """
+    listed = list(cast("Iterable[object]", given)) if isinstance(given, Iterable) else []
+    texts = [text for text in listed if isinstance(text, str) and text]
+    right = bool(texts) and len(listed) == len(texts) == len(set(texts))
+    if isinstance(given, str) or not right:
+        raise SourceError(f"choices are a list of different texts, none empty; not {given!r}")
+    return texts
 
 
 SETTINGS_AND_ARGUMENTS: Final = "give settings as fairlead.Sampling or as arguments, not both"

@@ -45,8 +45,12 @@ def busy(message: str) -> Generator[None]:
 
 
 def read_prompt(written: str) -> str:
-    """The prompt itself, or standard input for "-"."""
-    return sys.stdin.read() if written == "-" else written
+    """The prompt itself, or standard input for "-".
+
+    Raises:
+        typer.BadParameter: standard input is no UTF-8.
+    """
+    return _standard_input() if written == "-" else written
 
 
 def read_text(written: str) -> str:
@@ -59,7 +63,21 @@ def read_text(written: str) -> str:
         typer.BadParameter: there is no such file, or it is no UTF-8.
     """
     if written == "-":
-        return sys.stdin.read()
+        return _standard_input()
     if len(written.split()) > 1 and not Path(written[:255]).is_file():
         return written
     return read_file(Path(written))
+
+
+def _standard_input() -> str:
+    """What is there.
+
+    Raises:
+        typer.BadParameter: it is no UTF-8 (some locales let such bytes in, as lone surrogates).
+    """
+    try:
+        text = sys.stdin.read()
+        text.encode()
+    except UnicodeError as error:
+        raise typer.BadParameter(f"standard input cannot be read: {error}") from None
+    return text

@@ -15,12 +15,15 @@ import importlib
 import importlib.util
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
 import typer
+
+from fairlead.errors import FairleadError
 
 FORMS: Final = "FILE.json, module:Name, FILE.py:Name, /REGEX/flags, or a JSON Schema as text"
 LOCATED: Final = re.compile(r"(?P<where>[^:]+):(?P<name>[A-Za-z_][\w.]*)")
@@ -87,10 +90,8 @@ def _module(where: str) -> ModuleType:
         return _module_from_file(Path(where))
     if "" not in sys.path:
         sys.path.insert(0, "")  # modules of the current folder, as `python -m` finds them
-    try:
+    with _imported(where):
         return importlib.import_module(where)
-    except ModuleNotFoundError as error:
-        raise typer.BadParameter(f"{error} (looked for {where!r})") from None
 
 
 def _module_from_file(path: Path) -> ModuleType:
@@ -101,8 +102,21 @@ def _module_from_file(path: Path) -> ModuleType:
         raise typer.BadParameter(f"{str(path)!r} is no Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.as_posix()] = module  # where pydantic looks for the names in annotations
-    spec.loader.exec_module(module)
+    with _imported(path.as_posix()):
+        spec.loader.exec_module(module)
     return module
+
+
+@contextmanager
+def _imported(where: str) -> Generator[None]:
+    """A module being imported: it is the user's and may raise anything, which is a usage error."""
+    try:
+        yield
+    except FairleadError:
+        raise
+    except (Exception, SystemExit) as error:  # noqa: BLE001  see above
+        said = f"{type(error).__name__}: {error}"
+        raise typer.BadParameter(f"{where!r} cannot be imported: {said}") from None
 
 
 def _names_in(folder: Path) -> list[str]:

@@ -56,12 +56,15 @@ class Decoding:
             ModelError: the model gave NaN or +∞.
             DeadEndError: it gave everything that is allowed no probability.
         """
-        if not self._rows:
-            return
         began = time.perf_counter()
         for row in self._rows:
             row.begin(began)
-        batch = Batch.of(self._rows, self._model.device)
+            if row.finish_reason is not None:
+                yield row.event()
+        going = [row for row in self._rows if row.finish_reason is None]
+        if not going:
+            return
+        batch = Batch.of(going, self._model.device)
         try:
             while batch.rows:
                 rows, batch = batch.rows, step(self._model, batch)

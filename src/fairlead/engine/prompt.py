@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Final, final
 
 from fairlead.errors import ModelError, SourceError
+from fairlead.syntax.sources import check_text
 from fairlead.vocabulary.spellings import Vocabulary
 
 WORD: Final = "fairlead"  # the reply of the rendered conversation
@@ -58,12 +59,14 @@ class PromptReader:
         """The tokens and the joint of a text or of chat messages.
 
         Raises:
-            SourceError: a message has no role or content, or the template refuses them.
+            SourceError: a message has no role or content, a text is none that UTF-8 has, or the
+                template refuses the messages.
             ModelError: there is no chat template, or no token to begin with.
         """
         if not isinstance(prompt, str):
             return self._read_chat(prompt)
         if prompt:
+            check_text(prompt, "the prompt")
             return Prompt(self._encode_text(prompt))
         return Prompt(self._beginning(), self._vocabulary.lead)
 
@@ -71,8 +74,10 @@ class PromptReader:
         """The tokens that the tokenizer itself would give `text` after the prompt and its joint.
 
         Raises:
+            SourceError: it is no text that UTF-8 has.
             ModelError: the vocabulary cannot spell it.
         """
+        check_text(text, "the continuation")
         wanted = prompt.joint + text.encode()
         for tokens in self._encodings(prompt.joint.decode(errors="replace"), text):
             if self._spelled(tokens) == wanted:
@@ -128,9 +133,11 @@ class PromptReader:
     def _read_chat(self, messages: Sequence[Mapping[str, Any]]) -> Prompt:
         for place, message in enumerate(messages):
             for key in ("role", "content"):
-                if not isinstance(message.get(key), str):
+                text = message.get(key)
+                if not isinstance(text, str):
                     what = f"a message needs a text as its {key!r}; there is {dict(message)!r}"
                     raise SourceError(what[:300], place=f"/{place}/{key}")
+                check_text(text, f"the {key} of message {place}")
         if not getattr(self._tokenizer, "chat_template", None):
             raise ModelError("the model has no chat template: give it a text as its prompt")
         tokens = self._encode(self._render(messages, reply=None))

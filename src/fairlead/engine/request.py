@@ -1,5 +1,6 @@
 """What one row of a batch is asked for, and what comes out of it. Values only."""
 
+import math
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -114,4 +115,4 @@ class Completion:
     @property
     def log_z(self) -> float:
         """The allowed mass of all steps, as a logarithm: how far from the model this is."""
-        return sum(self.log_allowed)
+        return math.fsum(self.log_allowed)

@@ -6,6 +6,7 @@ padded on the right, where later columns change nothing in a causal model.
 What this module does not know: texts, tokenizers, constraints.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -14,7 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from fairlead.engine.model import LanguageModel
-from fairlead.errors import ModelError
+from fairlead.errors import LimitError, ModelError
 
 MOST_LOGITS: Final = 1 << 26  # 256 MB of float32 in one forward
 
@@ -35,7 +36,8 @@ def score(
             ids comes next is a factor.
 
     Raises:
-        ModelError: an end counts, and the vocabulary has no end ids.
+        ModelError: an end counts, and the vocabulary has no end ids; or the model gave NaN or +∞.
+        LimitError: the prompt and a continuation are longer than the model's context.
 
     Example:
         >>> from fairlead.engine.fake import FakeModel
@@ -47,6 +49,7 @@ def score(
     """
     if any(ends) and not model.vocabulary.eos_ids:
         raise ModelError("the end of a text has no probability: the vocabulary has no end ids")
+    _check_room(model, len(prompt) + max(map(len, continuations)))
     cache, first = model.prefill([prompt])
     opening = first.log_softmax(1)[0]
     totals = [0.0] * len(continuations)
@@ -63,7 +66,22 @@ def score(
             count = len(tokens[place])
             total = begun[place] + inner[place, : count - 1].sum()
             totals[row] = float(total + after[place, count - 1] if ends[row] else total)
+    if any(map(math.isnan, totals)):
+        raise ModelError(
+            "the model gave NaN or infinite logits: its weights or its precision are at fault"
+        )
     return totals
+
+
+def _check_room(model: LanguageModel[Any], needed: int) -> None:
+    if model.context is not None and needed > model.context:
+        raise LimitError(
+            f"the prompt and the longest continuation take {needed} tokens, and the model's "
+            f"context is {model.context}",
+            limit="context",
+            given=model.context,
+            needed=needed,
+        )
 
 
 @torch.inference_mode()

@@ -49,8 +49,13 @@ class Sequence:
         self._began = self._first = self._last = time.perf_counter()
 
     def begin(self, now: float) -> None:
-        """Set the time from which the first token is waited for."""
+        """Set the time from which the first token is waited for.
+
+        Without end ids, a text that can only be empty has ended already.
+        """
         self._began = self._first = self._last = now
+        if not self._vocabulary.eos_ids and self._cursor.over:
+            self.finish_reason = "stop"
 
     @property
     def constrained(self) -> bool:

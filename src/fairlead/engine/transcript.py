@@ -57,10 +57,11 @@ class Transcript:
         """Where stop strings begin that were completed since the last call, in order."""
         if not self._stops or self._joint:
             return
-        begin = max(0, self._searched - max(map(len, self._stops)) + 1)
-        self._searched = len(self._bytes)
+        searched, self._searched = self._searched, len(self._bytes)
+        begin = max(0, searched - max(map(len, self._stops)) + 1)
         for place in range(begin, len(self._bytes)):
-            if any(self._bytes.startswith(stop, place) for stop in self._stops):
+            found = (stop for stop in self._stops if self._bytes.startswith(stop, place))
+            if any(place + len(stop) > searched for stop in found):
                 yield place
 
     def before(self, place: int) -> str | None:

@@ -23,6 +23,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 CANDIDATES: Final = 1024
+COLDEST: Final = 1e-20  # beyond these two, float32 logits would overflow, or −∞ become NaN
+HOTTEST: Final = 1e20
+MOST: Final = 1 << 31  # tokens, more than any vocabulary has
 
 
 @final
@@ -31,7 +34,7 @@ class Warps:
     """The filters' parameters, one element a row.
 
     Attributes:
-        temperature: divisor of the logits, above 0.
+        temperature: divisor of the logits, from COLDEST to HOTTEST.
         top_k: how many tokens are kept, 0 for all of them.
         top_p: probability mass that is kept, 1 for all of it.
         min_p: least probability kept, as a share of the greatest one; 0 keeps all.
@@ -53,6 +56,8 @@ class Warps:
     ) -> "Warps":
         """One row for each (temperature, top_k, top_p, min_p)."""
         temperature, top_k, top_p, min_p = zip(*settings, strict=True)
+        temperature = [min(max(each, COLDEST), HOTTEST) for each in temperature]
+        top_k = [min(each, MOST) for each in top_k]
         return cls(
             torch.tensor(temperature, dtype=torch.float32, device=device),
             torch.tensor(top_k, dtype=torch.int64, device=device),

@@ -8,6 +8,7 @@ What this module does not know: whether a constraint can meet the limits (`engin
 
 import difflib
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Final, TypeGuard, cast, final
@@ -22,6 +23,7 @@ LATER: Final = (
     "sequence_bias", "bad_words_ids", "guidance_scale", "watermarking_config", "assistant_model",
     "prompt_lookup_num_tokens", "min_length", "max_length", "max_time",
 )  # fmt: skip
+LONE: Final = re.compile("[\ud800-\udfff]")
 ALIASES: Final = {
     "stop_strings": "stop",
     "max_tokens": "max_new_tokens",
@@ -165,7 +167,10 @@ def _check(values: Mapping[str, object]) -> None:
         if name == "do_sample":
             right, allowed = isinstance(value, bool), "True, False or None"
         elif name == "stop":
-            right, allowed = _is_stop(value), "a text or a list of texts, none of them empty"
+            right, allowed = (
+                _is_stop(value),
+                "a text or a list of texts, none empty or with surrogates",
+            )
         elif name in LEAST:
             right, allowed = _is_count(value, LEAST[name]), f"an integer from {LEAST[name]} up"
         elif name == "seed":
@@ -187,7 +192,8 @@ def _is_count(value: object, low: float | int) -> bool:
 def _is_stop(value: object) -> bool:
     texts = [value] if isinstance(value, str) else value
     return isinstance(texts, list | tuple) and all(
-        isinstance(text, str) and text != "" for text in cast("Iterable[object]", texts)
+        isinstance(text, str) and text != "" and not LONE.search(text)
+        for text in cast("Iterable[object]", texts)
     )
 
 
