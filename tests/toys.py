@@ -13,15 +13,6 @@ from fairlead.lowering.expr import (
     EMPTY,
     EPSILON,
     UNSURE,
-    Alt,
-    And,
-    Bytes,
-    Concat,
-    Epsilon,
-    Expr,
-    Not,
-    Repeat,
-    Rule,
     alt,
     both,
     byte_set,
@@ -32,6 +23,7 @@ from fairlead.lowering.expr import (
     literal,
     repeat,
 )
+from fairlead.lowering.nodes import Alt, And, Bytes, Concat, Epsilon, Expr, Not, Repeat, Rule
 
 ALPHABET = b"ab,"
 

@@ -9,7 +9,6 @@ from fairlead.lowering.expr import (
     ALL_BYTES,
     EPSILON,
     UNSURE,
-    Rule,
     alt,
     byte_set,
     capture,
@@ -18,6 +17,7 @@ from fairlead.lowering.expr import (
     optional,
     repeat,
 )
+from fairlead.lowering.nodes import Rule
 from toys import ALPHABET, Distinct, distinct, expressions, is_distinct, language, nested, strings
 
 SIZE = 4

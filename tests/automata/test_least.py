@@ -9,7 +9,6 @@ from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import (
     ANYTHING,
     EMPTY,
-    Rule,
     alt,
     both,
     byte_set,
@@ -19,6 +18,7 @@ from fairlead.lowering.expr import (
     optional,
     repeat,
 )
+from fairlead.lowering.nodes import Rule
 
 
 def shortest(expr):

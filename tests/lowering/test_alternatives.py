@@ -6,16 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.lowering.alternatives import either
-from fairlead.lowering.expr import (
-    EMPTY,
-    EPSILON,
-    Alt,
-    alt,
-    byte_set,
-    concat,
-    literal,
-    repeat,
-)
+from fairlead.lowering.expr import EMPTY, EPSILON, alt, byte_set, concat, literal, repeat
+from fairlead.lowering.nodes import Alt
 from regex_samples import reader
 from toys import ALPHABET, expressions, language
 

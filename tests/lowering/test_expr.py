@@ -12,7 +12,6 @@ from fairlead.lowering.expr import (
     EMPTY,
     EPSILON,
     UNSURE,
-    Rule,
     alt,
     both,
     byte_set,
@@ -24,6 +23,7 @@ from fairlead.lowering.expr import (
     optional,
     repeat,
 )
+from fairlead.lowering.nodes import Rule
 from toys import Distinct, distinct, expressions, language
 
 A, B = literal("a"), literal("b")

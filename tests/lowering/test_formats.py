@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import Expr
+from fairlead.lowering.nodes import Expr
 from json_schemas import draw, machine, matches, quote, verdict
 
 MACHINES: dict[str, Derivatives] = {}

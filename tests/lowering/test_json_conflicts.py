@@ -3,9 +3,9 @@
 import pytest
 
 from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import Expr
 from fairlead.lowering.json_conflicts import explain_conflict
 from fairlead.lowering.json_schema import lower_json_schema
+from fairlead.lowering.nodes import Expr
 from fairlead.syntax.json_schema_source import JsonSchema
 
 

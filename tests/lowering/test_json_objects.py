@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import EMPTY, EPSILON, Expr, alt, literal
+from fairlead.lowering.expr import EMPTY, EPSILON, alt, literal
 from fairlead.lowering.json_objects import BEHIND, Members, ObjectTemplate, json_object
 from fairlead.lowering.json_text import Spelling, json_style
+from fairlead.lowering.nodes import Expr
 from fairlead.syntax.json_schema_source import JsonSchema
 from json_schemas import draw, matches
 

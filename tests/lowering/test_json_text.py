@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import EMPTY, EPSILON, Expr, concat, literal
+from fairlead.lowering.expr import EMPTY, EPSILON, concat, literal
 from fairlead.lowering.json_text import QUOTE, JsonStyle, Spelling, json_style, spell_character
+from fairlead.lowering.nodes import Expr
 from fairlead.lowering.unicode import SCALARS, CodePoints, points
 from fairlead.syntax.json_schema_source import JsonSchema, Whitespace
 from json_schemas import draw, matches, quote

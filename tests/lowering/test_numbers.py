@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import EMPTY, Expr
+from fairlead.lowering.expr import EMPTY
+from fairlead.lowering.nodes import Expr
 from fairlead.lowering.numbers import digits_range, exactly, integer_range, number_range
 from fairlead.syntax.json_schema_tree import Bound
 from json_schemas import matches

@@ -11,18 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fairlead.errors import LimitError
-from fairlead.lowering.expr import (
-    EMPTY,
-    EPSILON,
-    Expr,
-    Repeat,
-    both,
-    complement,
-    concat,
-    literal,
-    repeat,
-)
+from fairlead.lowering.expr import EMPTY, EPSILON, both, complement, concat, literal, repeat
 from fairlead.lowering.json_text import spell_character
+from fairlead.lowering.nodes import Expr, Repeat
 from fairlead.lowering.regex import lower_regex, lower_search
 from fairlead.lowering.unicode import TEXT, TEXT_CHAR, CodePoints, character, inverse, points
 from fairlead.syntax.regex import parse_regex

@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.lowering.expr import EMPTY, Alt, Bytes, Concat, Expr, byte_set, concat
+from fairlead.lowering.expr import EMPTY, byte_set, concat
+from fairlead.lowering.nodes import Alt, Bytes, Concat, Expr
 from fairlead.lowering.unicode import (
     ALL,
     LAST,

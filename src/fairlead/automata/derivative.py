@@ -32,6 +32,14 @@ from fairlead.lowering.expr import (
     ANYTHING,
     EPSILON,
     UNSURE,
+    alt,
+    both,
+    capture,
+    complement,
+    concat,
+    repeat,
+)
+from fairlead.lowering.nodes import (
     Alt,
     And,
     Bytes,
@@ -45,12 +53,6 @@ from fairlead.lowering.expr import (
     Repeat,
     Rule,
     Unsure,
-    alt,
-    both,
-    capture,
-    complement,
-    concat,
-    repeat,
 )
 
 Arcs: TypeAlias = list[tuple[int, Expr]]

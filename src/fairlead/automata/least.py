@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 from typing import TypeAlias, assert_never, final
 
 from fairlead.automata.words import NOTHING, Word
-from fairlead.lowering.expr import (
+from fairlead.lowering.nodes import (
     Alt,
     And,
     Bytes,

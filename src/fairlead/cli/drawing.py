@@ -15,7 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from typing import Any, Final, TypeAlias, final
 
-from fairlead.lowering.expr import ALL_BYTES, Bytes, Call, Capture, Concat, Expr, Rule
+from fairlead.lowering.expr import ALL_BYTES
+from fairlead.lowering.nodes import Bytes, Call, Capture, Concat, Expr, Rule
 
 Child: TypeAlias = tuple[str, object]
 """The name of a part (or "") and the part."""

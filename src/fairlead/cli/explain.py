@@ -15,7 +15,7 @@ from fairlead.cli.sources import FORMS, read_file, read_source
 
 if TYPE_CHECKING:
     from fairlead.automata.derivative import Derivatives
-    from fairlead.lowering.expr import Expr
+    from fairlead.lowering.nodes import Expr
     from fairlead.syntax.sources import Source
     from fairlead.vocabulary.spellings import Vocabulary
 

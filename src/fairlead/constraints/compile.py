@@ -14,8 +14,9 @@ from fairlead.automata.derivative import Derivatives
 from fairlead.constraints.compiled import CompiledConstraint
 from fairlead.constraints.token_graph import TokenGraph
 from fairlead.errors import SourceError, UnsatisfiableError
-from fairlead.lowering.expr import Expr, concat, literal
+from fairlead.lowering.expr import concat, literal
 from fairlead.lowering.json_conflicts import explain_conflict
+from fairlead.lowering.nodes import Expr
 from fairlead.lowering.sources import lower_source
 from fairlead.masks.rows import Rows
 from fairlead.syntax.json_schema_source import JsonSchema

@@ -21,7 +21,8 @@ from fairlead.automata.derivative import Derivatives
 from fairlead.constraints.segmentation import fewest_tokens
 from fairlead.constraints.token_graph import TokenGraph
 from fairlead.errors import LimitError, SourceError, TokenRejected
-from fairlead.lowering.expr import Expr, concat, literal
+from fairlead.lowering.expr import concat, literal
+from fairlead.lowering.nodes import Expr
 from fairlead.masks.bits import Row, count, unpack
 from fairlead.masks.rows import Rows
 from fairlead.vocabulary.spellings import Vocabulary

@@ -14,7 +14,7 @@ import numpy as np
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.errors import UnsatisfiableError, UnsupportedError
-from fairlead.lowering.expr import Expr
+from fairlead.lowering.nodes import Expr
 from fairlead.masks.bits import Row
 from fairlead.masks.rows import Rows
 from fairlead.vocabulary.spellings import Vocabulary

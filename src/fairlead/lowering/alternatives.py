@@ -8,7 +8,8 @@ shared too. Languages do not change: union distributes over concatenation.
 
 from collections.abc import Iterable, Iterator
 
-from fairlead.lowering.expr import EMPTY, EPSILON, Alt, Concat, Expr, alt, byte_set, concat
+from fairlead.lowering.expr import EMPTY, EPSILON, alt, byte_set, concat
+from fairlead.lowering.nodes import Alt, Concat, Expr
 
 _BYTES = tuple(byte_set(1 << byte) for byte in range(256))
 

@@ -29,7 +29,8 @@ from fairlead.lowering.anchors import (
     at,
     sided,
 )
-from fairlead.lowering.expr import EMPTY, EPSILON, Expr, alt, concat, repeat
+from fairlead.lowering.expr import EMPTY, EPSILON, alt, concat, repeat
+from fairlead.lowering.nodes import Expr
 
 MOST_WRITTEN_OUT = 1000
 

@@ -26,23 +26,8 @@ from itertools import product
 from typing import TypeAlias, final
 
 from fairlead.lowering.alternatives import either
-from fairlead.lowering.expr import (
-    ALL_BYTES,
-    EMPTY,
-    EPSILON,
-    Alt,
-    And,
-    Bytes,
-    Concat,
-    Empty,
-    Epsilon,
-    Expr,
-    Repeat,
-    alt,
-    both,
-    concat,
-    repeat,
-)
+from fairlead.lowering.expr import ALL_BYTES, EMPTY, EPSILON, alt, both, concat, repeat
+from fairlead.lowering.nodes import Alt, And, Bytes, Concat, Empty, Epsilon, Expr, Repeat
 from fairlead.lowering.unicode import SCALARS, CodePoints, difference, points
 from fairlead.syntax.regex_tree import AnchorKind
 

@@ -1,220 +1,39 @@
-"""The core: a handful of frozen nodes that denote sets of byte strings.
+"""The core: constructors of expressions that denote sets of byte strings.
 
 Every front end ends here and everything after starts here; nothing after this stage knows which
-front end was used. Nodes are hash-consed: the constructors return the same object for the same
+front end was used. The nodes, of `lowering.nodes`, are hash-consed: the constructors return the same object for the same
 structure, so equality is identity and memo tables are dictionaries on nodes. They also simplify
 (∅·e = ∅, ε·e = e, e|e = e, …), which is what keeps derivatives finite (Brzozowski 1964, §5).
 
 Concatenation is a right-nested pair, which makes it a stack as well: a derivative of a context-free
 expression is what is left of the current rule followed by what the callers still want.
 
-    node            denotes
-    Empty           no string at all, ∅
-    Epsilon         the empty string, ε
-    Bytes           one byte out of a set
-    Concat          a string of `head`, then one of `tail`
-    Alt             a string of any of `options`
-    Repeat          `low` to `high` strings of `item`
-    And, Not        both; any byte string but those of `item` (regular operands only)
-    Rule            what its body denotes; the body may mention the rule again
-    Call            what `template` unfolds to for `argument` (objects with a set of used keys)
-    Capture         a string of `item`, remembered and handed to `template`
-    Unsure          unknown without the bytes that a Capture has read (see automata.derivative)
-
 What this module does not know: tokens, characters, JSON, automata.
 """
 
 import threading
 import weakref
-from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias, final
+from collections.abc import Hashable, Iterable
 
 from fairlead.errors import FairleadError
+from fairlead.lowering.nodes import (
+    Alt,
+    And,
+    Bytes,
+    Call,
+    Capture,
+    Concat,
+    Empty,
+    Epsilon,
+    Expr,
+    Not,
+    Repeat,
+    Template,
+    Unsure,
+)
 
 ALL_BYTES = (1 << 256) - 1
 
-
-class Template(Protocol):
-    """A rule with a parameter, unfolded when it is reached.
-
-    Laws: `unfold` and `resume` are pure; what they return is never nullable; templates hash by
-    identity or value and never change.
-    """
-
-    def unfold(self, argument: Hashable) -> "Expr":
-        """The expression that the call stands for."""
-        ...
-
-    def resume(self, argument: Hashable, captured: bytes | None) -> "Expr":
-        """What follows a Capture that read `captured` (None: read, but not known)."""
-        ...
-
-    def least(self, argument: Hashable, least: "Callable[[Expr], bytes | None]") -> bytes | None:
-        """The least, in byte order, of the shortest strings of `unfold(argument)`; None if none.
-
-        `least` gives the same for the expressions that the template is made of. Must not unfold:
-        a chain of unfoldings may have no end. Must be monotone, and ask for every part's least on
-        each call that it may ever need (an answer may be None for now, and less later).
-        """
-        ...
-
-    def least_after(
-        self, argument: Hashable, least: "Callable[[Expr], bytes | None]"
-    ) -> bytes | None:
-        """The same for `resume(argument, ...)`, which may not depend on what was captured."""
-        ...
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Empty:
-    """∅, the language without any string."""
-
-    nullable: bool = False
-    regular: bool = True
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Epsilon:
-    """ε, the language of the empty string alone."""
-
-    nullable: bool = True
-    regular: bool = True
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Bytes:
-    """One byte b with bit b of `members` set."""
-
-    members: int
-    nullable: bool = False
-    regular: bool = True
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Concat:
-    """`head`, which is no Concat, then `tail`."""
-
-    head: "Expr"
-    tail: "Expr"
-    nullable: bool
-    regular: bool
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Alt:
-    """Any of `options`: at least two, none an Alt, none twice.
-
-    `captures`: whether an option begins with a Capture, inside other alternatives or at once.
-    """
-
-    options: "tuple[Expr, ...]"
-    nullable: bool
-    regular: bool
-    captures: bool
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Repeat:
-    """`item` at least `low` and at most `high` times (None: any number)."""
-
-    item: "Expr"
-    low: int
-    high: int | None
-    nullable: bool
-    regular: bool
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class And:
-    """Strings of both; both are regular."""
-
-    left: "Expr"
-    right: "Expr"
-    nullable: bool
-    regular: bool = True
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Not:
-    """Byte strings that are not in `item`, which is regular."""
-
-    item: "Expr"
-    nullable: bool
-    regular: bool = True
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Rule:
-    """A name for a body that is given once, later: the knot of recursion. Never nullable."""
-
-    name: str
-    bodies: "list[Expr]" = field(default_factory=list["Expr"], repr=False)
-    nullable: bool = False
-    regular: bool = False
-
-    @property
-    def body(self) -> "Expr":
-        """What the rule denotes."""
-        if not self.bodies:
-            raise FairleadError(f"rule {self.name} has no body yet")
-        return self.bodies[0]
-
-    def define(self, body: "Expr") -> None:
-        """Tie the knot, once."""
-        if self.bodies or body.nullable:
-            raise FairleadError(f"rule {self.name} has a body already, or a nullable one")
-        self.bodies.append(body)
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Call:
-    """What `template.unfold(argument)` denotes."""
-
-    template: Template
-    argument: Hashable
-    nullable: bool = False
-    regular: bool = False
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Capture:
-    """A string of the regular `item`, then `template.resume(argument, that string)`.
-
-    `read` is what has been read of the string already; None where that is not known.
-    """
-
-    item: "Expr"
-    read: bytes | None
-    template: Template
-    argument: Hashable
-    nullable: bool = False
-    regular: bool = False
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Unsure:
-    """Depends on bytes that are not known: to be decided by stepping through the bytes."""
-
-    nullable: bool = False
-    regular: bool = False
-
-
-Expr: TypeAlias = (
-    Empty | Epsilon | Bytes | Concat | Alt | Repeat | And | Not | Rule | Call | Capture | Unsure
-)
 
 EMPTY: Expr = Empty()
 EPSILON: Expr = Epsilon()

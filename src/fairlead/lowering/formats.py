@@ -17,7 +17,8 @@ What this module does not know: spelling, schemas.
 
 from collections.abc import Callable
 
-from fairlead.lowering.expr import Expr, alt, both, concat
+from fairlead.lowering.expr import alt, both, concat
+from fairlead.lowering.nodes import Expr
 
 Match = Callable[[str], Expr]
 

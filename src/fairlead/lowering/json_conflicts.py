@@ -11,9 +11,9 @@ from itertools import combinations
 from typing import Any, cast
 
 from fairlead.errors import UnsatisfiableError
-from fairlead.lowering.expr import Expr
 from fairlead.lowering.json_meets import Meet, expand
 from fairlead.lowering.json_schema import Lowering, lower_json_schema
+from fairlead.lowering.nodes import Expr
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.json_schema_tree import Address, Document, Schema
 from fairlead.syntax.json_text import show

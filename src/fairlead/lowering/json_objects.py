@@ -32,7 +32,6 @@ from fairlead.lowering.expr import (
     EMPTY,
     EPSILON,
     UNSURE,
-    Expr,
     alt,
     both,
     call,
@@ -43,6 +42,7 @@ from fairlead.lowering.expr import (
 )
 from fairlead.lowering.json_keys import KeyTrie
 from fairlead.lowering.json_text import QUOTE, JsonStyle
+from fairlead.lowering.nodes import Expr
 
 Extras: TypeAlias = "frozenset[str | None]"
 Argument: TypeAlias = "tuple[int, Extras, int]"

@@ -17,22 +17,12 @@ from itertools import combinations
 from typing import assert_never, final
 
 from fairlead.errors import UnsupportedError
-from fairlead.lowering.expr import (
-    EMPTY,
-    EPSILON,
-    Expr,
-    Rule,
-    alt,
-    both,
-    concat,
-    literal,
-    optional,
-    repeat,
-)
+from fairlead.lowering.expr import EMPTY, EPSILON, alt, both, concat, literal, optional, repeat
 from fairlead.lowering.formats import lower_format
 from fairlead.lowering.json_meets import Case, Meet, booleans, expand, surely_empty
 from fairlead.lowering.json_objects import Members, json_object
 from fairlead.lowering.json_text import QUOTE, JsonStyle, Spelling, json_style
+from fairlead.lowering.nodes import Expr, Rule
 from fairlead.lowering.numbers import digits_range, exactly, integer_range, number_range
 from fairlead.lowering.regex import lower_regex, lower_search
 from fairlead.lowering.unicode import SCALARS

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import final
 
-from fairlead.lowering.expr import EMPTY, EPSILON, Expr, alt, byte_set, concat, literal, repeat
+from fairlead.lowering.expr import EMPTY, EPSILON, alt, byte_set, concat, literal, repeat
+from fairlead.lowering.nodes import Expr
 from fairlead.lowering.unicode import (
     SCALARS,
     CodePoints,

@@ -30,17 +30,8 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import final
 
-from fairlead.lowering.expr import (
-    EMPTY,
-    Expr,
-    alt,
-    both,
-    byte_set,
-    concat,
-    literal,
-    optional,
-    repeat,
-)
+from fairlead.lowering.expr import EMPTY, alt, both, byte_set, concat, literal, optional, repeat
+from fairlead.lowering.nodes import Expr
 from fairlead.syntax.json_schema_tree import Bound
 
 DIGIT = byte_set(b"0123456789")

@@ -19,7 +19,8 @@ from fairlead.lowering.characters import (
     literal_points,
     shorthand_points,
 )
-from fairlead.lowering.expr import EMPTY, EPSILON, Expr, concat, literal
+from fairlead.lowering.expr import EMPTY, EPSILON, concat, literal
+from fairlead.lowering.nodes import Expr
 from fairlead.lowering.unicode import CodePoints, character
 from fairlead.syntax.regex_tree import (
     Alternation,

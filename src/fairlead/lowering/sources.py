@@ -2,8 +2,9 @@
 
 from fairlead.errors import SourceError, UnsupportedError
 from fairlead.lowering.alternatives import either
-from fairlead.lowering.expr import Expr, alt, both, complement, concat, literal, repeat
+from fairlead.lowering.expr import alt, both, complement, concat, literal, repeat
 from fairlead.lowering.json_schema import lower_json_schema
+from fairlead.lowering.nodes import Expr
 from fairlead.lowering.regex import lower_regex
 from fairlead.lowering.unicode import TEXT
 from fairlead.syntax.json_schema_source import JsonSchema

@@ -15,7 +15,8 @@ from typing import TypeAlias
 
 import numpy
 
-from fairlead.lowering.expr import Expr, alt, byte_set, concat, repeat
+from fairlead.lowering.expr import alt, byte_set, concat, repeat
+from fairlead.lowering.nodes import Expr
 
 CodePoints: TypeAlias = tuple[tuple[int, int], ...]
 
