@@ -89,7 +89,7 @@ class Weather(BaseModel):
     region: str
     date: datetime.date
     sky: Sky
-    highs: Annotated[dict[str, int], Field(max_length=5)]
+    highs: dict[str, int]
     rain_percent: Annotated[int, Field(ge=0, le=100)]
     warning: str | None
 

@@ -1,0 +1,3 @@
+"""Benchmarks are scripts: pytest collects nothing here."""
+
+collect_ignore_glob = ["*"]
