@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from referencing import Registry
 
 from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import Expr
 from fairlead.lowering.json_schema import lower_json_schema
+from fairlead.lowering.nodes import Expr
 from fairlead.syntax.json_schema_source import JsonSchema
 
 KEYS = ("a", "b", "key", "é", 'q"\\', "")

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from hypothesis import strategies as st
 
 from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import Expr
+from fairlead.lowering.nodes import Expr
 
 LEAVES = [
     *(

@@ -3,18 +3,8 @@
 from collections.abc import Hashable
 
 from fairlead.cli.drawing import draw, show_bytes
-from fairlead.lowering.expr import (
-    ALL_BYTES,
-    Expr,
-    Rule,
-    alt,
-    byte_set,
-    call,
-    capture,
-    concat,
-    literal,
-    repeat,
-)
+from fairlead.lowering.expr import ALL_BYTES, alt, byte_set, call, capture, concat, literal, repeat
+from fairlead.lowering.nodes import Expr, Rule
 from fairlead.syntax.json_schema_tree import Strings
 from fairlead.syntax.sources import Choice, Inverse, Literal
 

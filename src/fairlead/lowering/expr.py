@@ -1,9 +1,10 @@
 """The core: constructors of expressions that denote sets of byte strings.
 
 Every front end ends here and everything after starts here; nothing after this stage knows which
-front end was used. The nodes, of `lowering.nodes`, are hash-consed: the constructors return the same object for the same
-structure, so equality is identity and memo tables are dictionaries on nodes. They also simplify
-(∅·e = ∅, ε·e = e, e|e = e, …), which is what keeps derivatives finite (Brzozowski 1964, §5).
+front end was used. The nodes (`lowering.nodes`) are hash-consed: the constructors return the same
+object for the same structure, so equality is identity and memo tables are dictionaries on nodes.
+They also simplify (∅·e = ∅, ε·e = e, e|e = e, …), which is what keeps derivatives finite
+(Brzozowski 1964, §5).
 
 Concatenation is a right-nested pair, which makes it a stack as well: a derivative of a context-free
 expression is what is left of the current rule followed by what the callers still want.
@@ -33,8 +34,6 @@ from fairlead.lowering.nodes import (
 )
 
 ALL_BYTES = (1 << 256) - 1
-
-
 EMPTY: Expr = Empty()
 EPSILON: Expr = Epsilon()
 UNSURE: Expr = Unsure()
