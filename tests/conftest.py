@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 # Before anything imports transformers or tokenizers, which read these once.
 os.environ.update(HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
+# One thread each: the tests run in as many processes as there are cores, and threads of several
+# processes that wait for each other's cores made the real model ten times slower.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # No deadline: a run under coverage on a busy machine is slow without being wrong.
 settings.register_profile("ci", max_examples=100, derandomize=True, deadline=None, database=None)

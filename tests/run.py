@@ -18,8 +18,9 @@ PYTHON = sys.executable
 
 # Tests are shuffled, by the same seed in every run: what CI says is to depend on the commit alone.
 # `pytest` called by hand takes a new seed each time and prints it.
-# Two processes: CI has two cores, and few tests keep more than one busy.
-PYTEST = ["-m", "pytest", "--cov=fairlead", "--randomly-seed=20261121", "-n", "2"]
+# Two processes, as CI has two cores; a file's tests stay together, as they share what is costly.
+PYTEST = ["-m", "pytest", "--cov=fairlead", "--randomly-seed=20261121"]
+PYTEST += ["-n", "2", "--dist", "loadfile"]
 
 CHECKS: dict[str, list[str]] = {
     "ruff check": [str(SCRIPTS / "ruff"), "check", "."],
