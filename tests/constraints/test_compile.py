@@ -9,6 +9,7 @@ from pydantic import Field
 
 import fairlead as fl
 from fairlead.masks.bits import unpack
+from fairlead.syntax.sources import Source
 
 BYTES = fl.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})
 
@@ -135,3 +136,16 @@ def walk(constraint):
         rows.append(constraint.mask(state).tobytes())
         state = constraint.advance(state, token)
     return rows
+
+
+def test_a_source_of_an_unknown_kind_is_refused():
+    class Strange(Source):
+        pass
+
+    with pytest.raises(fl.SourceError, match="Strange is a source that nothing here reads"):
+        fl.compile(Strange(), BYTES)
+
+
+def test_a_chain_without_end_is_followed_once_around():
+    constraint = fl.compile(fl.Regex("(ab)*"), fl.Vocabulary([b"a", b"b"]))
+    assert constraint.forced(constraint.start()) == (0, 1)

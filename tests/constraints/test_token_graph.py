@@ -48,3 +48,13 @@ def test_only_the_first_missing_bytes_are_listed():
     schema = {"type": "object", "additionalProperties": {"const": 1}}
     with pytest.raises(UnsupportedError, match="and more"):
         fl.compile(fl.JsonSchema(schema, whitespace="compact"), vocabulary)
+
+
+def test_what_can_be_read_but_not_ended_is_rejected():
+    vocabulary = fl.Vocabulary([b"a", b"bc", b"c", b"aa"])
+    constraint = fl.compile(fl.Choice(["aac", "cab"]), vocabulary)
+    state = constraint.start()
+    assert unpack(constraint.mask(state)).tolist() == [0, 3]
+    with pytest.raises(TokenRejected):
+        constraint.advance(state, 2)
+    assert constraint.example() == "aac"  # "aa" is reached in two ways, and "c" leads nowhere
