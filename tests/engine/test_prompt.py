@@ -58,13 +58,20 @@ def real(name: str) -> Any:
     return transformers.AutoTokenizer.from_pretrained(folder)
 
 
+@cache
+def vocabulary_of(tokenizer: Any, template: str | None) -> fl.Vocabulary:
+    """Read once: a large one takes most of a second."""
+    assert tokenizer.chat_template == template
+    return fl.Vocabulary.from_transformers(tokenizer)
+
+
 def reader(tokenizer: Any, template: str | None = None) -> PromptReader:
     tokenizer.chat_template = template
-    return PromptReader(fl.Vocabulary.from_transformers(tokenizer), tokenizer)
+    return PromptReader(vocabulary_of(tokenizer, template), tokenizer)
 
 
 def spelled(tokenizer: Any, tokens: tuple[int, ...]) -> bytes:
-    vocabulary = fl.Vocabulary.from_transformers(tokenizer)
+    vocabulary = vocabulary_of(tokenizer, tokenizer.chat_template)
     return b"".join(vocabulary.tokens[token] or b"" for token in tokens)
 
 
