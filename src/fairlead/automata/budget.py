@@ -17,7 +17,7 @@ class Budget:
     """Limits of one `compile`.
 
     Attributes:
-        fuel: parts of automata that compiling may make (about 1 µs to 5 µs each).
+        fuel: parts of automata that compiling may make.
         table_bytes: memory for transitions; beyond it they are forgotten and made again.
         rows: token masks that a constraint remembers, each `width / 8` bytes.
 
@@ -48,7 +48,7 @@ class Budget:
 
     @classmethod
     def untrusted(cls) -> Self:
-        """Limits for sources from people one does not know: a second or two, 64 MiB of tables."""
+        """Limits for sources from strangers: a tenth of the work, a quarter of the tables."""
         return cls(fuel=400_000, table_bytes=64 << 20, rows=64)
 
 

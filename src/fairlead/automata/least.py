@@ -5,7 +5,7 @@
 of the derivative. So distances fall by one along the word, whatever the expressions look like.
 
 Sums and products are immediate (Knuth 1977, "A generalization of Dijkstra's algorithm"); rules are
-iterated from "none yet" until nothing changes; And and Not are searched breadth first.
+iterated from "none yet" until nothing changes; And and Not are searched, nearest first.
 """
 
 from collections.abc import Callable
@@ -131,8 +131,8 @@ class Least:
 
         `_bound` never overestimates and falls by one a byte at most, so the first word that is
         taken out as a whole one is the least; a way to an expression with a lesser word of the
-        same length takes the place of the one before. Without the bound, a date in which each
-        character has several spellings took 24,000 expressions and 2.6 s; with it, 300 and 40 ms.
+        same length takes the place of the one before. Without the bound a date-time in which each
+        character has several spellings took seconds and 24,000 expressions; with it, 16 ms.
         """
         came: dict[Expr, tuple[Expr, int]] = {}
         best = {root: b""}

@@ -48,3 +48,7 @@ class Blurry(Recognizer[State], Protocol[State]):
     def unsure(self, state: State) -> bool:
         """Whether this blurred state only says: step through the bytes to know."""
         ...
+
+    def forget(self) -> None:
+        """Drop everything memoised; results stay the same."""
+        ...

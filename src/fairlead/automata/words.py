@@ -1,7 +1,7 @@
 """Words that share their ends: linked lists of pieces, however long without being written out.
 
 The least words of an expression and of all that is left of it along the way are each other's ends.
-Written out they would take n²/2 bytes; a literal of 100 KB took 5 GB. `a{1000000000}` is one piece.
+Written out they would take n²/2 bytes; 5 GB for a literal of 100 KB. `a{1000000000}` is one piece.
 """
 
 from dataclasses import dataclass

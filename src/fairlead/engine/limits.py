@@ -28,8 +28,8 @@ def checked(request: Request, model: LanguageModel[Any]) -> int:
 
     Raises:
         ModelError: the constraint was compiled for another vocabulary.
-        LimitError: the prompt leaves no room, or no text of the constraint has between
-            `min_new_tokens` and `max_new_tokens` tokens; with what is needed and given.
+        LimitError: the prompt leaves no room, the shortest text of the constraint takes more than
+            `max_new_tokens` or the longest fewer than `min_new_tokens`; with needed and given.
     """
     most = _room(request, model)
     constraint = request.constraint

@@ -73,5 +73,6 @@ class Rows(Generic[State]):
 
     def forget(self) -> None:
         """Drop all that was remembered; what is asked for later is made again, the same."""
+        self._recognizer.forget()
         self._table = Table(self._recognizer)
         self._rows.clear()
