@@ -26,6 +26,7 @@ import numpy as np
 from fairlead.errors import ModelError
 from fairlead.vocabulary.backend import Backend, fast_backend
 from fairlead.vocabulary.end_ids import ends_beside, ends_of, named_ends
+from fairlead.vocabulary.flat_trie import FlatTrie
 from fairlead.vocabulary.tokenizer_json import TokenTable, open_backend, read_table
 from fairlead.vocabulary.trie import Trie
 
@@ -179,6 +180,15 @@ class Vocabulary:
     def trie(self) -> Trie:
         """The spellings as a tree of bytes, built when first asked for."""
         return Trie.build(self.tokens)
+
+    @cached_property
+    def flat_trie(self) -> FlatTrie:
+        """The same tree depth first, for compiled walks, built when first asked for.
+
+        Raises:
+            LimitError: a token is longer than 65,535 bytes.
+        """
+        return FlatTrie.build(self.tokens)
 
     @cached_property
     def spellable(self) -> int:
