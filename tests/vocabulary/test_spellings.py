@@ -24,6 +24,10 @@ def test_the_tokens_of_an_id_without_spelling_are_none() -> None:
     assert vocabulary.trie.token_ids.tolist() == [0]
 
 
+def test_tokens_of_numpys_own_bytes_are_bytes() -> None:
+    assert Vocabulary([np.bytes_(b"a"), None]) == Vocabulary([b"a", None])
+
+
 def test_end_ids_never_stand_in_a_text_whatever_their_spelling() -> None:
     vocabulary = Vocabulary([b"a", b"</s>", b"stop", None], eos_ids=[1, 3])
     assert vocabulary.tokens == (b"a", None, b"stop", None)

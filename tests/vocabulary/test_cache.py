@@ -1,0 +1,165 @@
+"""The cache changes how long reading takes, and nothing else, whatever is done to its files."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fairlead.vocabulary import cache, tokenizer_json
+from fairlead.vocabulary.array_file import packed, unpacked
+from fairlead.vocabulary.flat_trie import FlatTrie
+from fairlead.vocabulary.spellings import Vocabulary
+from small_tokenizers import byte_level, sentencepiece, unigram, word_piece
+
+TOKENIZERS = {
+    "byte level": byte_level(),
+    "sentencepiece": sentencepiece(),
+    "unigram": unigram(),
+    "word piece": word_piece(),
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of its own, in which small tokenizers are kept too."""
+    monkeypatch.setenv("FAIRLEAD_CACHE", str(tmp_path))
+    monkeypatch.setattr(cache, "WORTH_TOKENS", 0)
+    monkeypatch.setattr(tokenizer_json, "WORTH_BYTES", 0)
+    return tmp_path / "vocabularies"
+
+
+def content(vocabulary: Vocabulary) -> tuple[object, ...]:
+    tries = (vocabulary.flat_trie, vocabulary.trie)
+    arrays = [getattr(trie, name).tolist() for trie in tries for name in type(trie).__slots__]
+    return (vocabulary.fingerprint, dict(vocabulary.special), arrays)
+
+
+def forbid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on nothing can be made, only read."""
+
+    def fail(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(tokenizer_json.Backend, "load", fail)
+    monkeypatch.setattr(FlatTrie, "build", fail)
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_the_second_reading_makes_nothing_and_gives_the_same(name, folder, monkeypatch):
+    first = Vocabulary.from_tokenizer_json(TOKENIZERS[name])
+    assert sorted(path.suffix for path in folder.iterdir()) == [".table", ".trie"]
+    forbid(monkeypatch)
+    again = Vocabulary.from_tokenizer_json(TOKENIZERS[name])
+    assert content(again) == content(first)
+    plain = Vocabulary(first.tokens, first.eos_ids, lead=first.lead, special=first.special)
+    monkeypatch.undo()
+    assert content(again)[2] == content(plain)[2]
+
+
+def test_end_tokens_are_found_by_name_in_what_was_kept(monkeypatch):
+    def read() -> list[set[int]]:
+        both = (Vocabulary.from_tokenizer_json(sentencepiece(), eos=eos) for eos in (None, "he"))
+        return [set(vocabulary.eos_ids) for vocabulary in both]
+
+    first = read()
+    forbid(monkeypatch)
+    assert read() == first == [{2}, {274}]
+
+
+@pytest.mark.parametrize("harm", ["cut", "changed", "other format", "not there"])
+def test_a_file_that_is_not_whole_is_made_again(harm, folder):
+    first = content(Vocabulary.from_tokenizer_json(byte_level()))
+    whole = {path: path.read_bytes() for path in folder.iterdir()}
+    for path, data in whole.items():
+        match harm:
+            case "cut":
+                path.write_bytes(data[:-1])
+            case "changed":
+                path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+            case "other format":
+                path.write_bytes(data[:8] + b"\xff" + data[9:])
+            case _:
+                path.unlink()
+    assert content(Vocabulary.from_tokenizer_json(byte_level())) == first
+    assert {path: path.read_bytes() for path in folder.iterdir()} == whole
+
+
+def test_a_cache_that_cannot_be_written_or_read_only_costs_time(tmp_path, monkeypatch):
+    expected = content(Vocabulary.from_tokenizer_json(byte_level()))
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    monkeypatch.setenv("FAIRLEAD_CACHE", str(blocked))
+    assert content(Vocabulary.from_tokenizer_json(byte_level())) == expected
+
+
+def test_a_write_that_fails_leaves_nothing_behind(folder, monkeypatch):
+    def full(*_: object) -> None:
+        raise OSError(28, "no space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    assert Vocabulary.from_tokenizer_json(byte_level()).width == 20
+    assert list(folder.iterdir()) == []
+
+
+def test_code_that_cannot_be_read_keeps_nothing(folder, monkeypatch):
+    monkeypatch.setattr(cache, "_code", lambda: Path(folder / "none").read_bytes())
+    assert Vocabulary.from_tokenizer_json(byte_level()).width == 20
+    assert not folder.exists()
+
+
+def test_other_code_reads_anew(folder, monkeypatch):
+    Vocabulary.from_tokenizer_json(byte_level())
+    monkeypatch.setattr(cache, "_code", lambda: b"a later version")
+    Vocabulary.from_tokenizer_json(byte_level())
+    assert len(list(folder.iterdir())) == 4
+
+
+def test_only_the_most_recent_files_are_kept(folder, monkeypatch):
+    monkeypatch.setattr(cache, "MOST_FILES", 3)
+    for text in TOKENIZERS.values():
+        newest = Vocabulary.from_tokenizer_json(text)
+    assert len(list(folder.iterdir())) == 3
+    forbid(monkeypatch)
+    assert content(Vocabulary.from_tokenizer_json(text)) == content(newest)
+
+
+def test_small_vocabularies_are_not_worth_a_file(folder, monkeypatch):
+    monkeypatch.undo()
+    monkeypatch.setenv("FAIRLEAD_CACHE", str(folder.parent))
+    assert Vocabulary.from_tokenizer_json(byte_level()).flat_trie is not None
+    assert not folder.exists()
+
+
+def test_files_hold_no_pickle_and_nothing_but_what_was_read(folder):
+    Vocabulary.from_tokenizer_json(byte_level())
+    for path in folder.iterdir():
+        record = unpacked(path.read_bytes())
+        assert record is not None
+        assert packed(record) == path.read_bytes()
+
+
+COMPILE = """
+import sys
+import fairlead as fl
+from fairlead.vocabulary import cache, tokenizer_json
+
+cache.WORTH_TOKENS = tokenizer_json.WORTH_BYTES = 0
+fl.warmup()
+vocabulary = fl.Vocabulary.from_tokenizer_json(sys.argv[1])
+opened = []
+sys.addaudithook(lambda event, args: opened.append(args) if event == "open" else None)
+constraint = fl.compile(fl.Regex("[he]+"), vocabulary)
+constraint.mask(constraint.start())
+sys.exit(f"opened {opened}" if opened else 0)
+"""
+
+
+def test_reading_a_vocabulary_reads_its_trie_so_that_compiling_opens_nothing(tmp_path):
+    path = tmp_path / "tokenizer.json"
+    path.write_bytes(byte_level())
+    command = [sys.executable, "-c", COMPILE, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(path.read_text())
