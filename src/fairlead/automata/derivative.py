@@ -27,6 +27,7 @@ from typing import TypeAlias, assert_never, final
 from fairlead.automata.least import Least
 from fairlead.automata.words import Word
 from fairlead.errors import FairleadError
+from fairlead.lowering.alternatives import alt_by_head
 from fairlead.lowering.expr import (
     ALL_BYTES,
     ANYTHING,
@@ -82,6 +83,7 @@ class Derivatives:
         fuel: Callable[[int], None] = lambda made: None,
     ) -> None:
         self._expr, self._spellable, self._fuel = expr, spellable, fuel
+        self._all_bytes = spellable == ALL_BYTES
         self._linear: dict[Expr, Arcs] = {}
         self._least = Least(spellable, self._disjoint, fuel)
 
@@ -103,11 +105,13 @@ class Derivatives:
 
     def alive(self, state: Expr) -> bool:
         """Whether any string leads to an accepting state."""
-        return state is UNSURE or self._least.word(state) is not None
+        if state is UNSURE or (state.inhabited and self._all_bytes):
+            return True
+        return self._least.word(state) is not None
 
     def step(self, state: Expr, byte: int) -> Expr | None:
         """The state after one more byte, None where no text goes on so."""
-        following = alt(*(self._after(option, byte) for option in _options(state)))
+        following = alt_by_head(self._after(option, byte) for option in _options(state))
         return following if self.alive(following) else None
 
     def blurred(self, state: Expr) -> Expr:
@@ -155,11 +159,11 @@ class Derivatives:
         return concat(going_on, option.tail) if isinstance(option, Concat) else going_on
 
     def _derive(self, expr: Expr, byte: int) -> Expr:
-        return alt(*(x for members, x in self._lines(expr) if members >> byte & 1))
+        return alt_by_head(x for members, x in self._lines(expr) if members >> byte & 1)
 
     def _disjoint(self, expr: Expr) -> Arcs:
         """Disjoint byte sets with the whole derivative, dead ones included."""
-        return [(members, alt(*xs)) for members, xs in _partition(self._lines(expr))]
+        return [(members, alt_by_head(xs)) for members, xs in _partition(self._lines(expr))]
 
     def _lines(self, root: Expr) -> Arcs:
         """The linear form of `root`; an explicit stack, as nesting is the user's."""
@@ -291,17 +295,31 @@ def _partition(lines: Arcs) -> list[tuple[int, list[Expr]]]:
 
     [({a,b}, x), ({b,c}, y)] → [({a}, [x]), ({b}, [x, y]), ({c}, [y])]
     """
-    parts: list[tuple[int, list[Expr]]] = []
+    alike: dict[int, list[Expr]] = {}
     for members, expr in lines:
-        rest, split = members, list[tuple[int, list[Expr]]]()
-        for part, exprs in parts:
-            common = part & rest
-            if common:
-                split.append((common, [*exprs, expr]))
-                rest &= ~common
-            if part & ~common:
-                split.append((part & ~common, exprs))
-        if rest:
-            split.append((rest, [expr]))
-        parts = split
+        alike.setdefault(members, []).append(expr)
+    parts: list[tuple[int, list[Expr]]] = []
+    covered = 0
+    for members, exprs in alike.items():
+        if members & covered:
+            parts = _split(parts, members, exprs)
+        else:
+            parts.append((members, exprs))
+        covered |= members
     return parts
+
+
+def _split(
+    parts: list[tuple[int, list[Expr]]], members: int, exprs: list[Expr]
+) -> list[tuple[int, list[Expr]]]:
+    split: list[tuple[int, list[Expr]]] = []
+    for part, before in parts:
+        common = part & members
+        if common:
+            split.append((common, before + exprs))
+            members &= ~common
+        if part & ~common:
+            split.append((part & ~common, before))
+    if members:
+        split.append((members, exprs))
+    return split

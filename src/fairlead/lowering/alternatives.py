@@ -36,6 +36,25 @@ def either(options: Iterable[bytes | Expr]) -> Expr:
     return _node(below.pop(0, {}), 0 in ends)
 
 
+def alt_by_head(options: Iterable[Expr]) -> Expr:
+    """The same as `alt`, with what begins alike put together: x·y | x·z is x·(y|z).
+
+    Only the first parts are looked at, and only regular ones: what follows is put together when it
+    is reached. Inside a character that several options read, that leaves one of them.
+    """
+    tails: dict[Expr, list[Expr]] = {}
+    others: list[Expr] = []
+    for option in options:
+        for part in option.options if isinstance(option, Alt) else (option,):
+            if isinstance(part, Concat) and part.head.regular:
+                tails.setdefault(part.head, []).append(part.tail)
+            else:
+                others.append(part)
+    for head, rest in tails.items():
+        others.append(concat(head, rest[0] if len(rest) == 1 else alt(*rest)))
+    return alt(*others)
+
+
 def _flatten(options: Iterable[bytes | Expr]) -> Iterator[bytes | Expr]:
     for option in options:
         if isinstance(option, Alt):

@@ -4,7 +4,10 @@ Every front end ends here and everything after starts here; nothing after this s
 front end was used. The nodes (`lowering.nodes`) are hash-consed: the constructors return the same
 object for the same structure, so equality is identity and memo tables are dictionaries on nodes.
 They also simplify (∅·e = ∅, ε·e = e, e|e = e, …), which is what keeps derivatives finite
-(Brzozowski 1964, §5).
+(Brzozowski 1964, §5), and what keeps counts one node each while they are read:
+
+    x{a,b}·x{c,d} = x{a+c,b+d}      (x{a,b}){c,d} = x{ac,bd}, where that leaves no gap
+    x{a,b}·y | x{c,d}·y = x{a,d}·y, where the ranges meet; x alone is x{1,1}, x? is x{0,1}
 
 Concatenation is a right-nested pair, which makes it a stack as well: a derivative of a context-free
 expression is what is left of the current rule followed by what the callers still want.
@@ -17,6 +20,8 @@ import weakref
 from collections.abc import Hashable, Iterable
 
 from fairlead.errors import FairleadError
+from fairlead.lowering.dominance import superfluous
+from fairlead.lowering.fuel import spend
 from fairlead.lowering.nodes import (
     Alt,
     And,
@@ -32,24 +37,46 @@ from fairlead.lowering.nodes import (
     Template,
     Unsure,
 )
+from fairlead.lowering.ranges import added, counted, multiplied, united
 
 ALL_BYTES = (1 << 256) - 1
 EMPTY: Expr = Empty()
 EPSILON: Expr = Epsilon()
 UNSURE: Expr = Unsure()
 
-_nodes: "weakref.WeakValueDictionary[Hashable, Expr]" = weakref.WeakValueDictionary()
-_lock = threading.Lock()
+# More options than this are searched for those that say nothing new (`lowering.dominance`).
+MANY = 8
+
+_nodes: dict[Hashable, "weakref.KeyedRef[Hashable, Expr]"] = {}
+_lock = threading.RLock()  # taken again when the collector calls _forget in the middle
 
 
-def _intern(key: Hashable, node: Expr) -> Expr:
-    """The node that is known by this key, which tells everything that makes it different.
+def _known(key: Hashable) -> Expr | None:
+    """The node with this key, which tells everything that makes it different.
 
     A key names the parts by `id`: as long as the node lives, so do its parts, and no other object
     has their ids. Were the parts in the key, this table would keep every recursive rule alive.
     """
+    found = _nodes.get(key)
+    return None if found is None else found()
+
+
+def _intern(key: Hashable, node: Expr) -> Expr:
+    """The node that is known by this key: `node`, if there was none."""
+    spend(1)
+    made = weakref.KeyedRef(node, _forget, key)
     with _lock:
-        return _nodes.setdefault(key, node)
+        found = _known(key)
+        if found is None:
+            _nodes[key] = made
+        return found or node
+
+
+def _forget(gone: "weakref.KeyedRef[Hashable, Expr]") -> None:
+    """What nobody holds has no key any more."""
+    with _lock:
+        if _nodes.get(gone.key) is gone:
+            del _nodes[gone.key]
 
 
 def byte_set(members: Iterable[int] | int) -> Expr:
@@ -61,7 +88,9 @@ def byte_set(members: Iterable[int] | int) -> Expr:
     bits = members if isinstance(members, int) else sum({1 << b for b in members})
     if bits == 0:
         return EMPTY
-    return _intern((Bytes, bits), Bytes(bits))
+    key = (Bytes, bits)
+    found = _known(key)
+    return found if found is not None else _intern(key, Bytes(bits))
 
 
 def literal(text: bytes | str) -> Expr:
@@ -102,11 +131,33 @@ def _cons(head: Expr, tail: Expr) -> Expr:
     if tail is EPSILON or head is UNSURE:
         return head
     key = (Concat, id(head), id(tail))
-    found = _nodes.get(key)
+    found = _known(key)
     if found is not None:
         return found
-    node = Concat(head, tail, head.nullable and tail.nullable, head.regular and tail.regular)
+    follower = tail.head if isinstance(tail, Concat) else tail
+    if isinstance(head, _COUNTED) or isinstance(follower, _COUNTED):
+        run = _run(head, follower)
+        if run is not None:
+            return _cons(run, tail.tail if isinstance(tail, Concat) else EPSILON)
+    node = Concat(
+        head,
+        tail,
+        head.nullable and tail.nullable,
+        head.regular and tail.regular,
+        head.inhabited and tail.inhabited,
+    )
     return _intern(key, node)
+
+
+_COUNTED = (Repeat, Alt)
+
+
+def _run(head: Expr, follower: Expr) -> Expr | None:
+    """Both as one count, if they count the same; two plain parts stay two."""
+    (item, counts), (other, more) = counted(head), counted(follower)
+    if item is not other or not item.regular or (head is item and follower is item):
+        return None
+    return repeat(item, *added(counts, more))
 
 
 def alt(*options: Expr) -> Expr:
@@ -114,6 +165,8 @@ def alt(*options: Expr) -> Expr:
 
     An option that is unsure makes the whole unsure: its bytes decide, so they decide for all.
     """
+    if len(options) == 1:
+        return options[0]
     flat: dict[Expr, None] = {}
     members = 0
     for option in options:
@@ -122,21 +175,67 @@ def alt(*options: Expr) -> Expr:
                 members |= part.members
             elif part is not EMPTY:
                 flat[part] = None
-    if UNSURE in flat:
-        return UNSURE
     if members:
         flat[byte_set(members)] = None
-    if EPSILON in flat and any(part.nullable for part in flat if part is not EPSILON):
-        del flat[EPSILON]
     if len(flat) <= 1:
         return next(iter(flat), EMPTY)
     key = (Alt, frozenset(map(id, flat)))
-    found = _nodes.get(key)
-    if found is not None:
-        return found
+    found = _known(key)
+    return found if found is not None else _union(flat)
+
+
+def _union(flat: dict[Expr, None]) -> Expr:
+    if UNSURE in flat:
+        return UNSURE
+    _unite(flat)
+    if len(flat) > MANY:
+        for option in superfluous(flat):
+            del flat[option]
+    if EPSILON in flat and any(part.nullable for part in flat if part is not EPSILON):
+        del flat[EPSILON]
+    if len(flat) == 1:
+        return next(iter(flat))
     nullable, regular = any(part.nullable for part in flat), all(part.regular for part in flat)
     captures = not regular and any(begins_with_capture(part) for part in flat)
-    return _intern(key, Alt(tuple(flat), nullable, regular, captures))
+    inhabited = any(part.inhabited for part in flat)
+    key = (Alt, frozenset(map(id, flat)))
+    return _intern(key, Alt(tuple(flat), nullable, regular, captures, inhabited))
+
+
+def _unite(flat: dict[Expr, None]) -> None:
+    """Counts of the same before the same, where they meet, become one."""
+    groups: dict[tuple[Expr, Expr], list[Expr]] = {}
+    for option in flat:
+        head = option.head if isinstance(option, Concat) else option
+        if isinstance(head, _COUNTED):
+            item = counted(head)[0]
+            if item.regular and item is not head:
+                rest = option.tail if isinstance(option, Concat) else EPSILON
+                groups.setdefault((item, rest), []).append(option)
+    for (item, rest), found in groups.items():
+        # The item alone and the rest alone are counts too: one and none.
+        found += [_known_pair(item, rest) or rest, rest]
+        present = [option for option in dict.fromkeys(found) if option in flat]
+        ranges = [_count(option, item, rest) for option in present]
+        fewer = united(ranges) if len(ranges) > 1 else ranges
+        if len(fewer) < len(ranges):
+            for option in present:
+                del flat[option]
+            for low, high in fewer:
+                flat[concat(repeat(item, low, high), rest)] = None
+
+
+def _known_pair(item: Expr, rest: Expr) -> Expr | None:
+    """`item`, then `rest`, if anybody has it."""
+    return item if rest is EPSILON else _known((Concat, id(item), id(rest)))
+
+
+def _count(option: Expr, item: Expr, rest: Expr) -> tuple[int, int | None]:
+    """How often `option` has `item` before `rest`."""
+    if option is rest:
+        return 0, 0
+    head = option.head if isinstance(option, Concat) else option
+    return (1, 1) if head is item else counted(head)[1]
 
 
 def begins_with_capture(expr: Expr) -> bool:
@@ -151,21 +250,37 @@ def repeat(item: Expr, low: int = 0, high: int | None = None) -> Expr:
     >>> repeat(EPSILON) is EPSILON, repeat(literal("a"), 1, 1) is literal("a")
     (True, True)
     """
-    if high is not None and high < low:
+    if (high is not None and high < low) or (item is EMPTY and low):
         return EMPTY
-    if high == 0 or item is EPSILON:
+    if high == 0 or item is EPSILON or item is EMPTY:
         return EPSILON
-    if item is EMPTY:
-        return EMPTY if low else EPSILON
     if low == 1 and high == 1:
         return item
     if item.nullable:
         low = 0  # the same language, and fewer states
     key = (Repeat, id(item), low, high)
-    found = _nodes.get(key)
-    if found is not None:
-        return found
-    return _intern(key, Repeat(item, low, high, low == 0, item.regular))
+    return _known(key) or _simpler(item, low, high) or _intern(key, _repeat_node(item, low, high))
+
+
+def _repeat_node(item: Expr, low: int, high: int | None) -> Expr:
+    return Repeat(item, low, high, low == 0, item.regular, low == 0 or item.inhabited)
+
+
+def _simpler(item: Expr, low: int, high: int | None) -> Expr | None:
+    """A count of something that is counted itself, as one count, where it is one."""
+    if not item.regular:
+        return None
+    if isinstance(item, Repeat):
+        counts = multiplied((item.low, item.high), (low, high))
+        return None if counts is None else repeat(item.item, *counts)
+    if isinstance(item, Alt):
+        if EPSILON in item.options:
+            return repeat(alt(*(o for o in item.options if o is not EPSILON)), 0, high)
+        if low == 0 and high is None:
+            once = [o.item if isinstance(o, Repeat) and o.low <= 1 else o for o in item.options]
+            if once != list(item.options):
+                return repeat(alt(*once))
+    return optional(item) if low == 0 and high == 1 else None
 
 
 def optional(item: Expr) -> Expr:
@@ -186,7 +301,7 @@ def both(left: Expr, right: Expr) -> Expr:
     if isinstance(left, Bytes) and isinstance(right, Bytes):
         return byte_set(left.members & right.members)
     key = (And, frozenset((id(left), id(right))))
-    found = _nodes.get(key)
+    found = _known(key)
     return found if found is not None else _intern(key, _both_node(left, right))
 
 

@@ -14,6 +14,7 @@
     Unsure          unknown without the bytes that a Capture has read (see automata.derivative)
 
 They are made by the constructors of `lowering.expr` alone, which keep equal ones the same object.
+`inhabited` says that some byte string surely belongs; where that takes a search it is False.
 What this module does not know: tokens, characters, JSON, automata.
 """
 
@@ -62,6 +63,7 @@ class Empty:
 
     nullable: bool = False
     regular: bool = True
+    inhabited: bool = False
 
 
 @final
@@ -71,6 +73,7 @@ class Epsilon:
 
     nullable: bool = True
     regular: bool = True
+    inhabited: bool = True
 
 
 @final
@@ -81,6 +84,7 @@ class Bytes:
     members: int
     nullable: bool = False
     regular: bool = True
+    inhabited: bool = True
 
 
 @final
@@ -92,6 +96,7 @@ class Concat:
     tail: "Expr"
     nullable: bool
     regular: bool
+    inhabited: bool
 
 
 @final
@@ -106,6 +111,7 @@ class Alt:
     nullable: bool
     regular: bool
     captures: bool
+    inhabited: bool
 
 
 @final
@@ -118,6 +124,7 @@ class Repeat:
     high: int | None
     nullable: bool
     regular: bool
+    inhabited: bool
 
 
 @final
@@ -129,6 +136,7 @@ class And:
     right: "Expr"
     nullable: bool
     regular: bool = True
+    inhabited: bool = False
 
 
 @final
@@ -139,6 +147,7 @@ class Not:
     item: "Expr"
     nullable: bool
     regular: bool = True
+    inhabited: bool = False
 
 
 @final
@@ -150,6 +159,7 @@ class Rule:
     bodies: "list[Expr]" = field(default_factory=list["Expr"], repr=False)
     nullable: bool = False
     regular: bool = False
+    inhabited: bool = False
 
     @property
     def body(self) -> "Expr":
@@ -174,6 +184,7 @@ class Call:
     argument: Hashable
     nullable: bool = False
     regular: bool = False
+    inhabited: bool = False
 
 
 @final
@@ -190,6 +201,7 @@ class Capture:
     argument: Hashable
     nullable: bool = False
     regular: bool = False
+    inhabited: bool = False
 
 
 @final
@@ -199,6 +211,7 @@ class Unsure:
 
     nullable: bool = False
     regular: bool = False
+    inhabited: bool = False
 
 
 Expr: TypeAlias = (

@@ -1,0 +1,38 @@
+"""Work is paid for by the thread that opened the meter, and by nobody else."""
+
+import threading
+
+import pytest
+
+from fairlead.lowering.expr import literal
+from fairlead.lowering.fuel import metered, spend
+
+
+def test_constructors_pay_for_the_nodes_they_make() -> None:
+    made: list[int] = []
+    with metered(made.append):
+        kept = literal("paid for")
+    assert sum(made) >= len("paid for") - 2
+    literal("not paid for")
+    assert kept.inhabited
+
+
+def test_meters_nest_and_end_with_their_block() -> None:
+    outer, inner = list[int](), list[int]()
+    with metered(outer.append):
+        with pytest.raises(ZeroDivisionError), metered(lambda made: inner.append(made // 0)):
+            spend(1)
+        with metered(inner.append):
+            spend(1)
+        spend(2)
+    spend(4)
+    assert (outer, inner) == ([2], [1])
+
+
+def test_other_threads_do_not_pay() -> None:
+    made: list[int] = []
+    with metered(made.append):
+        thread = threading.Thread(target=spend, args=(5,))
+        thread.start()
+        thread.join()
+    assert made == []
