@@ -31,6 +31,8 @@ from fairlead.lowering.nodes import (
 
 Found: TypeAlias = Word | None
 
+_DEEPEST = 16
+
 
 @final
 class Least:
@@ -50,6 +52,7 @@ class Least:
     ) -> None:
         self._spellable, self._arcs, self._fuel = spellable, arcs, fuel
         self._known: dict[Expr, Found] = {}
+        self._depth = 0  # of searches inside one another
 
     def forget(self) -> None:
         """Drop everything memoised."""
@@ -115,7 +118,11 @@ class Least:
                 once = look(item)
                 return NOTHING if low == 0 else None if once is None else once.repeated(low)
             case And() | Not():
-                return self._search(node)
+                self._depth += 1
+                try:
+                    return self._search(node)
+                finally:
+                    self._depth -= 1
             case Rule():
                 return look(node.body)
             case Call(template, argument):
@@ -170,20 +177,26 @@ class Least:
         return [(byte, to) for byte, to in arcs if self._known.get(to, NOTHING) is not None]
 
     def _bound(self, expr: Expr) -> int | None:
-        """A length that no string of `expr` is below, None if it has none.
+        """A length that no string of `expr` is below, None if it surely has none.
 
-        Exact but for And and Not, which alone need a search.
+        Exact but for And and Not, which alone need a search. Searches inside one another are not
+        helped beyond some depth: that takes time, where the stack would end.
         """
-        known = self._known.get(expr)
-        if known is not None:
-            return known.length
-        if isinstance(expr, And):
-            left, right = self._bound(expr.left), self._bound(expr.right)
-            return None if left is None or right is None else max(left, right)
-        if isinstance(expr, Not):
-            return int(not expr.nullable)
-        word = self.word(expr)
-        return None if word is None else word.length
+        bound, todo = 0, [expr]
+        while todo:
+            part = todo.pop()
+            known = self._known.get(part)
+            if known is not None:
+                bound = max(bound, known.length)
+            elif isinstance(part, And):
+                todo += [part.left, part.right]
+            elif isinstance(part, Not) or self._depth >= _DEEPEST:
+                bound = max(bound, int(not part.nullable))
+            elif (word := self.word(part)) is None:
+                return None
+            else:
+                bound = max(bound, word.length)
+        return bound
 
     def _retrace(self, came: dict[Expr, tuple[Expr, int]], node: Expr, word: Word) -> Word:
         """Along the least word, what is left of it is the least word of each expression."""

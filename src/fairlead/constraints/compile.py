@@ -15,6 +15,7 @@ from fairlead.constraints.compiled import CompiledConstraint
 from fairlead.constraints.token_graph import TokenGraph
 from fairlead.errors import SourceError, UnsatisfiableError
 from fairlead.lowering.expr import concat, literal
+from fairlead.lowering.fuel import metered
 from fairlead.lowering.json_conflicts import explain_conflict
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.sources import lower_source
@@ -74,8 +75,9 @@ def compile(  # noqa: A001  the contract fixes the name
 
 
 def _compile(what: Source, vocabulary: Vocabulary, budget: Budget) -> CompiledConstraint:
-    expr = lower_source(what)
     meter = Meter(budget)
+    with metered(meter.tick):
+        expr = lower_source(what)
     machine = Derivatives(expr, vocabulary.spellable, meter.tick)
     if not machine.alive(expr):
         raise _unsatisfiable(what, expr, meter)

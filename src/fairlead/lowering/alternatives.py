@@ -9,6 +9,7 @@ shared too. Languages do not change: union distributes over concatenation.
 from collections.abc import Iterable, Iterator
 
 from fairlead.lowering.expr import EMPTY, EPSILON, alt, byte_set, concat
+from fairlead.lowering.fuel import spend
 from fairlead.lowering.nodes import Alt, Concat, Expr
 
 _BYTES = tuple(byte_set(1 << byte) for byte in range(256))
@@ -29,6 +30,7 @@ def either(options: Iterable[bytes | Expr]) -> Expr:
         for head in _heads(option):
             node = children.setdefault((node, head), len(children) + 1)
         ends.add(node)
+    spend(len(children))
     below: dict[int, dict[Expr, list[Expr]]] = {}
     for (node, head), child in reversed(children.items()):
         rest = _node(below.pop(child, {}), child in ends)

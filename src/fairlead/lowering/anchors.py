@@ -27,6 +27,7 @@ from typing import TypeAlias, final
 
 from fairlead.lowering.alternatives import either
 from fairlead.lowering.expr import ALL_BYTES, EMPTY, EPSILON, alt, both, concat, repeat
+from fairlead.lowering.fuel import spend
 from fairlead.lowering.nodes import Alt, And, Bytes, Concat, Empty, Epsilon, Expr, Repeat
 from fairlead.lowering.unicode import SCALARS, CodePoints, difference, points
 from fairlead.syntax.regex_tree import AnchorKind
@@ -180,6 +181,7 @@ class Sides:
             return concat(first, second)
         if first is EPSILON or second is EPSILON:
             return second if first is EPSILON else first
+        spend(len(SIDES))
         known: dict[tuple[tuple[Expr, ...], tuple[Expr, ...]], Expr] = {}
         entries: list[Expr] = []
         for before, after in SIDES:

@@ -14,6 +14,7 @@ from functools import cache
 from string import ascii_letters
 from typing import final
 
+from fairlead.lowering.fuel import spend
 from fairlead.lowering.unicode import (
     CodePoints,
     difference,
@@ -58,12 +59,14 @@ class Case:
 
     def lowered(self, ranges: CodePoints) -> CodePoints:
         """The images of all characters of a set."""
-        moving = members(intersection(ranges, self.cased))
+        moving = list(members(intersection(ranges, self.cased)))
+        spend(len(moving))
         return union(difference(ranges, self.cased), points(self.images(moving)))
 
     def lowering_to(self, ranges: CodePoints) -> CodePoints:
         """The characters whose lower case is in the set."""
-        cased = members(intersection(ranges, self.cased))
+        cased = list(members(intersection(ranges, self.cased)))
+        spend(len(cased))
         above = points(code for low in cased for code in self.above.get(low, ()))
         return union(intersection(ranges, self.small), above)
 

@@ -128,25 +128,27 @@ def _cons(head: Expr, tail: Expr) -> Expr:
         return EMPTY
     if head is EPSILON:
         return tail
-    if tail is EPSILON or head is UNSURE:
-        return head
-    key = (Concat, id(head), id(tail))
-    found = _known(key)
-    if found is not None:
-        return found
-    follower = tail.head if isinstance(tail, Concat) else tail
-    if isinstance(head, _COUNTED) or isinstance(follower, _COUNTED):
+    while tail is not EPSILON and head is not UNSURE:
+        key = (Concat, id(head), id(tail))
+        found = _known(key)
+        if found is not None:
+            return found
+        follower, rest = (tail.head, tail.tail) if isinstance(tail, Concat) else (tail, EPSILON)
         run = _run(head, follower)
-        if run is not None:
-            return _cons(run, tail.tail if isinstance(tail, Concat) else EPSILON)
-    node = Concat(
+        if run is None:
+            return _intern(key, _pair_node(head, tail))
+        head, tail = run, rest
+    return head
+
+
+def _pair_node(head: Expr, tail: Expr) -> Expr:
+    return Concat(
         head,
         tail,
         head.nullable and tail.nullable,
         head.regular and tail.regular,
         head.inhabited and tail.inhabited,
     )
-    return _intern(key, node)
 
 
 _COUNTED = (Repeat, Alt)
@@ -154,6 +156,8 @@ _COUNTED = (Repeat, Alt)
 
 def _run(head: Expr, follower: Expr) -> Expr | None:
     """Both as one count, if they count the same; two plain parts stay two."""
+    if not (isinstance(head, _COUNTED) or isinstance(follower, _COUNTED)):
+        return None
     (item, counts), (other, more) = counted(head), counted(follower)
     if item is not other or not item.regular or (head is item and follower is item):
         return None

@@ -20,6 +20,7 @@ from fairlead.lowering.characters import (
     shorthand_points,
 )
 from fairlead.lowering.expr import EMPTY, EPSILON, concat, literal
+from fairlead.lowering.fuel import spend
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.unicode import CodePoints, character
 from fairlead.syntax.regex_tree import (
@@ -100,7 +101,9 @@ class _Lowering:
             case Text():
                 return self._text(node)
             case Class() | Shorthand() | Dot():
-                return self._spell(_points(node))
+                found = _points(node)
+                spend(len(found))
+                return self._spell(found)
             case Anchor(kind):
                 return anchor(kind)
             case Group():

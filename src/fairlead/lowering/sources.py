@@ -3,6 +3,7 @@
 from fairlead.errors import SourceError, UnsupportedError
 from fairlead.lowering.alternatives import either
 from fairlead.lowering.expr import alt, both, complement, concat, literal, repeat
+from fairlead.lowering.fuel import spend
 from fairlead.lowering.json_schema import lower_json_schema
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.regex import lower_regex
@@ -42,6 +43,7 @@ def lower_source(source: Source) -> Expr:
         case Text():
             return TEXT
         case Regex(pattern, dialect, flags):
+            spend(len(pattern))
             return lower_regex(parse_regex(pattern, dialect, flags))
         case JsonSchema() | PythonType():
             return lower_json_schema(
