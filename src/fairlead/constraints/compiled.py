@@ -19,6 +19,7 @@ import numpy as np
 from fairlead.automata.budget import Budget
 from fairlead.automata.derivative import Derivatives
 from fairlead.constraints.segmentation import fewest_tokens
+from fairlead.constraints.tables import MOST_STATES, Tables, build_tables
 from fairlead.constraints.token_graph import TokenGraph
 from fairlead.errors import LimitError, SourceError, TokenRejected
 from fairlead.lowering.expr import concat, literal
@@ -64,6 +65,7 @@ class CompiledConstraint:
         """Put the parts together; `fairlead.compile` makes them."""
         self.vocabulary = vocabulary
         self._expr, self._machine, self._graph = expr, machine, graph
+        self._budget = budget
         self._rows = Rows(machine, vocabulary, budget)
         self._longest_token = max((len(token) for token in vocabulary.tokens if token), default=0)
         self._lock = threading.RLock()
@@ -201,6 +203,18 @@ class CompiledConstraint:
             if self._graph is not None:
                 return self._graph.example()[len(self._lead) :].decode()
             return self._machine.shortest(self._expr).decode()
+
+    def tables(self, most_states: int = MOST_STATES) -> Tables:
+        """The whole constraint as arrays, for loops that cannot ask Python: a GPU's.
+
+        Only finite constraints have them: no values nested without end, no open set of keys.
+
+        Raises:
+            LimitError: there are more than `most_states` states of bytes, or the tables take more
+                work or memory than the budget allows.
+        """
+        start = concat(literal(self._lead), self._expr)
+        return build_tables(start, self.vocabulary, self._budget, most_states)
 
     @property
     def _lead(self) -> bytes:
