@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fairlead.api.model import Model
     from fairlead.api.result import Part, Result
     from fairlead.automata.budget import Budget
+    from fairlead.constraints.batch import fill_bitmask
     from fairlead.constraints.compile import compile
     from fairlead.constraints.matcher import Matcher
     from fairlead.constraints.warmup import warmup
@@ -58,6 +59,7 @@ __all__ = [
     "apply_token_bitmask_inplace",
     "compile",
     "describe",
+    "fill_bitmask",
     "load",
     "repeat",
     "source",
@@ -89,6 +91,7 @@ HOMES: Final = {
     "apply_token_bitmask_inplace": "fairlead.logits.bitmask",
     "compile": "fairlead.constraints.compile",
     "describe": "fairlead.api.describe",
+    "fill_bitmask": "fairlead.constraints.batch",
     "load": "fairlead.api.load",
     "repeat": "fairlead.syntax.sources",
     "source": "fairlead.syntax.sources",

@@ -3,54 +3,98 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 import fairlead as fl
 from fairlead.errors import LimitError, UnsupportedError
-from fairlead.masks.bits import unpack
+from fairlead.masks.bits import has, unpack
 
 TOKENS = [b"a", b"b", b"ab", b"<eos>"]
 VOCABULARY = fl.Vocabulary(TOKENS, {3}, width=40)
 CONSTRAINT = fl.compile(fl.Regex("(ab)*b?"), VOCABULARY)
 
-operations = st.lists(
-    st.one_of(
-        st.tuples(st.just("accept"), st.sampled_from([0, 1, 2, 3, 3, -1, 4, 39, 40, 10**9])),
-        st.tuples(st.just("rollback"), st.integers(-1, 5)),
-        st.tuples(st.just("fork"), st.just(0)),
-        st.tuples(st.just("reset"), st.just(0)),
-    ),
-    max_size=30,
-)
+OTHER = fl.compile(fl.Regex("a{2}b+|b(ab)*"), VOCABULARY)
+TOKEN = st.sampled_from([0, 1, 2, 3, 3, -1, 4, 39, 40, 10**9])
 
 
-@given(operations)
-def test_any_sequence_of_operations_is_a_replay_of_what_remains(sequence):
-    matcher, kept = fl.Matcher(CONSTRAINT), []
-    for name, number in sequence:
-        if name == "accept":
-            if matcher.accept_token(number):
-                kept.append(number)
-        elif name == "rollback" and not 0 <= number <= len(kept):
-            with pytest.raises(LimitError, match="taken back"):
-                matcher.rollback(number)
-        elif name == "rollback":
-            matcher.rollback(number)
-            kept = kept[: len(kept) - number]
-        elif name == "fork":
-            other = matcher.fork()
-            other.reset()
-            matcher = matcher.fork()
+def replayed(constraint, tokens):
+    state = constraint.start()
+    for token in tokens:
+        assert not state.ended
+        state = constraint.advance(state, token)
+    return state
+
+
+class Cursors(RuleBasedStateMachine):
+    """Several cursors, as a server or a beam search has them, beside lists of what each took."""
+
+    def __init__(self):
+        super().__init__()
+        self.cursors = [fl.Matcher(CONSTRAINT), fl.Matcher(OTHER)]
+        self.taken = [[], []]
+
+    @rule(which=st.integers(0, 9), token=TOKEN)
+    def accept(self, which, token):
+        matcher, tokens = (
+            self.cursors[which % len(self.cursors)],
+            self.taken[which % len(self.cursors)],
+        )
+        allowed = not matcher.state.ended and has(matcher.constraint.mask(matcher.state), token)
+        assert matcher.accept_token(token) == allowed
+        if allowed:
+            tokens.append(token)
+
+    @rule(which=st.integers(0, 9), tokens=st.integers(-1, 5))
+    def rollback(self, which, tokens):
+        matcher, kept = (
+            self.cursors[which % len(self.cursors)],
+            self.taken[which % len(self.cursors)],
+        )
+        if 0 <= tokens <= len(kept):
+            matcher.rollback(tokens)
+            del kept[len(kept) - tokens :]
         else:
-            matcher.reset()
-            kept = []
-        state = CONSTRAINT.start()
-        for token in kept:
-            assert not state.ended
-            state = CONSTRAINT.advance(state, token)
-        assert matcher.state == state
-        assert matcher.is_terminated() == state.ended
+            with pytest.raises(LimitError, match="taken back"):
+                matcher.rollback(tokens)
+
+    @rule(which=st.integers(0, 9))
+    def fork(self, which):
+        if len(self.cursors) < 6:
+            self.cursors.append(self.cursors[which % len(self.cursors)].fork())
+            self.taken.append([*self.taken[which % len(self.taken)]])
+
+    @rule(which=st.integers(0, 9))
+    def reset(self, which):
+        self.cursors[which % len(self.cursors)].reset()
+        self.taken[which % len(self.taken)].clear()
+
+    @rule(parents=st.lists(st.integers(0, 9), min_size=1, max_size=6))
+    def reorder(self, parents):
+        """What a beam search does between steps."""
+        count = len(self.cursors)
+        self.cursors = [self.cursors[parent % count].fork() for parent in parents]
+        self.taken = [[*self.taken[parent % count]] for parent in parents]
+
+    @invariant()
+    def each_is_a_replay_of_what_it_took(self):
+        for matcher, tokens in zip(self.cursors, self.taken, strict=True):
+            state = replayed(matcher.constraint, tokens)
+            assert matcher.state == state
+            assert matcher.is_terminated() == state.ended
+
+    @invariant()
+    def masks_are_those_of_the_replays(self):
+        rows = [m.constraint.mask(replayed(m.constraint, t)) for m, t in self.both()]
+        bitmask = np.zeros((len(rows), 2), np.int32)
+        fl.fill_bitmask(self.cursors, bitmask)
+        assert (bitmask.view(np.uint32) == rows).all()
+
+    def both(self):
+        return zip(self.cursors, self.taken, strict=True)
+
+
+TestCursors = Cursors.TestCase
 
 
 def test_a_rejected_token_changes_nothing():

@@ -79,7 +79,7 @@ class Matcher:
                 given=row,
                 needed=rows - 1,
             )
-        target = _as_array(bitmask[row])
+        target = as_array(bitmask[row])
         mask = self.constraint.mask(self.state)
         if target.shape != mask.shape or target.dtype.str[1:] not in ("i4", "u4"):
             raise UnsupportedError(
@@ -120,7 +120,12 @@ class Matcher:
         return self.state.ended or not self.constraint.mask(self.state).any()
 
 
-def _as_array(row: object) -> NDArray[np.generic]:
+def as_array(row: object) -> NDArray[np.generic]:
+    """A bitmask, or a row of one, as numpy sees it; shares memory.
+
+    Raises:
+        UnsupportedError: it is on another device.
+    """
     device = getattr(row, "device", "cpu")
     if str(device) != "cpu":
         raise UnsupportedError(
