@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.nodes import Expr
+from fairlead.syntax.json_schema_values import FORMATS
 from json_schemas import draw, machine, matches, quote, verdict
 
 MACHINES: dict[str, Derivatives] = {}
@@ -143,8 +144,9 @@ def test_every_octet_is_one():
     ("a..b@c", False), ("a b@c", False), ("a@b c", False), ("a@b@c", False), ("a@-b", False),
     ("a@b-", False), ("a@b.", False), ("a@.b", False), ("a@b..c", False), ("a@b_c", False),
     ("é@b", False), ("a@é", False), ('"a"b"@c', False), ('"a\n"@c', False), ('"\x7f"@c', False),
-    ("a" * 65 + "@b", False), ("a@" + "b" * 64, False), ("a@" + ".".join(["b" * 63] * 4), False),
-    ("a" * 64 + "@" + ".".join(["b" * 61] * 4), False), ("a@[127.0.0.300]", False),
+    ("a" * 65 + "@b", False), ("a@" + "b" * 64, False), ("a@[127.0.0.300]", False),
+    ('"' + "a" * 62 + '"@b', True), ('"' + "a" * 63 + '"@b', False),
+    ('"' + "a" * 60 + '\\""@b', True), ('"' + "a" * 61 + '\\""@b', False),
     ("a@[1.2.3]", False), ("a@[::1]", False), ("a@[IPv6:1::2::3]", False), ("a@b,c@d", False),
     ("a@[IPv6:1:2:3:4:5:6:7]", False), ("a@[IPv6:1:2:3:4:5:6:7:8:9]", False), ("a@[x:y]", False),
     ("a@[IPv6:12345::]", False), ("a@[IPv6:1:2:3:4::5:6:7]", False),
@@ -153,7 +155,7 @@ def test_mailboxes_are_those_of_rfc_5321(text, expected):
     assert accepted("email", text) == expected
 
 
-@pytest.mark.parametrize("name", ["date", "date-time", "time", "uuid", "ipv4", "email"])
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "regex"])
 def test_what_is_drawn_from_a_format_no_validator_refuses(name):
     engine = machine({"type": "string", "format": name})
     for seed in range(40):

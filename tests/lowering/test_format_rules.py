@@ -1,0 +1,311 @@
+"""Formats against what their rules say, against `ipaddress` and `re`, and their outer bounds."""
+
+import ipaddress
+import json
+import random
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlead.automata.derivative import Derivatives
+from fairlead.lowering.formats import format_bound, lower_format
+from fairlead.lowering.nodes import Expr
+from fairlead.lowering.regex import lower_regex
+from fairlead.syntax.json_schema_values import FORMATS
+from fairlead.syntax.regex import parse_regex
+from json_schemas import draw, machine, matches
+
+MACHINES: dict[str, Derivatives] = {}
+
+
+def accepted(name: str, text: str) -> bool:
+    if name not in MACHINES:
+        MACHINES[name] = machine({"type": "string", "format": name}, whitespace="compact")
+    return matches(MACHINES[name], json.dumps(text, ensure_ascii=False))
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "wrong"),
+    [
+        (
+            "duration",
+            ["P1Y2M3DT4H5M6S", "P2W", "PT36H", "P1M2D", "PT1M2S", "P0D", "P01D"],
+            [
+                "",
+                "P",
+                "PT",
+                "P1Y2D",
+                "P1YT",
+                "PT1H2S",
+                "P1Y2W",
+                "PT0.5S",
+                "P1D\n",
+                "-P1D",
+                "PT1D",
+                "p1D",
+            ],
+        ),
+        (
+            "hostname",
+            [
+                "a",
+                "www.example.com",
+                "1host",
+                "a--b.com",
+                "h-4.x",
+                "a" * 63,
+                "ab-c",
+                "a-b",
+                ".".join(["a" * 62] * 4)[:253],
+            ],
+            [
+                "",
+                ".",
+                "a.",
+                ".a",
+                "-a",
+                "a-",
+                "a_b",
+                "a" * 64,
+                "xn--X",
+                "ab--c",
+                "12--a",
+                "\u212aa",
+                "a b",
+                ".".join(["a" * 62] * 4)[:253] + "bb",
+            ],
+        ),
+        (
+            "ipv6",
+            [
+                "::",
+                "::1",
+                "1::",
+                "1:2:3:4:5:6:7::",
+                "::2:3:4:5:6:7:8",
+                "1:2:3:4:5:6:7:8",
+                "::ffff:1.2.3.4",
+                "1:2:3:4:5:6:1.2.3.4",
+                "1:2:3:4:5::1.2.3.4",
+            ],
+            [
+                "",
+                ":",
+                "1:2:3:4:5:6:7",
+                "1::2::3",
+                "::12345",
+                "1:2:3:4:5:6:7:8::",
+                "::1.2.3.04",
+                "fe80::a%1",
+                "1:2:3:4:5:6:7:1.2.3.4",
+                "[::]",
+                ":::",
+            ],
+        ),
+        (
+            "idn-email",
+            [
+                "\u03b4\u03bf@example.com",
+                '"\u03b4 b"@b',
+                "a@\uc2e4\ub840.\ud14c",
+                "a@cafe\u0301.x",
+                "\U0001d54f@b",
+                "\x85@b",
+                "\u4e00" * 21 + "a@b",
+                "a@[127.0.0.1]",
+                "\u03b4" * 32 + "@b",
+            ],
+            [
+                "a",
+                "a\uff20b",
+                "\u4e00" * 22 + "@b",
+                "\u03b4" * 33 + "@b",
+                "a@\u0301b",
+                "a@b-",
+                "a..b@c",
+                "a@\u2003",
+            ],
+        ),
+        (
+            "uri",
+            [
+                "http://a.b/?c=d#e",
+                "urn:x:y",
+                "mailto:a@b",
+                "a:",
+                "ldap://[2001:db8::7]/c?d",
+                "x://[v1.a:b]",
+                "http://-.~_!$&'()*+,;=:%40:80%2f::::::@example.com",
+                "http://999.1.1.1/",
+                "file:///etc",
+            ],
+            [
+                "",
+                "//a",
+                "abc",
+                "1a:b",
+                "a b:",
+                "http://[::1",
+                "http://a:b",
+                "http://[1.2.3.4]",
+                "http://a/\xe9",
+                "http://a/%4",
+                "http://a/{b}",
+                "http:/[::1]",
+                "x:a\\b",
+                "http://a#b#c",
+            ],
+        ),
+        (
+            "uri-reference",
+            ["", "//", "/a", "#f", "?q", "a", "./a:b", "a/b:c", "../a//b", "//a@b:8/c", "x:y"],
+            ["1:b", "#a\\b", "/%zz", '/a"b', "//a@b@c/", "//a:b/", "/[::1]", "\xe9"],
+        ),
+        (
+            "iri",
+            ["http://\u0192\xf8.x/?q=\ue000#\u03c0", "a:\U00010300", "a:?\U000f0000"],
+            [
+                "/\xe9",
+                "http://a/\ue000",
+                "a:\ufdd0",
+                "a:\U0001ffff",
+                "a: ",
+                "http://[::ffff:1.2.3.04]",
+            ],
+        ),
+        (
+            "iri-reference",
+            ["", "\u03c0\u03c0", "//\xe9/", "#\u0192r"],
+            ["\\\\a", "#a\\b", "\u2028 "],
+        ),
+        (
+            "uri-template",
+            ["", "a/{b:3}/{+c,d*}", "{?a.b}", "{%41}", "{v:9999}", "a'b", "\xe9%41", "{#x}{/y}"],
+            [
+                "{}",
+                "{a",
+                "a}",
+                "{a,}",
+                "{a,,b}",
+                "{v:0}",
+                "{v:01}",
+                "{v:10000}",
+                "a b",
+                "{a..b}",
+                "{a=b}",
+                "%4",
+                "{,+a}",
+                "<",
+                "\x7f",
+            ],
+        ),
+        (
+            "json-pointer",
+            ["", "/", "/a/b~0~1", "//", "/\x00\n\xe9"],
+            ["a", "#", "/~", "/~2", "/a~"],
+        ),
+        (
+            "relative-json-pointer",
+            ["0", "1/a", "0#", "120//", "10"],
+            ["", "01", "0##", "-1", "/a", "1#/a", "0/~2", "\u0661", "0+1"],
+        ),
+    ],
+)
+def test_what_a_rule_allows_is_in_and_what_it_forbids_is_out(name, right, wrong):
+    assert [text for text in right if not accepted(name, text)] == []
+    assert [text for text in wrong if accepted(name, text)] == []
+
+
+@given(st.text(st.sampled_from("0123abcf:.%"), max_size=20))
+def test_ipv6_addresses_are_those_that_ipaddress_reads(text):
+    try:
+        ipaddress.IPv6Address(text)
+    except ValueError:
+        expected = False
+    else:
+        expected = "%" not in text
+    assert accepted("ipv6", text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "^a|b$",
+        "(a|(?:b|c)+)*?",
+        "[a-z0-9_-]{2,3}",
+        r"\d+\.\w[^\s]",
+        "(?=a)b",
+        "a{3}",
+        "a{1,}",
+        "a{2,10}",
+        "[-a]",
+        "[-]",
+        "[a-]",
+        r"[\]\\]",
+        "a||b",
+        "(((((((a)))))))",
+        "\xe9",
+        r"\u00e9\x41",
+        r"^[^@]+@[^@]+\.com$",
+    ],
+)
+def test_common_patterns_have_the_format_regex(text):
+    assert accepted("regex", text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(",
+        ")",
+        "(a",
+        "a)",
+        "[",
+        "[a",
+        "*",
+        "a**",
+        "(?a)",
+        "a{3,2}",
+        "[z-a]",
+        "\\",
+        "\\Z",
+        "(?P<a>b)",
+        "(?i)a",
+        "^*",
+        "(?=a)*",
+        "a{20,10}",
+        r"\a",
+        "(?#a)",
+    ],
+)
+def test_what_is_no_pattern_has_not_the_format_regex(text):
+    assert not accepted("regex", text)
+
+
+def test_what_is_drawn_as_a_regex_python_compiles():
+    engine = machine({"type": "string", "format": "regex"})
+    for seed in range(200):
+        re.compile(json.loads(draw(engine, random.Random(seed), steps=25)))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_what_is_outside_the_bound_of_a_format_is_not_in_the_format(name):
+    def match(pattern: str) -> Expr:
+        return lower_regex(parse_regex(pattern, "ecma"))
+
+    inner, outer = Derivatives(lower_format(name, match)), Derivatives(format_bound(name, match))
+    for seed in range(5):
+        text = draw(inner, random.Random(seed), steps=12)
+        assert matches(outer, text), text
+
+
+def test_names_in_punycode_are_inside_the_bound_only():
+    def match(pattern: str) -> Expr:
+        return lower_regex(parse_regex(pattern, "ecma"))
+
+    assert not accepted("hostname", "xn--ngba1o")
+    assert matches(Derivatives(format_bound("hostname", match)), "xn--ngba1o")
+    assert matches(Derivatives(format_bound("regex", match)), "(?<=a)")
