@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fairlead.api.result import Part, Result
     from fairlead.automata.budget import Budget
     from fairlead.constraints.batch import fill_bitmask
+    from fairlead.constraints.caches import CacheInfo, cache_info, clear_cache
     from fairlead.constraints.compile import compile
     from fairlead.constraints.matcher import Matcher
     from fairlead.constraints.warmup import warmup
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Budget",
+    "CacheInfo",
     "Choice",
     "DeadEndError",
     "FairleadError",
@@ -57,6 +59,8 @@ __all__ = [
     "Whitespace",
     "allocate_token_bitmask",
     "apply_token_bitmask_inplace",
+    "cache_info",
+    "clear_cache",
     "compile",
     "describe",
     "fill_bitmask",
@@ -68,6 +72,7 @@ __all__ = [
 
 HOMES: Final = {
     "Budget": "fairlead.automata.budget",
+    "CacheInfo": "fairlead.constraints.caches",
     "Choice": "fairlead.syntax.sources",
     "DeadEndError": "fairlead.errors",
     "FairleadError": "fairlead.errors",
@@ -89,6 +94,8 @@ HOMES: Final = {
     "Whitespace": "fairlead.syntax.json_schema_source",
     "allocate_token_bitmask": "fairlead.logits.bitmask",
     "apply_token_bitmask_inplace": "fairlead.logits.bitmask",
+    "cache_info": "fairlead.constraints.caches",
+    "clear_cache": "fairlead.constraints.caches",
     "compile": "fairlead.constraints.compile",
     "describe": "fairlead.api.describe",
     "fill_bitmask": "fairlead.constraints.batch",

@@ -6,12 +6,10 @@ A compiled constraint is remembered by the content of its source, its vocabulary
 that compiling in a loop costs a dictionary look-up.
 """
 
-import threading
-from collections import OrderedDict
-
 from fairlead.automata.budget import Budget, Meter
 from fairlead.automata.derivative import Derivatives
 from fairlead.constraints.compiled import CompiledConstraint
+from fairlead.constraints.remembered import Remembered
 from fairlead.constraints.token_graph import TokenGraph
 from fairlead.errors import SourceError, UnsatisfiableError
 from fairlead.lowering.expr import concat, literal
@@ -25,10 +23,10 @@ from fairlead.syntax.python_types import type_source
 from fairlead.syntax.sources import PythonType, Source, source
 from fairlead.vocabulary.spellings import Vocabulary
 
-MOST_REMEMBERED = 64
-
-_remembered: "OrderedDict[tuple[Source, Vocabulary, Budget], CompiledConstraint]" = OrderedDict()
-_lock = threading.Lock()
+remembered: Remembered[tuple[Source, Vocabulary, Budget], CompiledConstraint] = Remembered(
+    most=64, most_bytes=512 << 20
+)
+"""The constraints compiled last."""
 
 
 def compile(  # noqa: A001  the contract fixes the name
@@ -62,15 +60,10 @@ def compile(  # noqa: A001  the contract fixes the name
     if not isinstance(limits, Budget):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise SourceError(f"a budget is a fairlead.Budget, not {type(limits).__name__}")
     key = (source(source_or_type), vocabulary, limits)
-    with _lock:
-        if key in _remembered:
-            _remembered.move_to_end(key)
-            return _remembered[key]
-    made = _compile(*key)
-    with _lock:
-        _remembered[key] = made
-        if len(_remembered) > MOST_REMEMBERED:
-            _remembered.popitem(last=False)
+    made = remembered.get(key)
+    if made is None:
+        made = _compile(*key)
+        remembered.put(key, made)
     return made
 
 

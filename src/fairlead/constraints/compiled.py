@@ -25,6 +25,7 @@ from fairlead.errors import LimitError, SourceError, TokenRejected
 from fairlead.lowering.expr import concat, literal
 from fairlead.lowering.nodes import Expr
 from fairlead.masks.bits import Row, count, unpack
+from fairlead.masks.memory import Held, track
 from fairlead.masks.rows import Rows
 from fairlead.vocabulary.spellings import Vocabulary
 
@@ -69,6 +70,7 @@ class CompiledConstraint:
         self._rows = Rows(machine, vocabulary, budget)
         self._longest_token = max((len(token) for token in vocabulary.tokens if token), default=0)
         self._lock = threading.RLock()
+        track(self)
 
     def start(self, lead: bytes | None = None) -> DecodeState:
         """The state before the first token.
@@ -215,6 +217,15 @@ class CompiledConstraint:
         """
         start = concat(literal(self._lead), self._expr)
         return build_tables(start, self.vocabulary, self._budget, most_states)
+
+    def held(self) -> Held:
+        """What is remembered of it at the moment; see `fairlead.cache_info`."""
+        return self._rows.held()
+
+    def forget(self) -> None:
+        """Drop masks and transitions; what is asked for later is made again, the same."""
+        with self._lock:
+            self._rows.forget()
 
     @property
     def _lead(self) -> bytes:

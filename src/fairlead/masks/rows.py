@@ -12,6 +12,7 @@ import numpy as np
 from fairlead.automata.budget import Budget
 from fairlead.automata.recognizer import Blurry
 from fairlead.masks.bits import Row, pack
+from fairlead.masks.memory import Held
 from fairlead.masks.table import Table
 from fairlead.masks.walk import Reached, walk
 from fairlead.vocabulary.spellings import Vocabulary
@@ -27,12 +28,15 @@ class Rows(Generic[State]):
         self._recognizer, self._vocabulary, self._budget = recognizer, vocabulary, budget
         self._table = Table(recognizer)
         self._rows: OrderedDict[State, Row] = OrderedDict()
+        self._hits = self._misses = 0
         self.end_row = pack(sorted(vocabulary.eos_ids), vocabulary.width)
 
     def row(self, state: State) -> Row:
         """The tokens that can be read next, and the end ids where the text may end."""
         found = self._rows.get(state)
+        self._hits += found is not None
         if found is None:
+            self._misses += 1
             reached = self.reached(state)
             unsure = [t for t in reached.unsure.tolist() if self.after(state, t) is not None]
             found = self.pack(state, np.concatenate([reached.tokens, np.array(unsure, np.int32)]))
@@ -70,6 +74,18 @@ class Rows(Generic[State]):
                 return None
             following = self._recognizer.step(following, byte)
         return following
+
+    def held(self) -> Held:
+        """What is remembered at the moment."""
+        count = len(self._rows)
+        return Held(
+            rows=count,
+            row_bytes=count * self.end_row.nbytes,
+            states=len(self._table),
+            state_bytes=self._table.rows.nbytes,
+            hits=self._hits,
+            misses=self._misses,
+        )
 
     def forget(self) -> None:
         """Drop all that was remembered; what is asked for later is made again, the same."""

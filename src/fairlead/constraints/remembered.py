@@ -1,0 +1,78 @@
+"""What `fairlead.compile` remembers: the constraints asked for last, within a bound on memory.
+
+Constraints grow while they are used, so the bound is looked at again when one is asked for: not
+each time, as adding up what 64 of them hold takes longer than finding one. The least recently asked
+for is dropped first, and the last one stays. Who still uses what was dropped goes on doing so.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import Generic, TypeVar, final
+
+from fairlead.masks.memory import Cache
+
+Key = TypeVar("Key", bound=Hashable)
+Kept = TypeVar("Kept", bound=Cache)
+
+
+@final
+class Remembered(Generic[Key, Kept]):
+    """A bounded dictionary, least recently used first out. Thread safe.
+
+    Attributes:
+        most: how many are kept.
+        most_bytes: how much memory they may hold together.
+        hits: how often what was asked for was there.
+        misses: how often it was not.
+    """
+
+    def __init__(self, most: int, most_bytes: int) -> None:
+        self.most, self.most_bytes = most, most_bytes
+        self.hits = self.misses = 0
+        self._kept: OrderedDict[Key, Kept] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        """How many are kept."""
+        return len(self._kept)
+
+    def bytes(self) -> int:
+        """What they hold together."""
+        with self._lock:
+            return self._bytes()
+
+    def get(self, key: Key) -> Kept | None:
+        """What is kept under `key`, which is now the last one asked for."""
+        with self._lock:
+            found = self._kept.get(key)
+            if found is None:
+                self.misses += 1
+                return None
+            self.hits += 1
+            self._kept.move_to_end(key)
+            if self.hits % self.most == 0:
+                self._shrink()
+            return found
+
+    def put(self, key: Key, value: Kept) -> None:
+        """Keep `value` under `key`."""
+        with self._lock:
+            self._kept[key] = value
+            self._kept.move_to_end(key)
+            self._shrink()
+
+    def clear(self) -> None:
+        """Drop all, and count anew."""
+        with self._lock:
+            self._kept.clear()
+            self.hits = self.misses = 0
+
+    def _shrink(self) -> None:
+        used = self._bytes()
+        while len(self._kept) > 1 and (len(self._kept) > self.most or used > self.most_bytes):
+            _, dropped = self._kept.popitem(last=False)
+            used -= dropped.held().bytes
+
+    def _bytes(self) -> int:
+        return sum(value.held().bytes for value in self._kept.values())

@@ -1,0 +1,87 @@
+"""What all caches of the mask engine hold together, and how they are emptied.
+
+A cache says what it holds when it is asked, and is tracked as long as somebody uses it (weakly). It
+decides on its own bound; this file only counts.
+"""
+
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Protocol, final
+from weakref import WeakSet
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a cache holds, and how often it was of use.
+
+    Attributes:
+        rows: masks that are remembered.
+        row_bytes: their memory.
+        states: states whose transitions are remembered.
+        state_bytes: the memory of the transitions, and of what they are made from.
+        hits: how many masks were remembered when they were asked for.
+        misses: how many had to be made.
+
+    >>> Held(rows=1, row_bytes=8) + Held(rows=2, row_bytes=8, hits=5)
+    Held(rows=3, row_bytes=16, states=0, state_bytes=0, hits=5, misses=0)
+    """
+
+    rows: int = 0
+    row_bytes: int = 0
+    states: int = 0
+    state_bytes: int = 0
+    hits: int = 0
+    misses: int = 0
+
+    def __add__(self, other: "Held") -> "Held":
+        """What two caches hold together."""
+        return total([self, other])
+
+    @property
+    def bytes(self) -> int:
+        """All memory."""
+        return self.row_bytes + self.state_bytes
+
+
+class Cache(Protocol):
+    """Something that remembers what it could make again.
+
+    Laws: both may be called from any thread at any time; `forget` changes how long things take and
+    nothing else: states that somebody keeps stay good.
+    """
+
+    def held(self) -> Held:
+        """What it holds now."""
+        ...
+
+    def forget(self) -> None:
+        """Drop what can be made again."""
+        ...
+
+
+_tracked: "WeakSet[Cache]" = WeakSet()
+_lock = threading.Lock()
+
+
+def track(cache: Cache) -> None:
+    """Count `cache` from now on, until nobody uses it any more."""
+    with _lock:
+        _tracked.add(cache)
+
+
+def tracked() -> list[Cache]:
+    """The caches in use."""
+    with _lock:
+        return list(_tracked)
+
+
+def total(parts: Iterable[Held]) -> Held:
+    """The sum of what several caches hold.
+
+    >>> total([]).bytes
+    0
+    """
+    listed = list(parts)
+    return Held(**{f.name: sum(getattr(one, f.name) for one in listed) for f in fields(Held)})

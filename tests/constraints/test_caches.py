@@ -1,0 +1,86 @@
+"""What is said of the caches, and that emptying them changes nothing but time."""
+
+import gc
+import threading
+
+import numpy as np
+
+import fairlead as fl
+
+VOCABULARY = fl.Vocabulary([*(bytes((byte,)) for byte in range(256)), b"ab", b"<eos>"], {257})
+
+
+def test_masks_and_constraints_are_counted() -> None:
+    fl.clear_cache()
+    empty = fl.cache_info()
+    assert (empty.constraints, empty.compile_hits, empty.compile_misses) == (0, 0, 0)
+    constraint = fl.compile(fl.Regex("[ab]{3}"), VOCABULARY)
+    assert fl.compile(fl.Regex("[ab]{3}"), VOCABULARY) is constraint
+    state = constraint.start()
+    for _ in range(3):
+        constraint.mask(state)
+    info = fl.cache_info()
+    assert (info.constraints, info.compile_hits, info.compile_misses) == (1, 1, 1)
+    assert info.caches == empty.caches + 1
+    assert info.rows > empty.rows
+    assert info.row_bytes > empty.row_bytes
+    assert info.states > empty.states
+    assert info.bytes == info.row_bytes + info.state_bytes
+    assert info.row_misses - empty.row_misses == 1
+    assert info.row_hits - empty.row_hits == 2
+    assert 0 < info.constraint_bytes <= min(info.bytes, info.most_constraint_bytes)
+    assert info.most_constraints >= info.constraints
+
+
+def test_a_constraint_that_nobody_holds_is_gone() -> None:
+    fl.clear_cache()
+    gc.collect()
+    before = fl.cache_info().caches
+    constraint = fl.compile(fl.Choice(["abba"]), VOCABULARY)
+    assert fl.cache_info().caches == before + 1
+    fl.clear_cache()
+    assert fl.cache_info().caches == before + 1
+    del constraint
+    gc.collect()
+    assert fl.cache_info().caches == before
+
+
+def test_clearing_in_the_middle_of_a_text_changes_no_mask() -> None:
+    constraint = fl.compile(fl.JsonSchema({"type": "object"}), VOCABULARY)
+    state, masks = constraint.start(), list[np.ndarray]()
+    text = b'{"k": [1, "x"], "l": {}}'
+    for byte in text:
+        masks.append(constraint.mask(state).copy())
+        state = constraint.advance(state, byte)
+    state = constraint.start()
+    for byte, mask in zip(text, masks, strict=True):
+        assert (constraint.mask(state) == mask).all()
+        fl.clear_cache()
+        assert (constraint.mask(state) == mask).all()
+        state = constraint.advance(state, byte)
+    assert constraint.accepts(state)
+
+
+def test_clearing_while_another_thread_reads_changes_no_mask() -> None:
+    constraint = fl.compile(fl.JsonSchema({"type": "array"}), VOCABULARY)
+    start = constraint.start()
+    expected = constraint.mask(start).copy()
+    done = threading.Event()
+
+    def clear() -> None:
+        while not done.is_set():
+            fl.clear_cache()
+            fl.cache_info()
+
+    thread = threading.Thread(target=clear)
+    thread.start()
+    try:
+        for _ in range(50):
+            state = start
+            for byte in b'[1,"a"]':
+                state = constraint.advance(state, byte)
+            assert constraint.accepts(state)
+            assert (constraint.mask(start) == expected).all()
+    finally:
+        done.set()
+        thread.join()

@@ -1,0 +1,68 @@
+"""The bounded dictionary against a list of what was asked for last."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlead.constraints.remembered import Remembered
+from fairlead.masks.memory import Held
+
+
+class Sized:
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def held(self) -> Held:
+        return Held(row_bytes=self.size)
+
+    def forget(self) -> None: ...
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 6)), max_size=40))
+def test_the_last_ones_asked_for_are_kept_within_both_bounds(calls: list[tuple[int, int]]) -> None:
+    memory: Remembered[int, Sized] = Remembered(most=3, most_bytes=10)
+    model: list[tuple[int, int]] = []  # the most recent last
+    hits = 0
+    for key, size in calls:
+        kept = dict(model)
+        found = memory.get(key)
+        assert (found.size if found else None) == kept.get(key)
+        if found is None:
+            memory.put(key, Sized(size))
+            kept[key] = size
+        else:
+            hits += 1
+        model = [item for item in model if item[0] != key] + [(key, kept[key])]
+        while len(model) > 1 and (len(model) > 3 or sum(size for _, size in model) > 10):
+            del model[0]
+        assert len(memory) == len(model)
+        assert memory.bytes() == sum(size for _, size in model)
+    assert (memory.hits, memory.misses) == (hits, len(calls) - hits)
+
+
+def test_what_grew_is_noticed_when_it_was_asked_for_a_few_times() -> None:
+    memory: Remembered[str, Sized] = Remembered(most=2, most_bytes=10)
+    grown = Sized(1)
+    memory.put("a", Sized(1))
+    memory.put("b", grown)
+    grown.size = 100
+    assert memory.get("b") is grown
+    assert len(memory) == 2
+    assert memory.get("b") is grown
+    assert memory.get("a") is None
+    assert memory.bytes() == 100
+
+
+def test_cleared_it_counts_anew() -> None:
+    memory: Remembered[str, Sized] = Remembered(most=2, most_bytes=10)
+    memory.put("a", Sized(1))
+    memory.get("a")
+    memory.clear()
+    assert (len(memory), memory.bytes(), memory.hits, memory.misses) == (0, 0, 0, 0)
+    assert memory.get("a") is None
+
+
+def test_putting_again_replaces() -> None:
+    memory: Remembered[str, Sized] = Remembered(most=2, most_bytes=10)
+    memory.put("a", Sized(1))
+    memory.put("a", Sized(2))
+    assert memory.bytes() == 2
