@@ -8,7 +8,6 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from fairlead.errors import UnsupportedError
 from fairlead.lowering.json_schema import lower_json_schema
 from fairlead.syntax.json_schema_source import JsonSchema
 from json_schemas import draw, instances, machine, matches, schemas, verdict, write
@@ -240,12 +239,11 @@ def test_branches_of_one_of_that_exclude_each_other_are_alternatives():
     [{"type": "integer"}, {"type": "number"}],
     [{"type": "string"}, {"type": "null"}, {"pattern": "a", "type": "string"}],
 ])  # fmt: skip
-def test_branches_of_one_of_that_may_overlap_are_refused_with_their_numbers(branches):
-    with pytest.raises(UnsupportedError) as caught:
-        machine({"items": {"oneOf": branches}})
-    assert caught.value.feature == "oneOf"
-    assert caught.value.place == "/items/oneOf"
-    assert f"branches 0 and {len(branches) - 1}" in str(caught.value)
+def test_of_one_of_exactly_one_branch_holds_even_if_they_overlap(branches):
+    schema = {"items": {"oneOf": branches}, "type": "array"}
+    engine = machine(schema)
+    for value in (1, 1.5, "a", "b", None, True):
+        assert matches(engine, json.dumps([value])) == verdict(schema, [value]), value
 
 
 def test_equal_schemas_share_their_rules_and_lower_once():

@@ -152,28 +152,13 @@ def test_a_wrong_schema_is_told_where_what_and_what_is_allowed(schema, place, wo
 
 
 @pytest.mark.parametrize("keyword", [
-    "multipleOf", "uniqueItems", "not", "if", "then", "else", "contains", "minContains",
-    "maxContains", "patternProperties", "minProperties", "maxProperties", "dependencies",
-    "dependentRequired", "dependentSchemas", "unevaluatedItems", "unevaluatedProperties",
-    "$dynamicRef", "$recursiveRef", "additionalItems", "extends", "disallow", "divisibleBy",
+    "multipleOf", "$dynamicRef", "$recursiveRef", "additionalItems", "extends", "disallow", "divisibleBy",
 ])  # fmt: skip
 def test_what_cannot_be_honoured_is_refused_by_name_with_its_place(keyword):
     with pytest.raises(UnsupportedError, match=keyword.replace("$", r"\$")) as caught:
         parse({"items": {"properties": {"a": {keyword: 3}}}})
     assert caught.value.feature == keyword
     assert caught.value.place == f"/items/properties/a/{keyword}"
-
-
-@pytest.mark.parametrize(
-    "inert", [{"uniqueItems": False}, {"minProperties": 0}, {"patternProperties": {}}]
-)
-def test_a_refused_keyword_that_says_nothing_is_taken(inert):
-    parse(inert)
-
-
-def test_an_inert_value_of_another_type_is_not_taken():
-    with pytest.raises(UnsupportedError):
-        parse({"uniqueItems": 0})
 
 
 @pytest.mark.parametrize("name", [

@@ -127,9 +127,11 @@ class Least:
                 return look(node.body)
             case Call(template, argument):
                 return _from_bytes(template.least(argument, _in_bytes(look)))
-            case Capture(item, _, template, argument):
-                rest = template.least_after(argument, _in_bytes(look))
-                return _joined(look(item), _from_bytes(rest))
+            case Capture(item, read, template, argument):
+                word = look(item)
+                known = None if read is None or word is None else read + word.text
+                rest = template.least_after(argument, _in_bytes(look), known)
+                return _joined(word, _from_bytes(rest))
             case _:
                 assert_never(node)
 

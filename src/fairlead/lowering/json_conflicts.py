@@ -11,8 +11,11 @@ from itertools import combinations
 from typing import Any, cast
 
 from fairlead.errors import UnsatisfiableError
-from fairlead.lowering.json_meets import Meet, expand
-from fairlead.lowering.json_schema import Lowering, lower_json_schema
+from fairlead.lowering.json_atoms import Holds, Longer, Required
+from fairlead.lowering.json_cases import cases
+from fairlead.lowering.json_formulas import Formula, atoms, leaf
+from fairlead.lowering.json_keysets import said_of
+from fairlead.lowering.json_schema import Lowering, item_of, lower_json_schema, prefix_length
 from fairlead.lowering.nodes import Expr
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.json_schema_tree import Address, Document, Schema
@@ -22,6 +25,7 @@ _LONE = frozenset(
     (
         *("enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
         *("minLength", "maxLength", "pattern", "format", "minItems", "maxItems"),
+        *("multipleOf", "minProperties", "maxProperties", "required"),
     )
 )
 
@@ -34,45 +38,51 @@ def explain_conflict(source: JsonSchema, is_empty: Callable[[Expr], bool]) -> Un
         is_empty: whether an expression denotes no text.
     """
     lowering = Lowering(source)
-    meet: Meet = (lowering.document.root,)
-    entered: dict[Meet, str] = {}
+    said: Formula = leaf(Holds(lowering.document.root))
+    entered: dict[Formula, str] = {}
     why = ""
-    while meet not in entered:
-        entered[meet] = why
-        parts = _required_parts(lowering.document, meet)
+    while said not in entered:
+        entered[said] = why
+        parts = _required_parts(lowering, said)
         empty = next((part for part in parts if is_empty(lowering.value(part))), None)
         if empty is None:
-            return _local_conflict(source, _involved(lowering.document, meet), why, is_empty)
-        meet, why = empty, parts[empty]
+            return _local_conflict(source, _involved(lowering.document, said), why, is_empty)
+        said, why = empty, parts[empty]
     return UnsatisfiableError(
         f"no finite instance: {why} leads back to where it stands",
-        place=_pointer(meet[0]),
+        place=_pointer(_addresses(said)[0]),
         conflict=tuple(filter(None, entered.values())),
     )
 
 
-def _required_parts(document: Document, meet: Meet) -> dict[Meet, str]:
-    """What every instance of some case of the meet has to contain, and what says so."""
-    parts: dict[Meet, str] = {}
-    for case in expand(document, meet):
-        if "object" in case.kinds:
-            for name in case.required():
-                parts.setdefault(case.property(name), f"required {show(name)}")
-        if "array" in case.kinds:
-            for position in range(min(case.arrays().low, case.prefix_length() + 1)):
-                parts.setdefault(case.item(position), f"minItems, item {position}")
-    return parts
+def _required_parts(lowering: Lowering, said: Formula) -> dict[Formula, str]:
+    """What every instance of some case has to contain, and what says so."""
+    parts: dict[Formula, str] = {}
+    for case in cases(lowering.meaning.of(said, "object")) or ():
+        required = {atom.name for atom in case if isinstance(atom, Required)}
+        for key in lowering.keysets.names(case):
+            if key.name in required:
+                parts.setdefault(said_of(case, key), f"required {show(key.name)}")
+    for case in cases(lowering.meaning.of(said, "array")) or ():
+        low = max((atom.count for atom in case if isinstance(atom, Longer)), default=0)
+        for position in range(min(low, prefix_length(case) + 1)):
+            parts.setdefault(item_of(case, position), f"minItems, item {position}")
+    return {part: why for part, why in parts.items() if _addresses(part)}
 
 
-def _involved(document: Document, meet: Meet) -> list[Schema]:
-    """The schemas that a meet consists of, alternatives too, as far as they assert anything."""
-    addresses = list(meet)
-    for address in addresses:  # grows while we go
-        schema = document.schemas[address]
-        linked = [*schema.all_of, *(branch for group in schema.any_of for branch in group)]
-        linked += [branch for group in schema.one_of for branch in group]
-        addresses.extend(other for other in linked if other not in addresses)
-    schemas = [document.schemas[address] for address in addresses]
+def _addresses(said: Formula) -> list[Address]:
+    return [atom.schema for atom in atoms(said) if isinstance(atom, Holds)]
+
+
+def _involved(document: Document, said: Formula) -> list[Schema]:
+    """The schemas that are spoken of, branches too, as far as they assert anything."""
+    addresses = dict.fromkeys(_addresses(said))
+    order = list(addresses)
+    for address in order:  # grows while we go
+        linked = [part for part in document.schemas[address].in_place if part not in addresses]
+        addresses |= dict.fromkeys(linked)
+        order += dict.fromkeys(linked)
+    schemas = [document.schemas[address] for address in order]
     return [schema for schema in schemas if schema.keywords]
 
 

@@ -85,7 +85,7 @@ class ObjectTemplate:
     """Unfolds the rest of an object, given the keys that it has."""
 
     def __init__(self, members: Members, style: JsonStyle) -> None:
-        self._members, self._style, self._count = members, style, len(members.names)
+        self.members, self.style, self._count = members, style, len(members.names)
         self._trie = KeyTrie(members.names)
         self._keys = tuple(self._key(name) for name in members.names)
         between = concat(QUOTE, style.colon)
@@ -124,7 +124,9 @@ class ObjectTemplate:
             return None
         return b"{" + listed[1:] + b"}" if position < 0 else listed + b"}"
 
-    def least_after(self, argument: Hashable, least: Least) -> bytes | None:
+    def least_after(
+        self, argument: Hashable, least: Least, captured: bytes | None = None
+    ) -> bytes | None:
         """The shortest value of an undeclared key, and the shortest rest."""
         position, extras, _ = cast("Argument", argument)
         value = least(self._other_body)
@@ -153,15 +155,15 @@ class ObjectTemplate:
 
     def _begun(self, index: int, node: int) -> Expr:
         """The quote and the characters of a key that lead to `node`."""
-        name = self._members.names[index][: self._trie.depth(node)]
-        return concat(QUOTE, self._style.spelling.text(name))
+        name = self.members.names[index][: self._trie.depth(node)]
+        return concat(QUOTE, self.style.spelling.text(name))
 
     def _listed(self, words: dict[int, bytes | None]) -> bytes | None:
         """Members, each after a comma, in the order that comes first."""
         known = [word for word in words.values() if word is not None]
         if len(known) < len(words):
             return None
-        if not self._members.ordered:
+        if not self.members.ordered:
             known.sort()
         return b"".join(b"," + word for word in known)
 
@@ -171,7 +173,7 @@ class ObjectTemplate:
             return self._rest_of_key(position, extras, node)
         close = EMPTY if self._missing(position) else literal("}")
         member = concat(QUOTE, self._member(max(position, 0), extras))
-        style = self._style
+        style = self.style
         if position < 0:
             return concat(literal("{"), style.opened, alt(close, member))
         return alt(concat(style.comma, member), concat(style.closing, close))
@@ -179,9 +181,9 @@ class ObjectTemplate:
     def _member(self, position: int, extras: Extras) -> Expr:
         """A key without its opening quote, its value, and the rest."""
         coming = self._coming(position)
-        waiting = self._members.ordered and bool(self._missing(position))
+        waiting = self.members.ordered and bool(self._missing(position))
         undeclared = EMPTY if waiting else self._other(position, extras)
-        if self._members.allowed is None:
+        if self.members.allowed is None:
             declared = call(self, (position, extras, 0)) if coming else EMPTY
             return alt(declared, undeclared)
         options = (
@@ -191,7 +193,7 @@ class ObjectTemplate:
         return alt(*options, undeclared)
 
     def _rest_of_key(self, position: int, extras: Extras, node: int) -> Expr:
-        coming, spelling = self._coming(position), self._style.spelling
+        coming, spelling = self._coming(position), self.style.spelling
         index = self._trie.key(node, coming)
         end = EMPTY if index is None else self._after_key(index, position, extras)
         longer = (
@@ -201,49 +203,49 @@ class ObjectTemplate:
         return alt(end, *longer)
 
     def _after_key(self, index: int, position: int, extras: Extras) -> Expr:
-        behind = index + 1 if self._members.ordered else position | 1 << index
+        behind = index + 1 if self.members.ordered else position | 1 << index
         return concat(self._bodies[index], call(self, (behind, extras, BEHIND)))
 
     def _other(self, position: int, extras: Extras) -> Expr:
         """An undeclared key that is not used, and what follows."""
-        if self._members.others is EMPTY:
+        if self.members.others is EMPTY:
             return EMPTY
         keys, used = self._other_key, [(key, EPSILON) for key in extras if key is not None]
         if used:
-            keys = both(keys, complement(self._style.spelling.choose(used)))
+            keys = both(keys, complement(self.style.spelling.choose(used)))
         if UNKNOWN not in extras:
             return capture(concat(keys, QUOTE), b"", self, (position, extras, BEHIND))
         # Every beginning of a key goes on to some unused key, unless names are limited.
-        return concat(keys, QUOTE, UNSURE) if self._members.allowed is None else UNSURE
+        return concat(keys, QUOTE, UNSURE) if self.members.allowed is None else UNSURE
 
     def _undeclared_key(self) -> Expr:
-        allowed, spelling = self._members.allowed, self._style.spelling
-        if self._members.others is EMPTY:
+        allowed, spelling = self.members.allowed, self.style.spelling
+        if self.members.others is EMPTY:
             return EMPTY
-        declared = spelling.choose((name, EPSILON) for name in self._members.names)
+        declared = spelling.choose((name, EPSILON) for name in self.members.names)
         keys = spelling.content if allowed is None else allowed
         return keys if declared is EMPTY else both(keys, complement(declared))
 
     def _behind_other(self, position: int) -> int:
-        return self._count if self._members.ordered else max(position, 0)
+        return self._count if self.members.ordered else max(position, 0)
 
     def _key(self, name: str) -> Expr:
-        key, allowed = self._style.spelling.text(name), self._members.allowed
+        key, allowed = self.style.spelling.text(name), self.members.allowed
         return key if allowed is None else both(key, allowed)
 
     def _find_missing(self, position: int) -> tuple[int, ...]:
         """The required keys that are still to come."""
-        return tuple(index for index in self._unused(position) if self._members.required[index])
+        return tuple(index for index in self._unused(position) if self.members.required[index])
 
     def _find_coming(self, position: int) -> int:
         """The declared keys that may come next: in order, no required one is passed over."""
         unused, missing = self._unused(position), self._missing(position)
-        if self._members.ordered and missing:
+        if self.members.ordered and missing:
             unused = [index for index in unused if index <= missing[0]]
         return self._trie.among(unused)
 
     def _unused(self, position: int) -> list[int]:
         position = max(position, 0)
-        if self._members.ordered:
+        if self.members.ordered:
             return list(range(position, self._count))
         return [index for index in range(self._count) if not position >> index & 1]

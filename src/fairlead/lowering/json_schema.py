@@ -1,35 +1,41 @@
 """JSON Schema to the core: the JSON texts of the instances that a schema allows.
 
-Every array and object that a case allows becomes a rule, whose body is made later, from a list of
-rules still to define. So nothing recurses here: nesting and chains of references have no depth,
-what is shared is lowered once, and recursive schemas are rules that mention themselves. Strings,
-numbers and literals are regular, and keywords about them meet in `both`.
+What is said of a value is a formula (`json_meaning`). For each type it is restricted to that type:
+null and booleans are evaluated, numbers and strings are regular, and every array and object becomes
+a rule whose body is made when it is first entered. So nothing recurses here: nesting and chains of
+references have no depth, what is shared is lowered once, and recursive schemas are rules that
+mention themselves.
+
+Objects and arrays of few cases are plain ones (`json_objects`; items in a row). Others are read
+member by member against their formula (`json_members`, `json_items`).
 
 Whether a part has an instance at all is for the automata to find out; they prune what has none, so
 a property without an instance is never offered. `json_conflicts` then tells why.
 
-What this module does not know: how JSON is spelled (`json_text`, `numbers`), how objects keep count
-of their keys (`json_objects`), what schemas say together (`json_meets`).
+What this module does not know: how JSON is spelled (`json_text`, `numbers`), what schemas say
+together (`json_meaning`).
 """
 
-from functools import lru_cache, reduce
-from itertools import combinations
+from collections.abc import Callable
 from typing import assert_never, final
 
-from fairlead.errors import UnsupportedError
-from fairlead.lowering.expr import EMPTY, EPSILON, alt, both, concat, literal, optional, repeat
-from fairlead.lowering.formats import lower_format
-from fairlead.lowering.json_meets import Case, Meet, booleans, expand, surely_empty
+from fairlead.lowering.expr import EMPTY, EPSILON, alt, concat, literal, optional, repeat
+from fairlead.lowering.json_atoms import Flag, Holds, Item, Items, Longer, Shorter
+from fairlead.lowering.json_cases import Case, cases
+from fairlead.lowering.json_formulas import FALSE, Atom, Formula, all_of, holds, leaf
+from fairlead.lowering.json_items import ItemsTemplate
+from fairlead.lowering.json_keysets import Keysets
+from fairlead.lowering.json_meaning import Meaning
+from fairlead.lowering.json_members import MembersTemplate
 from fairlead.lowering.json_objects import Members, json_object
-from fairlead.lowering.json_text import QUOTE, JsonStyle, Spelling, json_style
+from fairlead.lowering.json_scalars import number, text_content
+from fairlead.lowering.json_text import QUOTE, JsonStyle, json_style
 from fairlead.lowering.nodes import Expr, Rule
-from fairlead.lowering.numbers import digits_range, exactly, integer_range, number_range
-from fairlead.lowering.regex import lower_regex, lower_search
-from fairlead.lowering.unicode import SCALARS
 from fairlead.syntax.json_schema import parse_json_schema
 from fairlead.syntax.json_schema_source import JsonSchema
-from fairlead.syntax.json_schema_tree import Document, Kind, Strings
-from fairlead.syntax.regex import parse_regex
+from fairlead.syntax.json_schema_tree import KINDS, Kind
+
+_KINDS: tuple[Kind, ...] = tuple(sorted(KINDS))
 
 
 def lower_json_schema(source: JsonSchema) -> Expr:
@@ -41,7 +47,6 @@ def lower_json_schema(source: JsonSchema) -> Expr:
 
     Raises:
         SourceError, UnsupportedError, LimitError: as `parse_json_schema` says.
-        UnsupportedError: branches of a `oneOf` that cannot be shown to exclude each other.
     """
     return Lowering(source).text()
 
@@ -51,150 +56,134 @@ class Lowering:
     """The values of one document, lowered when they are first asked for."""
 
     def __init__(self, source: JsonSchema) -> None:
-        self.document: Document = parse_json_schema(source)
+        self.document = parse_json_schema(source)
         self._style: JsonStyle = json_style(source)
-        self._values: dict[Meet, Expr] = {}
-        self._rules: dict[tuple[Kind, Meet], Rule] = {}
-        self._undefined: list[tuple[Rule, Kind, Case]] = []
-        _check_one_of(self.document)
+        self.meaning = Meaning(self.document, self._style.spelling)
+        self.keysets = Keysets(self._style.spelling)
+        self._values: dict[Formula, Expr] = {}
+        self._kinds: dict[tuple[Kind, Formula], Expr] = {}
+        self._rules: dict[tuple[Kind, Case | Formula], Rule] = {}
 
     def text(self) -> Expr:
         """A whole JSON text of the root."""
-        value = self.value((self.document.root,))
+        value = self.value(leaf(Holds(self.document.root)))
         return concat(self._style.edge, value, self._style.edge)
 
-    def value(self, meet: Meet) -> Expr:
-        """The instances that satisfy all schemas of a meet, every rule in it defined."""
-        value = self._value(meet)
-        while self._undefined:
-            rule, kind, case = self._undefined.pop()
-            rule.define(self._array(case) if kind == "array" else self._object(case))
-        return value
-
-    def _value(self, meet: Meet) -> Expr:
-        found = self._values.get(meet)
+    def value(self, said: Formula) -> Expr:
+        """The values that a formula allows."""
+        found = self._values.get(said)
         if found is None:
-            found = self._values[meet] = alt(
-                *(
-                    self._kind(kind, case)
-                    for case in expand(self.document, meet)
-                    for kind in sorted(case.kinds)
-                )
+            found = self._values[said] = alt(
+                *(self._kind(kind, self.meaning.of(said, kind)) for kind in _KINDS)
             )
         return found
 
-    def _kind(self, kind: Kind, case: Case) -> Expr:
+    def _kind(self, kind: Kind, said: Formula) -> Expr:
+        if said is FALSE:
+            return EMPTY
+        key = (kind, said)
+        found = self._kinds.get(key)
+        if found is None:
+            found = self._kinds[key] = self._lowered(kind, said)
+        return found
+
+    def _lowered(self, kind: Kind, said: Formula) -> Expr:
         match kind:
             case "null":
                 return literal("null")
             case "boolean":
-                return alt(*(literal("true" if value else "false") for value in booleans(case)))
+                return alt(*(_boolean(value) for value in (True, False) if _allows(said, value)))
             case "number":
-                return self._number(case)
+                return number(said, plain=self._style.spelling.plain)
             case "string":
-                return concat(QUOTE, self._string(case), QUOTE)
-            case "array" | "object":
-                key = (kind, case.meet)
-                rule = self._rules.get(key)
-                if rule is None:
-                    rule = self._rules[key] = Rule(f"{kind} {' '.join(case.meet) or 'any'}")
-                    self._undefined.append((rule, kind, case))
-                return rule
+                return concat(QUOTE, text_content(said, self._style.spelling), QUOTE)
+            case "array":
+                return self._cases(kind, said, self._array)
+            case "object":
+                return self._cases(kind, said, self._object)
             case _:
                 assert_never(kind)
 
-    def _number(self, case: Case) -> Expr:
-        numbers, plain = case.numbers(), self._style.spelling.plain
-        lower, upper = next(iter(numbers.lower), None), next(iter(numbers.upper), None)
-        given = numbers.values
-        values = None if given is None else alt(*(exactly(v, plain=plain) for v in sorted(given)))
-        if not numbers.integer:
-            return number_range(lower, upper, plain=plain) if values is None else values
-        if numbers.digits and not plain:
-            shape = digits_range(lower, upper)
-        else:
-            shape = integer_range(lower, upper, plain=plain)
-        return shape if values is None else both(values, shape)
+    def _cases(self, kind: Kind, said: Formula, lower: Callable[[Case], Expr]) -> Expr:
+        """A rule for each case, or one for all."""
+        listed = cases(said)
+        if listed is None:
+            return self._rule(kind, said, lambda: self._general(kind, said))
+        return alt(*(self._rule(kind, case, lambda case=case: lower(case)) for case in listed))
 
-    def _string(self, case: Case) -> Expr:
-        """What is between the quotes."""
-        spelling = self._style.spelling
-        first, *others = case.strings()
-        if first.values is not None:
-            found = spelling.choose((value, EPSILON) for value in sorted(first.values))
-        else:
-            found = repeat(spelling.character(SCALARS), first.low, first.high)
-            if others and (first.low, first.high) == (0, None):
-                found = None
-        parts = [found, *(part for other in others for part in self._shapes(other))]
-        return reduce(both, (part for part in parts if part is not None))
+    def _rule(self, kind: Kind, key: Case | Formula, make: Callable[[], Expr]) -> Rule:
+        found = self._rules.get((kind, key))
+        if found is None:
+            name = f"{kind} {len(self._rules)}"
+            found = self._rules[(kind, key)] = Rule(name, make=make)
+        return found
 
-    def _shapes(self, strings: Strings) -> list[Expr]:
-        """The strings of a pattern and of a format."""
-        spelling, shapes = self._style.spelling, list[Expr]()
-        if strings.pattern is not None:
-            shapes.append(lower_search(strings.pattern, spelling.character))
-        if strings.format is not None:
-            shapes.append(_format(strings.format, spelling))
-        return shapes
+    def _general(self, kind: Kind, said: Formula) -> Expr:
+        if kind == "array":
+            return ItemsTemplate(said, self.value, self._style).start()
+        return MembersTemplate(said, self.value, self._style, self.keysets).start()
+
+    # Arrays
 
     def _array(self, case: Case) -> Expr:
         """Items from the last to the first: what may follow the ones so far."""
-        style, lengths = self._style, case.arrays()
-        low, high = lengths.low, lengths.high
-        single = max(case.prefix_length(), 1)  # how many items are written one by one
+        if not all(isinstance(atom, Item | Items | Longer | Shorter) for atom in case):
+            return self._general("array", all_of(*map(leaf, case)))
+        style = self._style
+        low = max((atom.count for atom in case if isinstance(atom, Longer)), default=0)
+        high = min((atom.count for atom in case if isinstance(atom, Shorter)), default=None)
+        single = max(1, prefix_length(case))  # how many items are written one by one
         if high is not None:
             single = min(single, high)
-        more = concat(style.comma, self._value(case.item(single)))
-        items = repeat(more, max(low - single, 0), None if high is None else high - single)
+        more = concat(style.comma, self.value(item_of(case, single)))
+        found = repeat(more, max(low - single, 0), None if high is None else high - single)
         for position in range(single - 1, -1, -1):
-            items = concat(self._value(case.item(position)), items)
+            found = concat(self.value(item_of(case, position)), found)
             if position:
-                items = concat(style.comma, items)
-                items = items if position < low else optional(items)
-        filled = concat(items, style.closing) if single else EMPTY
+                found = concat(style.comma, found)
+                found = found if position < low else optional(found)
+        filled = concat(found, style.closing) if single else EMPTY
         empty = EPSILON if low == 0 else EMPTY
         return concat(literal("["), style.opened, alt(filled, empty), literal("]"))
 
+    # Objects
+
     def _object(self, case: Case) -> Expr:
-        names, required = case.names(), case.required()
-        keys = case.property_names()
+        plain = self.keysets.plain(case)
+        if plain is None:
+            return self._general("object", all_of(*map(leaf, case)))
         members = Members(
-            names,
-            tuple(self._value(case.property(name)) for name in names),
-            tuple(name in required for name in names),
-            self._value(case.additional()),
-            self._keys(keys) if keys else None,
+            plain.names,
+            tuple(self.value(value) for value in plain.values),
+            plain.required,
+            self.value(plain.others),
+            plain.allowed,
             self._style.ordered,
         )
         return json_object(members, self._style)
 
-    def _keys(self, meet: Meet) -> Expr:
-        """What property names may be, between their quotes."""
-        cases = expand(self.document, meet)
-        return alt(*(self._string(case) for case in cases if "string" in case.kinds))
+
+def _boolean(value: bool) -> Expr:
+    return literal("true" if value else "false")
 
 
-@lru_cache(maxsize=32)
-def _format(name: str, spelling: Spelling) -> Expr:
-    """The strings of a format, kept: the second of 60 in a time makes 40 ms of work."""
-
-    def match(pattern: str) -> Expr:
-        return lower_regex(parse_regex(pattern, "ecma"), spelling.character)
-
-    return lower_format(name, match)
+def _allows(said: Formula, value: bool) -> bool:
+    return holds(said, lambda atom: isinstance(atom, Flag) and value in atom.values)
 
 
-def _check_one_of(document: Document) -> None:
-    """Refuse a `oneOf` unless its branches exclude each other: then it is an `anyOf`."""
-    for address, schema in document.schemas.items():
-        for group in schema.one_of:
-            for first, second in combinations(range(len(group)), 2):
-                if not surely_empty(document, (group[first], group[second])):
-                    raise UnsupportedError(
-                        f"branches {first} and {second} of oneOf cannot be shown to exclude each "
-                        "other: give them different types, or a required property with different "
-                        "values (const or enum), or say anyOf",
-                        feature="oneOf",
-                        place=f"{address.partition('#')[2]}/oneOf",
-                    )
+def prefix_length(case: Case) -> int:
+    """From this position on all items are the same."""
+    positions = [atom.position + 1 for atom in case if isinstance(atom, Item)]
+    positions += [atom.start for atom in case if isinstance(atom, Items)]
+    return max(positions, default=0)
+
+
+def item_of(case: Case, position: int) -> Formula:
+    """What is said of the item at a position."""
+
+    def concerns(atom: Atom) -> bool:
+        if isinstance(atom, Item):
+            return atom.position == position
+        return isinstance(atom, Items) and atom.start <= position
+
+    return all_of(*(atom.value for atom in case if concerns(atom)))  # pyright: ignore

@@ -14,6 +14,7 @@ spelled characters denotes in JSON, intersections and differences included.
 What this module does not know: schemas, objects.
 """
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -136,6 +137,14 @@ class Spelling:
         True
         """
         return concat(*(self.character(((ord(c), ord(c)),)) for c in text))
+
+    def write(self, text: str) -> bytes:
+        r"""One spelling of a string, without its quotes.
+
+        >>> Spelling(plain=False).write('a"')
+        b'a\\"'
+        """
+        return json.dumps(text, ensure_ascii=False)[1:-1].encode()
 
     def choose(self, options: "Iterable[tuple[str, Expr]]") -> Expr:
         """One of the strings, without its quotes, then what goes with it.

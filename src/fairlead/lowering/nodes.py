@@ -50,9 +50,12 @@ class Template(Protocol):
         ...
 
     def least_after(
-        self, argument: Hashable, least: "Callable[[Expr], bytes | None]"
+        self,
+        argument: Hashable,
+        least: "Callable[[Expr], bytes | None]",
+        captured: bytes | None = None,
     ) -> bytes | None:
-        """The same for `resume(argument, ...)`, which may not depend on what was captured."""
+        """The same for `resume(argument, captured)`; not known: about any string captured."""
         ...
 
 
@@ -153,17 +156,23 @@ class Not:
 @final
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Rule:
-    """A name for a body that is given once, later: the knot of recursion. Never nullable."""
+    """A name for a body that is given once, later: the knot of recursion. Never nullable.
+
+    With `make` the body is made when it is first asked for; it has to come out the same each time.
+    """
 
     name: str
     bodies: "list[Expr]" = field(default_factory=list["Expr"], repr=False)
     nullable: bool = False
     regular: bool = False
     inhabited: bool = False
+    make: "Callable[[], Expr] | None" = field(default=None, repr=False)
 
     @property
     def body(self) -> "Expr":
         """What the rule denotes."""
+        if not self.bodies and self.make is not None:
+            self.bodies.append(self.make())
         if not self.bodies:
             raise FairleadError(f"rule {self.name} has no body yet")
         return self.bodies[0]

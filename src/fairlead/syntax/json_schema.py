@@ -8,21 +8,20 @@ and chains of references have no depth here.
 that exactly this value satisfies.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
-from decimal import Decimal
 from typing import final
 
 from fairlead.errors import SourceError, UnsupportedError
-from fairlead.syntax.json_schema_keywords import LATEST, Draft, check_names
+from fairlead.syntax.json_schema_keywords import LATEST, check_names
+from fairlead.syntax.json_schema_parts import read_numbers, read_pattern, with_scalars
 from fairlead.syntax.json_schema_references import Library, Place, check_loops
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.json_schema_tree import (
     Address,
     Arrays,
-    Bound,
+    Condition,
+    Contains,
     Document,
-    Numbers,
     Objects,
     Schema,
     Strings,
@@ -30,7 +29,6 @@ from fairlead.syntax.json_schema_tree import (
 from fairlead.syntax.json_schema_values import FORMATS, LATER_FORMATS, Keywords, kind_of, kinds_of
 from fairlead.syntax.json_text import Json, show
 from fairlead.syntax.names import did_you_mean
-from fairlead.syntax.regex import parse_regex
 from fairlead.syntax.regex_tree import Pattern
 
 NEVER: Address = "never"
@@ -103,12 +101,14 @@ class _Reader:
             names,
             kinds_of(types),
             strings=self._strings(keywords),
-            numbers=_numbers(keywords, types, place.scope.draft),
+            numbers=read_numbers(keywords, types, place.scope.draft),
             arrays=self._arrays(place, keywords),
             objects=self._objects(place, keywords),
             all_of=self._all_of(place, keywords),
             any_of=self._group(place, keywords, "anyOf"),
             one_of=self._group(place, keywords, "oneOf"),
+            none_of=self._negated(place, keywords),
+            condition=self._condition(place, keywords),
         )
         return self._enumerated(place, schema, keywords)
 
@@ -142,6 +142,17 @@ class _Reader:
             parts = (*parts, self._visit(_const(place, keywords)))
         return parts
 
+    def _negated(self, place: Place, keywords: Keywords) -> tuple[Address, ...]:
+        child = self._child(place, keywords, "not")
+        return () if child is None else (child,)
+
+    def _condition(self, place: Place, keywords: Keywords) -> Condition | None:
+        test = self._child(place, keywords, "if")
+        if test is None:  # then and else say nothing without it
+            return None
+        then, otherwise = (self._child(place, keywords, name) for name in ("then", "else"))
+        return Condition(test, then, otherwise)
+
     def _arrays(self, place: Place, keywords: Keywords) -> Arrays:
         prefix, rest = "prefixItems", "items"
         items = keywords.raw.get("items")
@@ -155,26 +166,78 @@ class _Reader:
             self._child(place, keywords, rest),
             keywords.count("minItems") or 0,
             keywords.count("maxItems"),
+            self._contains(place, keywords),
+            keywords.flag("uniqueItems"),
+            self._child(place, keywords, "unevaluatedItems"),
         )
 
+    def _contains(self, place: Place, keywords: Keywords) -> Contains | None:
+        schema = self._child(place, keywords, "contains")
+        low, high = keywords.count("minContains"), keywords.count("maxContains")
+        if schema is None:
+            return None
+        return Contains(schema, 1 if low is None else low, high, place.scope.draft == LATEST)
+
     def _objects(self, place: Place, keywords: Keywords) -> Objects:
+        needs, dependents = self._dependencies(place, keywords)
         return Objects(
-            {
-                name: self._visit(Place(place.scope, place.child("properties", name), raw))
-                for name, raw in keywords.mapping("properties").items()
-            },
+            self._members(place, keywords, "properties"),
             keywords.texts("required"),
+            self._patterns(place, keywords),
             self._child(place, keywords, "additionalProperties"),
             self._child(place, keywords, "propertyNames"),
+            keywords.count("minProperties") or 0,
+            keywords.count("maxProperties"),
+            needs,
+            dependents,
+            self._child(place, keywords, "unevaluatedProperties"),
         )
+
+    def _members(self, place: Place, keywords: Keywords, keyword: str) -> dict[str, Address]:
+        return {
+            name: self._visit(Place(place.scope, place.child(keyword, name), raw))
+            for name, raw in keywords.mapping(keyword).items()
+        }
+
+    def _patterns(self, place: Place, keywords: Keywords) -> tuple[tuple[Pattern, Address], ...]:
+        name = "patternProperties"
+        members = self._members(place, keywords, name)
+        return tuple(
+            (read_pattern(text, place.child(name, text)), schema)
+            for text, schema in members.items()
+        )
+
+    def _dependencies(
+        self, place: Place, keywords: Keywords
+    ) -> tuple[tuple[tuple[str, tuple[str, ...]], ...], tuple[tuple[str, Address], ...]]:
+        """Which names need others, and which need a schema; `dependencies` has both."""
+        needs: list[tuple[str, tuple[str, ...]]] = []
+        schemas = list(self._members(place, keywords, "dependentSchemas").items())
+        for keyword in ("dependencies", "dependentRequired"):
+            for name, raw in keywords.mapping(keyword).items():
+                at = place.child(keyword, name)
+                if isinstance(raw, list):
+                    part = Keywords({"required": raw}, at)
+                    needs.append((name, part.texts("required")))
+                elif keyword == "dependencies" and not isinstance(raw, str):
+                    schemas.append((name, self._visit(Place(place.scope, at, raw))))
+                else:
+                    raise SourceError(
+                        f"{keyword} needs an array of strings, not {show(raw)}", place=at
+                    )
+        return tuple(needs), tuple(schemas)
 
     def _strings(self, keywords: Keywords) -> Strings:
         return Strings(
             low=keywords.count("minLength") or 0,
             high=keywords.count("maxLength"),
-            pattern=_pattern(keywords),
+            pattern=self._pattern(keywords),
             format=self._format(keywords),
         )
+
+    def _pattern(self, keywords: Keywords) -> Pattern | None:
+        text = keywords.text("pattern")
+        return None if text is None else read_pattern(text, keywords.place("pattern"))
 
     def _format(self, keywords: Keywords) -> str | None:
         name = keywords.text("format")
@@ -206,10 +269,10 @@ class _Reader:
         """`schema`, for some values only; the scalars of a mixed list are the schema `address`."""
         scalars = [value.raw for value in values if not isinstance(value.raw, list | dict)]
         if len(scalars) == len(values):
-            return _with_scalars(schema, scalars)
+            return with_scalars(schema, scalars)
         options = [self._visit(value) for value in values if isinstance(value.raw, list | dict)]
         if scalars:
-            self.schemas[address] = _with_scalars(Schema(address, ("enum",)), scalars)
+            self.schemas[address] = with_scalars(Schema(address, ("enum",)), scalars)
             options.append(address)
         return replace(schema, any_of=(*schema.any_of, tuple(options)))
 
@@ -223,9 +286,9 @@ class _Reader:
                 return replace(plain, arrays=arrays)
             case dict() as members:
                 properties = {key: self._part(place, key, value) for key, value in members.items()}
-                return replace(plain, objects=Objects(properties, tuple(members), NEVER))
+                return replace(plain, objects=Objects(properties, tuple(members), additional=NEVER))
             case scalar:
-                return _with_scalars(plain, [scalar])
+                return with_scalars(plain, [scalar])
 
     def _part(self, place: Place, key: str | int, value: Json) -> Address:
         return self._visit(Place(place.scope, place.child(key), value, constant=True))
@@ -233,59 +296,3 @@ class _Reader:
 
 def _const(place: Place, keywords: Keywords) -> Place:
     return Place(place.scope, place.child("const"), keywords.raw["const"], constant=True)
-
-
-def _with_scalars(schema: Schema, values: Sequence[Json]) -> Schema:
-    """`schema`, for these values only; those of a kind that it excludes stay excluded."""
-    kinds = frozenset(kind_of(value) for value in values)
-    numbers = frozenset(
-        Decimal(value)
-        for value in values
-        if isinstance(value, int | Decimal) and not isinstance(value, bool)
-    )
-    return replace(
-        schema,
-        kinds=schema.kinds & kinds,
-        booleans=frozenset(value for value in values if isinstance(value, bool)),
-        strings=replace(
-            schema.strings, values=frozenset(value for value in values if isinstance(value, str))
-        ),
-        numbers=replace(schema.numbers, values=numbers),
-    )
-
-
-def _numbers(keywords: Keywords, types: frozenset[str], draft: Draft) -> Numbers:
-    integer = "integer" in types and "number" not in types
-    lower = _bounds(keywords, "minimum", "exclusiveMinimum", draft)
-    upper = _bounds(keywords, "maximum", "exclusiveMaximum", draft)
-    return Numbers(None, integer, integer and draft == 4, lower, upper)
-
-
-def _bounds(keywords: Keywords, closed: str, open_: str, draft: Draft) -> tuple[Bound, ...]:
-    bound = keywords.number(closed)
-    if draft == 4:  # there, exclusiveMinimum: true is said about minimum
-        exclusive = keywords.flag(open_)
-        return () if bound is None else (Bound(bound, exclusive),)
-    other = keywords.number(open_)
-    found = () if bound is None else (Bound(bound),)
-    return found if other is None else (*found, Bound(other, True))
-
-
-def _pattern(keywords: Keywords) -> Pattern | None:
-    text = keywords.text("pattern")
-    if text is None:
-        return None
-    try:
-        return parse_regex(text, "ecma")
-    except (SourceError, UnsupportedError) as error:
-        raise _placed(error, keywords.place("pattern")) from None
-
-
-def _placed(error: SourceError | UnsupportedError, place: str) -> SourceError | UnsupportedError:
-    """The error about a pattern, said about the schema: its caret stays, its place is a pointer."""
-    message = str(error).partition("\n")[0].removesuffix(f" (at {error.place})")
-    if isinstance(error, SourceError):
-        return SourceError(message, place=place, text=error.text, position=error.position)
-    return UnsupportedError(
-        message, feature=error.feature, place=place, text=error.text, position=error.position
-    )

@@ -35,17 +35,18 @@ READ: dict[str, tuple[Draft, Draft]] = {
     **dict.fromkeys(("anyOf", "oneOf", "allOf", "$ref"), (4, 2020)),
     **dict.fromkeys(("const", "propertyNames"), (6, 2020)),
     "additionalItems": (4, 2019),
+    **dict.fromkeys(("not", "patternProperties", "minProperties", "maxProperties"), (4, 2020)),
+    **dict.fromkeys(("uniqueItems", "dependencies"), (4, 2020)),
+    "contains": (6, 2020),
+    **dict.fromkeys(("if", "then", "else"), (7, 2020)),
+    **dict.fromkeys(("minContains", "maxContains"), (2019, 2020)),
+    **dict.fromkeys(("dependentRequired", "dependentSchemas"), (2019, 2020)),
+    **dict.fromkeys(("unevaluatedItems", "unevaluatedProperties"), (2019, 2020)),
     "prefixItems": (2020, 2020),
 }
 
 _REFUSED = frozenset(
-    (
-        *("multipleOf", "uniqueItems", "not", "if", "then", "else", "contains"),
-        *("minContains", "maxContains", "patternProperties", "minProperties"),
-        *("maxProperties", "dependencies", "dependentRequired", "dependentSchemas"),
-        *("unevaluatedItems", "unevaluatedProperties", "$dynamicRef", "$recursiveRef"),
-        *("extends", "disallow", "divisibleBy"),
-    )
+    ("multipleOf", "$dynamicRef", "$recursiveRef", "extends", "disallow", "divisibleBy")
 )
 
 _ANNOTATIONS = frozenset(
@@ -56,17 +57,6 @@ _ANNOTATIONS = frozenset(
         *("discriminator", "contentMediaType", "contentEncoding", "contentSchema"),
     )
 )
-
-
-# What says nothing, though the keyword is refused otherwise.
-_INERT: dict[str, Json] = {
-    "uniqueItems": False,
-    "minProperties": 0,
-    "patternProperties": {},
-    "dependencies": {},
-    "dependentRequired": {},
-    "dependentSchemas": {},
-}
 
 
 def find_draft(uri: object, pointer: str, default: Draft) -> Draft:
@@ -109,20 +99,15 @@ def check_names(raw: Mapping[str, Json], draft: Draft, pointer: str) -> tuple[st
                     place=extend(pointer, name),
                 )
             read.append(name)
-        elif name in _REFUSED and not _inert(name, raw[name]):
+        elif name in _REFUSED:
             raise UnsupportedError(
                 f"the keyword {name} is not supported",
                 feature=name,
                 place=extend(pointer, name),
             )
-        elif name not in _REFUSED and name not in _ANNOTATIONS:
+        elif name not in _ANNOTATIONS:
             _check_slip(name, pointer)
     return tuple(read)
-
-
-def _inert(name: str, value: Json) -> bool:
-    said = _INERT.get(name)
-    return said is not None and value == said and isinstance(value, type(said))
 
 
 def _check_slip(name: str, pointer: str) -> None:

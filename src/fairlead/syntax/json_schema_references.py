@@ -7,7 +7,6 @@ its own scope: `#` there means its root.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import chain
 from typing import final
 from urllib.parse import unquote, urljoin
 
@@ -139,8 +138,7 @@ def check_loops(document: Document) -> None:
                     closed.add(address)
                 continue
             opened[address] = None
-            schema = document.schemas[address]
-            following = [*schema.all_of, *chain.from_iterable(schema.any_of + schema.one_of)]
+            following = document.schemas[address].in_place
             for target in following:
                 if target in opened:
                     raise SourceError(

@@ -14,6 +14,7 @@ Nothing here is simplified or merged; `lowering.json_schema` does that.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import chain
 from typing import Literal, TypeAlias, final
 
 from fairlead.syntax.regex_tree import Pattern
@@ -54,6 +55,18 @@ class Numbers:
     digits: bool = False
     lower: tuple[Bound, ...] = ()
     upper: tuple[Bound, ...] = ()
+    multiples: tuple[Decimal, ...] = ()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Contains:
+    """How many items satisfy a schema; `marks`: unevaluatedItems then leaves them alone (2020)."""
+
+    schema: Address
+    low: int = 1
+    high: int | None = None
+    marks: bool = True
 
 
 @final
@@ -65,17 +78,49 @@ class Arrays:
     items: Address | None = None
     low: int = 0
     high: int | None = None
+    contains: Contains | None = None
+    unique: bool = False
+    unevaluated: Address | None = None
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """What a schema says about objects; `properties` in declared order."""
+    """What a schema says about objects.
+
+    Attributes:
+        properties: in declared order.
+        required: the names that have to be there.
+        patterns: `patternProperties`.
+        additional: for the values of names in neither `properties` nor `patterns`.
+        names: what all names satisfy.
+        low: the least number of members.
+        high: the greatest.
+        needs: the names that have to be there if another one is.
+        dependents: the schema that the object satisfies if a name is there.
+        unevaluated: for the values that no other keyword, here or in place, looks at.
+    """
 
     properties: Mapping[str, Address]
     required: tuple[str, ...] = ()
+    patterns: tuple[tuple[Pattern, Address], ...] = ()
     additional: Address | None = None
     names: Address | None = None
+    low: int = 0
+    high: int | None = None
+    needs: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    dependents: tuple[tuple[str, Address], ...] = ()
+    unevaluated: Address | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """`if`, and what holds then and else."""
+
+    test: Address
+    then: Address | None = None
+    otherwise: Address | None = None
 
 
 @final
@@ -90,6 +135,8 @@ class Schema:
         all_of: `$ref` and `allOf`.
         any_of: `anyOf`, and `enum` where it has arrays or objects.
         one_of: `oneOf`: exactly one of each group.
+        none_of: `not`.
+        condition: `if`, `then` and `else`.
     """
 
     address: Address
@@ -103,6 +150,21 @@ class Schema:
     all_of: tuple[Address, ...] = ()
     any_of: tuple[tuple[Address, ...], ...] = ()
     one_of: tuple[tuple[Address, ...], ...] = ()
+    none_of: tuple[Address, ...] = ()
+    condition: Condition | None = None
+
+    @property
+    def in_place(self) -> tuple[Address, ...]:
+        """All schemas that look at the same instance."""
+        found = [*self.all_of, *chain.from_iterable(self.any_of + self.one_of), *self.none_of]
+        if self.condition is not None:
+            found += [
+                part
+                for part in (self.condition.test, self.condition.then, self.condition.otherwise)
+                if part is not None
+            ]
+        found += [schema for _, schema in self.objects.dependents]
+        return tuple(found)
 
 
 @final

@@ -1,0 +1,81 @@
+"""Formulas about objects or arrays multiplied out, where that makes few cases.
+
+A case is a list of atoms that all hold; one of the cases does. Most formulas are one case, or a
+handful, and those become plain objects and arrays; what would be more than `MOST` stays a formula.
+
+What this module does not know: what follows from atoms, but for plain contradictions.
+"""
+
+from typing import TypeAlias, final
+
+from fairlead.lowering.json_atoms import AtLeast, AtMost, Longer, Named, Required, Shorter
+from fairlead.lowering.json_formulas import FALSE, Atom, Every, Formula, Leaf, Some
+
+MOST = 24
+Case: TypeAlias = tuple[Atom, ...]
+
+
+def cases(formula: Formula) -> list[Case] | None:
+    """The cases of a formula in order, [] if none can hold, None if there would be too many."""
+    found: list[Case] = []
+    todo = [_Open([formula])]
+    made = 1
+    while todo:
+        opened = todo.pop()
+        options = opened.read()
+        if opened.contradicted:
+            continue
+        if options is None:
+            found.append(tuple(opened.atoms))
+            continue
+        made += len(options.parts) - 1
+        if made > MOST:
+            return None
+        todo.extend(opened.choose(option) for option in reversed(options.parts))
+    return list(dict.fromkeys(found))
+
+
+@final
+class _Open:
+    """A case on its way: what is still to be read, and the atoms so far."""
+
+    def __init__(self, formulas: list[Formula]) -> None:
+        self.pending = formulas  # the last one is read first
+        self.atoms: dict[Atom, None] = {}
+        self.contradicted = False
+        self._choices: list[Some] = []
+
+    def read(self) -> Some | None:
+        """Read all that holds, then the first choice, if there is any."""
+        while self.pending:
+            formula = self.pending.pop()
+            match formula:
+                case Every(parts):
+                    self.pending.extend(reversed(parts))
+                case Leaf(atom):
+                    self.atoms[atom] = None
+                case Some():
+                    self._choices.append(formula)
+                case _:
+                    self.contradicted |= formula is FALSE
+        self.contradicted = self.contradicted or contradicted(self.atoms)
+        if not self._choices:
+            return None
+        first, *self._choices = self._choices
+        return first
+
+    def choose(self, option: Formula) -> "_Open":
+        """This, with an option chosen."""
+        chosen = _Open([option])
+        chosen.atoms, chosen._choices = dict(self.atoms), list(self._choices)
+        return chosen
+
+
+def contradicted(atoms: dict[Atom, None]) -> bool:
+    """Whether atoms plainly exclude each other."""
+    absent = {atom.name for atom in atoms if isinstance(atom, Named) and atom.value is FALSE}
+    if absent and any(isinstance(atom, Required) and atom.name in absent for atom in atoms):
+        return True
+    low = max((atom.count for atom in atoms if isinstance(atom, AtLeast | Longer)), default=0)
+    high = min((atom.count for atom in atoms if isinstance(atom, AtMost | Shorter)), default=low)
+    return low > high

@@ -1,0 +1,164 @@
+"""Which branches of a `oneOf` plainly exclude each other, so that no opposite is needed.
+
+Most do by a constant: `{"kind": {"const": "a"}}` and `{"kind": {"const": "b"}}`, both required. An
+outline says of a schema, roughly, which scalars it admits and which members it requires; it may
+admit too much, never too little.
+
+What this module does not know: spelling.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TypeAlias, final
+
+from fairlead.lowering.json_formulas import FALSE, Formula, all_of, any_of, opposite
+from fairlead.lowering.json_values import Exact, exact
+from fairlead.syntax.json_schema_tree import KINDS, Address, Document, Kind, Schema
+
+Scalars: TypeAlias = "frozenset[Exact] | None"  # None: any
+_DEPTH = 8
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What a schema admits at most.
+
+    Attributes:
+        kinds: the types.
+        scalars: of null, booleans, numbers and strings, which ones.
+        members: what the values of required members are at most.
+        closed: the only names there may be; None if that is not known.
+    """
+
+    kinds: frozenset[Kind] = KINDS
+    scalars: Scalars = None
+    members: dict[str, tuple[Address, ...]] = field(default_factory=dict[str, tuple[Address, ...]])
+    closed: frozenset[str] | None = None
+
+
+@final
+class Outlines:
+    """The outlines of one document."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._known: dict[Address, Outline] = {}
+
+    def exclude(self, first: Address, second: Address, kind: Kind) -> bool:
+        """Whether surely no value of a type satisfies both."""
+        return self._exclude((first,), (second,), kind, _DEPTH)
+
+    def _exclude(
+        self, first: tuple[Address, ...], second: tuple[Address, ...], kind: Kind, depth: int
+    ) -> bool:
+        return any(
+            self._clash(self.of(one), self.of(other), kind, depth)
+            for one in first
+            for other in second
+        )
+
+    def _clash(self, first: Outline, second: Outline, kind: Kind, depth: int) -> bool:
+        if kind not in first.kinds & second.kinds:
+            return True
+        if kind == "object":
+            return self._objects_clash(first, second, depth)
+        if kind == "array" or first.scalars is None or second.scalars is None:
+            return False
+        return not any(value[0] == kind for value in first.scalars & second.scalars)
+
+    def _objects_clash(self, first: Outline, second: Outline, depth: int) -> bool:
+        for one, other in ((first, second), (second, first)):
+            if one.closed is not None and not one.closed.issuperset(other.members):
+                return True
+        shared = [name for name in first.members if name in second.members]
+        return depth > 0 and any(
+            all(
+                self._exclude(first.members[name], second.members[name], kind, depth - 1)
+                for kind in KINDS
+            )
+            for name in shared
+        )
+
+    def of(self, address: Address) -> Outline:
+        """The outline of one schema, with what its references and `allOf` say."""
+        found = self._known.get(address)
+        if found is None:
+            found = self._known[address] = self._of(address)
+        return found
+
+    def _of(self, address: Address) -> Outline:
+        kinds, scalars, closed = KINDS, None, None
+        members: dict[str, tuple[Address, ...]] = {}
+        declared: dict[str, tuple[Address, ...]] = {}
+        for schema in self._applied(address):
+            kinds &= schema.kinds
+            scalars = _common(scalars, _scalars(schema))
+            closed = _common_names(closed, self._closed(schema))
+            members.update(dict.fromkeys(schema.objects.required, ()))
+            for name, part in schema.objects.properties.items():
+                declared[name] = (*declared.get(name, ()), part)
+        members = {name: declared.get(name, ()) for name in members}
+        return Outline(kinds, scalars, members, closed)
+
+    def _applied(self, address: Address) -> list[Schema]:
+        """The schema and those that hold wherever it does."""
+        found, order = {address}, [address]
+        for part in order:  # grows while we go
+            schema = self._document.schemas[part]
+            single = [group[0] for group in schema.any_of + schema.one_of if len(group) == 1]
+            for other in (*schema.all_of, *single):
+                if other not in found:
+                    found.add(other)
+                    order.append(other)
+        return [self._document.schemas[part] for part in order]
+
+    def _closed(self, schema: Schema) -> frozenset[str] | None:
+        objects = schema.objects
+        if objects.additional is None or objects.patterns:
+            return None
+        never = not self._document.schemas[objects.additional].kinds
+        return frozenset(objects.properties) if never else None
+
+
+def exclusive_parts(branches: list[Formula], exclude: Callable[[int, int], bool]) -> Formula:
+    """Exactly one of the branches; those that exclude each other need no opposite."""
+    opposites: dict[int, Formula] = {}
+    options: list[Formula] = []
+    overlaps: list[list[int]] = [[] for _ in branches]
+    for first, second in combinations(range(len(branches)), 2):
+        if not exclude(first, second):
+            overlaps[first].append(second)
+            overlaps[second].append(first)
+    for index, others in enumerate(overlaps):
+        for other in others:
+            if other not in opposites:
+                opposites[other] = opposite(branches[other])
+        options.append(all_of(branches[index], *(opposites[other] for other in others)))
+    return any_of(*options) if options else FALSE
+
+
+def _scalars(schema: Schema) -> Scalars:
+    """The scalars that a schema lists, None if it does not list them."""
+    if schema.numbers.values is None or schema.strings.values is None:
+        return None
+    found: set[Exact] = {exact(value) for value in schema.numbers.values}
+    found |= {exact(value) for value in schema.strings.values}
+    found |= {exact(value) for value in schema.booleans}
+    found.add(exact(None))
+    return frozenset(found)
+
+
+def _common(first: Scalars, second: Scalars) -> Scalars:
+    if first is None or second is None:
+        return second if first is None else first
+    return first & second
+
+
+def _common_names(
+    first: frozenset[str] | None, second: frozenset[str] | None
+) -> frozenset[str] | None:
+    if first is None or second is None:
+        return second if first is None else first
+    return first & second

@@ -1,0 +1,197 @@
+"""Boolean formulas over atoms: what is said about a JSON value, or about the rest of one.
+
+In negation normal form: `Every` and `Some` over literals, each an atom that knows its own opposite.
+Nodes are hash-consed, so equality is identity, and parts that are shared stay shared: 2^24 leaves
+behind references are 24 nodes. Nothing is ever multiplied out here.
+
+    all_of(a, all_of(b, a))    all_of(a, b)
+    any_of(a, all_of(a, b))    a
+    any_of(a, TRUE)            TRUE
+
+Parts keep the order in which they were named. What this module does not know: what atoms mean.
+"""
+
+import threading
+import weakref
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, TypeVar, final
+
+
+class Atom(Protocol):
+    """Something that holds or does not; a hashable value."""
+
+    def opposite(self) -> "Formula":
+        """What holds exactly where this does not."""
+        ...
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Truth:
+    """What always holds, or never."""
+
+    holds: bool
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Leaf:
+    """An atom."""
+
+    atom: Atom
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Every:
+    """All of two or more parts, none an Every."""
+
+    parts: "tuple[Formula, ...]"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Some:
+    """Any of two or more parts, none a Some."""
+
+    parts: "tuple[Formula, ...]"
+
+
+Formula: TypeAlias = Truth | Leaf | Every | Some
+TRUE: Formula = Truth(True)
+FALSE: Formula = Truth(False)
+_Made = TypeVar("_Made")
+
+_nodes: "weakref.WeakValueDictionary[Hashable, Formula]" = weakref.WeakValueDictionary()
+_lock = threading.Lock()
+
+
+def leaf(atom: Atom) -> Formula:
+    """The formula of one atom."""
+    found = _nodes.get(atom)
+    if found is not None:
+        return found
+    with _lock:
+        return _nodes.setdefault(atom, Leaf(atom))
+
+
+def all_of(*parts: Formula) -> Formula:
+    """What holds where all parts hold."""
+    return _joined(parts, Every, Some, TRUE, FALSE)
+
+
+def any_of(*parts: Formula) -> Formula:
+    """What holds where any part holds."""
+    return _joined(parts, Some, Every, FALSE, TRUE)
+
+
+def _joined(
+    parts: Iterable[Formula],
+    same: type[Every] | type[Some],
+    other: type[Every] | type[Some],
+    neutral: Formula,
+    deciding: Formula,
+) -> Formula:
+    flat: dict[Formula, None] = {}
+    for part in parts:
+        for one in part.parts if isinstance(part, same) else (part,):
+            if one is deciding:
+                return deciding
+            if one is not neutral:
+                flat[one] = None
+    if len(flat) > 1:
+        flat = _absorbed(flat, other)
+    if len(flat) <= 1:
+        return next(iter(flat), neutral)
+    key = (same, tuple(map(id, flat)))
+    found = _nodes.get(key)
+    if found is not None:
+        return found
+    with _lock:
+        return _nodes.setdefault(key, same(tuple(flat)))
+
+
+def _absorbed(flat: dict[Formula, None], other: type[Every] | type[Some]) -> dict[Formula, None]:
+    """Without the parts that another part makes superfluous: a or (a and b) is a."""
+    return {
+        one: None
+        for one in flat
+        if not (isinstance(one, other) and any(part in flat for part in one.parts))
+    }
+
+
+def opposite(formula: Formula) -> Formula:
+    """What holds exactly where `formula` does not."""
+
+    def turn(node: Formula, turned: dict[Formula, Formula]) -> Formula:
+        match node:
+            case Every(parts):
+                return any_of(*(turned[part] for part in parts))
+            case Some(parts):
+                return all_of(*(turned[part] for part in parts))
+            case Leaf(atom):
+                return atom.opposite()
+            case Truth(holds):
+                return FALSE if holds else TRUE
+
+    return fold(formula, turn)
+
+
+def replace(formula: Formula, change: Callable[[Atom], Formula]) -> Formula:
+    """`formula` with every atom replaced by what `change` makes of it."""
+
+    def put(node: Formula, changed: dict[Formula, Formula]) -> Formula:
+        match node:
+            case Every(parts):
+                return all_of(*(changed[part] for part in parts))
+            case Some(parts):
+                return any_of(*(changed[part] for part in parts))
+            case Leaf(atom):
+                return change(atom)
+            case Truth():
+                return node
+
+    return fold(formula, put)
+
+
+def holds(formula: Formula, judge: Callable[[Atom], bool]) -> bool:
+    """Whether `formula` holds where `judge` says of each atom whether it does."""
+    return replace(formula, lambda atom: TRUE if judge(atom) else FALSE) is TRUE
+
+
+def atoms(formula: Formula) -> list[Atom]:
+    """The atoms, each once, in order of mention."""
+    found: dict[Atom, None] = {}
+    seen: set[Formula] = set()
+    todo = [formula]
+    while todo:
+        node = todo.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if isinstance(node, Leaf):
+            found[node.atom] = None
+        elif isinstance(node, Every | Some):
+            todo.extend(reversed(node.parts))
+    return list(found)
+
+
+def fold(root: Formula, make: "Callable[[Formula, dict[Formula, _Made]], _Made]") -> "_Made":
+    """What `make` makes of a formula, given what it has made of the parts.
+
+    From the leaves on, each shared part once, with an explicit stack, as nesting is the user's.
+    """
+    made: dict[Formula, _Made] = {}
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        if node not in made:
+            if isinstance(node, Every | Some):
+                missing = [part for part in node.parts if part not in made]
+                if missing:
+                    stack.extend(missing)
+                    continue
+            made[node] = make(node, made)
+        stack.pop()
+    return made[root]

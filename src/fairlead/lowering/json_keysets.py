@@ -1,0 +1,173 @@
+r"""Which keys are alike: those that no atom about an object tells apart.
+
+Names that atoms mention are alone. All other keys fall into classes by the key languages that they
+are in; there is one for each combination that has a key at all::
+
+    properties a, patternProperties ^x-, ^.{3}$     "a", and keys like "x-long", "x-1", "abc", "q"
+
+What this module does not know: values, the order of keys.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import final
+
+from fairlead.errors import LimitError
+from fairlead.lowering.expr import ANYTHING, EPSILON, alt, both, complement
+from fairlead.lowering.fuel import spend
+from fairlead.lowering.json_atoms import Beside, Found, Keys, Matching, Named, Required, Unlike
+from fairlead.lowering.json_formulas import FALSE, TRUE, Atom, Formula, all_of
+from fairlead.lowering.json_text import Spelling
+from fairlead.lowering.json_values import members_of
+from fairlead.lowering.nodes import Expr
+from fairlead.lowering.regular import contains, surely_empty
+
+MOST_CLASSES = 256
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class KeyClass:
+    """Keys that are alike.
+
+    Attributes:
+        name: the only one, or None.
+        content: the keys between their quotes; ANYTHING stands for all strings.
+        inside: the key languages that they are in.
+    """
+
+    name: str | None
+    content: Expr
+    inside: frozenset[Expr]
+
+    def among(self, keys: Keys) -> bool:
+        """Whether these keys are among others."""
+        if isinstance(keys, Beside):
+            return self.name not in keys.names and not self.inside.intersection(keys.patterns)
+        return keys in self.inside
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """An object that `json_objects` can read: see `Members` there."""
+
+    names: tuple[str, ...]
+    values: tuple[Formula, ...]
+    required: tuple[bool, ...]
+    others: Formula
+    allowed: Expr | None
+
+
+@final
+class Keysets:
+    """Classes of keys for one way of spelling."""
+
+    def __init__(self, spelling: Spelling) -> None:
+        self._spelling = spelling
+        self._matched: dict[tuple[Expr, str], bool] = {}
+        self._disjoint: dict[tuple[Expr, Expr], bool] = {}
+
+    def names(self, atoms: Iterable[Atom]) -> list[KeyClass]:
+        """The names that atoms mention: first those with values, then those only required."""
+        listed = list(atoms)
+        found = dict.fromkeys(atom.name for atom in listed if isinstance(atom, Named))
+        found |= dict.fromkeys(atom.name for atom in listed if isinstance(atom, Required))
+        for atom in listed:
+            if isinstance(atom, Matching | Found) and isinstance(atom.keys, Beside):
+                found |= dict.fromkeys(sorted(atom.keys.names.difference(found)))
+            elif isinstance(atom, Unlike):
+                found |= dict.fromkeys(sorted({n for v in atom.values for n in members_of(v)}))
+        languages = _languages(listed)
+        return [self._name(name, languages) for name in found]
+
+    def classes(self, atoms: Iterable[Atom]) -> list[KeyClass]:
+        """All other keys, by the languages they are in; `names` are not taken out of them."""
+        classes = [KeyClass(None, ANYTHING, frozenset())]
+        for language in _languages(atoms):
+            inside = [self._narrowed(part, language) for part in classes]
+            outside = [
+                KeyClass(None, _both(part.content, complement(language)), part.inside)
+                for part in classes
+            ]
+            classes = [part for part in (*inside, *outside) if part is not None]
+            spend(len(classes))
+            if len(classes) > MOST_CLASSES:
+                raise LimitError(
+                    f"key patterns overlap in more than {MOST_CLASSES} ways",
+                    limit="classes of keys",
+                    given=MOST_CLASSES,
+                    needed=len(classes),
+                )
+        return classes
+
+    def plain(self, case: tuple[Atom, ...]) -> Plain | None:
+        """The case as a plain object; None if counts, or keys of several kinds, are at stake."""
+        if not all(isinstance(atom, Named | Required | Matching) for atom in case):
+            return None
+        names, classes = self.names(case), self.classes(case)
+        values = tuple(said_of(case, name) for name in names)
+        kept = [(part, said_of(case, part)) for part in classes]
+        kept = [(part, said) for part, said in kept if said is not FALSE]
+        if len({said for _, said in kept}) > 1:
+            return None
+        required = {atom.name for atom in case if isinstance(atom, Required)}
+        limited = bool(kept) and len(kept) < len(classes)
+        listed = self._spelling.choose((str(name.name), EPSILON) for name in names)
+        return Plain(
+            tuple(str(name.name) for name in names),
+            values,
+            tuple(name.name in required for name in names),
+            kept[0][1] if kept else FALSE,
+            alt(listed, *(self.content(part) for part, _ in kept)) if limited else None,
+        )
+
+    def content(self, part: KeyClass) -> Expr:
+        """The keys of a class between their quotes."""
+        return both(self._spelling.content, part.content)
+
+    def _name(self, name: str, languages: Iterable[Expr]) -> KeyClass:
+        inside = frozenset(keys for keys in languages if self._is_in(name, keys))
+        return KeyClass(name, self._spelling.text(name), inside)
+
+    def _is_in(self, name: str, keys: Expr) -> bool:
+        found = self._matched.get((keys, name))
+        if found is None:
+            found = self._matched[(keys, name)] = contains(keys, self._spelling.write(name))
+        return found
+
+    def _narrowed(self, part: KeyClass, language: Expr) -> KeyClass | None:
+        """The keys of a class that are in a language too; None where there plainly are none."""
+        if any(self._exclude(language, other) for other in part.inside):
+            return None
+        return KeyClass(None, _both(part.content, language), part.inside | {language})
+
+    def _exclude(self, first: Expr, second: Expr) -> bool:
+        found = self._disjoint.get((first, second))
+        if found is None:
+            found = self._disjoint[(first, second)] = surely_empty(both(first, second))
+        return found
+
+
+def said_of(atoms: Iterable[Atom], key: KeyClass) -> Formula:
+    """What atoms that all hold say of the value of a key."""
+    parts: list[Formula] = []
+    for atom in atoms:
+        about = isinstance(atom, Named) and atom.name == key.name
+        if about or (isinstance(atom, Matching) and key.among(atom.keys)):
+            parts.append(atom.value)  # pyright: ignore
+    return all_of(*parts) if parts else TRUE
+
+
+def _languages(atoms: Iterable[Atom]) -> list[Expr]:
+    """The key languages that atoms mention."""
+    found: dict[Expr, None] = {}
+    for atom in atoms:
+        if isinstance(atom, Matching | Found):
+            keys = atom.keys
+            found |= dict.fromkeys(keys.patterns if isinstance(keys, Beside) else (keys,))
+    return list(found)
+
+
+def _both(first: Expr, second: Expr) -> Expr:
+    return second if first is ANYTHING else both(first, second)

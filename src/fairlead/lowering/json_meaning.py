@@ -1,0 +1,252 @@
+"""What schemas say about values of one type: a formula over that type's atoms.
+
+A value's constraint is a formula over `Holds` (a schema) and `Among` (values). For one type of
+value, references, `allOf`, `anyOf`, `not` and the like are what they mean in logic::
+
+    oneOf: [A, B, C]          any of: A and not B and not C, ...; only for those not plainly exclusive
+    if: I, then: T, else: E   (I and T) or (not I and E)
+    dependentSchemas: {a: S}  no member "a", or S
+
+Each schema is read once for each type, however often it is referred to, and nothing is multiplied
+out. Chains of references are followed with an explicit stack.
+
+What this module does not know: spelling, but for the keys that patterns describe.
+"""
+
+from typing import assert_never, final
+
+from fairlead.lowering.expr import complement
+from fairlead.lowering.json_atoms import (
+    Among,
+    Amount,
+    Beside,
+    Distinct,
+    Flag,
+    Holds,
+    Required,
+    Text,
+    Unlike,
+    at_least,
+    at_most,
+    exactly,
+    holding,
+    item,
+    items,
+    longer,
+    matching,
+    named,
+    shorter,
+)
+from fairlead.lowering.json_exclusive import Outlines, exclusive_parts
+from fairlead.lowering.json_formulas import (
+    FALSE,
+    TRUE,
+    Atom,
+    Formula,
+    all_of,
+    any_of,
+    leaf,
+    opposite,
+    replace,
+)
+from fairlead.lowering.json_scalars import text_content
+from fairlead.lowering.json_text import Spelling
+from fairlead.lowering.json_unevaluated import unevaluated_items, unevaluated_members
+from fairlead.lowering.json_values import Exact
+from fairlead.lowering.nodes import Expr
+from fairlead.lowering.regex import lower_search
+from fairlead.syntax.json_schema_tree import (
+    Address,
+    Arrays,
+    Document,
+    Kind,
+    Numbers,
+    Objects,
+    Schema,
+    Strings,
+)
+from fairlead.syntax.regex_tree import Pattern
+
+
+def said(schema: Address | None) -> Formula:
+    """That a schema holds; nothing, where there is none."""
+    return TRUE if schema is None else leaf(Holds(schema))
+
+
+@final
+class Meaning:
+    """The formulas of one document, made when they are first asked for."""
+
+    def __init__(self, document: Document, spelling: Spelling) -> None:
+        self.document = document
+        self._spelling = spelling
+        self._read: dict[tuple[Address, Kind], Formula] = {}
+        self._denied: dict[tuple[Address, Kind], Formula] = {}
+        self._patterns: dict[Pattern, Expr] = {}
+        self._outlines = Outlines(document)
+
+    def of(self, value: Formula, kind: Kind) -> Formula:
+        """What `value` says about values of one type."""
+
+        def change(atom: Atom) -> Formula:
+            match atom:
+                case Holds(schema, sign):
+                    return self.schema(schema, kind) if sign else self._opposite(schema, kind)
+                case Among(values, sign):
+                    return _among(values, sign, kind)
+                case _:
+                    raise TypeError(f"{atom} says nothing about a value")
+
+        return replace(value, change)
+
+    def schema(self, address: Address, kind: Kind) -> Formula:
+        """What one schema says about values of one type."""
+        stack = [address]
+        while stack:
+            key = (stack[-1], kind)
+            schema = self.document.schemas[stack[-1]]
+            missing: list[Address] = []
+            if key not in self._read and kind in schema.kinds:
+                missing = [part for part in schema.in_place if (part, kind) not in self._read]
+            if missing:
+                stack.extend(missing)
+                continue
+            stack.pop()
+            if key not in self._read:
+                self._read[key] = self._schema(schema, kind)
+        return self._read[(address, kind)]
+
+    def keys(self, pattern: Pattern) -> Expr:
+        """The keys, between their quotes, in which a pattern is found."""
+        found = self._patterns.get(pattern)
+        if found is None:
+            found = self._patterns[pattern] = lower_search(pattern, self._spelling.character)
+        return found
+
+    def _opposite(self, address: Address, kind: Kind) -> Formula:
+        key = (address, kind)
+        if key not in self._denied:
+            self._denied[key] = opposite(self.schema(address, kind))
+        return self._denied[key]
+
+    def _schema(self, schema: Schema, kind: Kind) -> Formula:
+        if kind not in schema.kinds:
+            return FALSE
+        parts = [self._own(schema, kind)]
+        parts += [self._read[(part, kind)] for part in schema.all_of]
+        for group in schema.any_of:
+            parts.append(any_of(*(self._read[(branch, kind)] for branch in group)))
+        for group in schema.one_of:
+            parts.append(self._exactly_one(group, kind))
+        parts += [self._opposite(part, kind) for part in schema.none_of]
+        parts.append(self._condition(schema, kind))
+        if kind == "object":
+            for name, part in schema.objects.dependents:
+                parts.append(any_of(Required(name).opposite(), self._read[(part, kind)]))
+            parts.append(unevaluated_members(self, schema))
+        if kind == "array":
+            parts.append(unevaluated_items(self, schema))
+        return all_of(*parts)
+
+    def _exactly_one(self, group: tuple[Address, ...], kind: Kind) -> Formula:
+        branches = [(part, self._read[(part, kind)]) for part in group]
+        possible = [(part, said) for part, said in branches if said is not FALSE]
+        exclude = self._outlines.exclude
+        return exclusive_parts(
+            [said for _, said in possible],
+            lambda first, second: exclude(possible[first][0], possible[second][0], kind),
+        )
+
+    def _condition(self, schema: Schema, kind: Kind) -> Formula:
+        condition = schema.condition
+        if condition is None or condition.then is condition.otherwise is None:
+            return TRUE
+        test, denied = self._read[(condition.test, kind)], self._opposite(condition.test, kind)
+        then, otherwise = (
+            TRUE if part is None else self._read[(part, kind)]
+            for part in (condition.then, condition.otherwise)
+        )
+        if otherwise is TRUE:
+            return any_of(denied, then)
+        if then is TRUE:
+            return any_of(test, otherwise)
+        return any_of(all_of(test, then), all_of(denied, otherwise))
+
+    def _own(self, schema: Schema, kind: Kind) -> Formula:
+        match kind:
+            case "null":
+                return TRUE
+            case "boolean":
+                return TRUE if len(schema.booleans) == 2 else _flag(schema.booleans)
+            case "number":
+                plain = schema.numbers == Numbers()
+                return TRUE if plain else leaf(Amount(schema.numbers))
+            case "string":
+                plain = schema.strings == Strings()
+                return TRUE if plain else leaf(Text(schema.strings))
+            case "array":
+                return self._array(schema.arrays)
+            case "object":
+                return self._object(schema.objects)
+            case _:
+                assert_never(kind)
+
+    def _array(self, arrays: Arrays) -> Formula:
+        parts = [item(position, said(part)) for position, part in enumerate(arrays.prefix)]
+        parts.append(items(len(arrays.prefix), said(arrays.items)))
+        parts.append(longer(arrays.low))
+        if arrays.high is not None:
+            parts.append(shorter(arrays.high))
+        if arrays.contains is not None:
+            contains = arrays.contains
+            parts.append(holding(said(contains.schema), contains.low, contains.high))
+        if arrays.unique:
+            parts.append(leaf(Distinct()))
+        return all_of(*parts)
+
+    def _object(self, objects: Objects) -> Formula:
+        patterns = [(self.keys(pattern), part) for pattern, part in objects.patterns]
+        parts = [named(name, said(part)) for name, part in objects.properties.items()]
+        parts += [leaf(Required(name)) for name in objects.required]
+        parts += [matching(keys, said(part)) for keys, part in patterns]
+        if objects.additional is not None:
+            beside = Beside(frozenset(objects.properties), tuple(keys for keys, _ in patterns))
+            parts.append(matching(beside, said(objects.additional)))
+        if objects.names is not None:
+            allowed = text_content(self.of(said(objects.names), "string"), self._spelling)
+            parts.append(matching(complement(allowed), FALSE))
+        parts.append(at_least(objects.low))
+        if objects.high is not None:
+            parts.append(at_most(objects.high))
+        for name, others in objects.needs:
+            needed = all_of(*(leaf(Required(other)) for other in others))
+            parts.append(any_of(Required(name).opposite(), needed))
+        return all_of(*parts)
+
+
+def _flag(values: frozenset[bool]) -> Formula:
+    return leaf(Flag(values)) if values else FALSE
+
+
+def _among(values: frozenset[Exact], sign: bool, kind: Kind) -> Formula:  # noqa: PLR0911  an arm a kind
+    """What is said of a type by one of some values, or none of them."""
+    here = frozenset(value for value in values if value[0] == kind)
+    if not here:
+        return TRUE if not sign else FALSE
+    contents = [value[1] for value in here]
+    match kind:
+        case "null":
+            return TRUE if sign else FALSE
+        case "boolean":
+            chosen = frozenset(content is True for content in contents)
+            return _flag(chosen if sign else frozenset((True, False)) - chosen)
+        case "number":
+            return leaf(Amount(Numbers(values=frozenset(contents)), sign))  # pyright: ignore
+        case "string":
+            return leaf(Text(Strings(values=frozenset(contents)), sign))  # pyright: ignore
+        case "array" | "object":
+            if not sign:
+                return leaf(Unlike(here))
+            return any_of(*(exactly(value) for value in here))
+        case _:
+            assert_never(kind)

@@ -1,0 +1,294 @@
+"""Objects that are read member by member, against a formula.
+
+For alternatives that hang together over several members, counts of members, keys of several kinds,
+and opposites. The argument of the template is what the rest has to satisfy:
+
+    Rest(place, extras, said)           behind a value, or, `place` being -1, before the object
+    Member(rest, key)                   behind the closing quote of a key
+
+`place` and `extras` are what `json_objects` calls position and extras; keys come once each, in any
+order or in the declared one: first those that have values, in order of mention, then those that are
+only required, then others. Keys of a class are captured, so that none comes twice.
+
+What this module does not know: schemas.
+"""
+
+import json
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import cast, final
+
+from fairlead.lowering.expr import (
+    EMPTY,
+    EPSILON,
+    UNSURE,
+    alt,
+    both,
+    call,
+    capture,
+    complement,
+    concat,
+    literal,
+)
+from fairlead.lowering.json_atoms import (
+    AtLeast,
+    AtMost,
+    Found,
+    Matching,
+    Named,
+    Required,
+    Unlike,
+    at_least,
+    at_most,
+)
+from fairlead.lowering.json_formulas import (
+    FALSE,
+    TRUE,
+    Atom,
+    Formula,
+    all_of,
+    any_of,
+    atoms,
+    holds,
+    leaf,
+)
+from fairlead.lowering.json_keysets import KeyClass, Keysets
+from fairlead.lowering.json_members_least import Words, least_members
+from fairlead.lowering.json_objects import UNKNOWN, Extras, Least
+from fairlead.lowering.json_progress import Pairs, now, pairs
+from fairlead.lowering.json_text import QUOTE, JsonStyle
+from fairlead.lowering.json_unlike import unlike_member
+from fairlead.lowering.json_values import members_of
+from fairlead.lowering.nodes import Expr
+
+_REMEMBERED = 4096
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Behind a value: which keys are used, and what the rest satisfies; `place` -1 is the start."""
+
+    place: int
+    extras: Extras
+    said: Formula
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Behind a key, the number of which is counted from 0 for names, then for classes."""
+
+    rest: Rest
+    key: int
+
+
+@final
+class MembersTemplate:
+    """Unfolds the rest of an object, given what it has to satisfy."""
+
+    def __init__(
+        self,
+        said: Formula,
+        value: Callable[[Formula], Expr],
+        style: JsonStyle,
+        keysets: Keysets,
+    ) -> None:
+        listed = atoms(said)
+        self._said, self._value, self._style = said, value, style
+        names = keysets.names(listed)
+        self._count = len(names)
+        self._keys = (*names, *keysets.classes(listed))
+        taken = style.spelling.choose((str(key.name), EPSILON) for key in names)
+        others = complement(taken)
+        self._contents = tuple(
+            key.content if key.name is not None else both(keysets.content(key), others)
+            for key in self._keys
+        )
+        self._limited = len(self._keys) > self._count + 1
+        self._pairs = lru_cache(_REMEMBERED)(self._find_pairs)
+        self._unfolded = lru_cache(_REMEMBERED)(self._unfold)
+
+    def start(self) -> Expr:
+        """The whole object."""
+        return call(self, Rest(-1, frozenset(), self._said))
+
+    def unfold(self, argument: Hashable) -> Expr:
+        """What may follow."""
+        return self._unfolded(argument)
+
+    def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
+        """What follows an undeclared key and its closing quote."""
+        member = cast("Member", argument)
+        return self._behind_key(self._known(member, captured), member.key)
+
+    def least(self, argument: Hashable, least: Least) -> bytes | None:
+        """The shortest rest."""
+        if isinstance(argument, Member):
+            return self._least_behind_key(argument.rest, argument.key, least)
+        rest = cast("Rest", argument)
+        if rest.place < 0:  # once, when compiling: what has no instance is known before
+            for key in range(len(self._keys)):
+                self._least_behind_key(rest, key, least)
+        words = self._least_words(rest, least)
+        if words is None:
+            return None
+        listed = b"".join(b"," + word for word in words)
+        return b"{" + listed[1:] + b"}" if rest.place < 0 else listed + b"}"
+
+    def least_after(
+        self, argument: Hashable, least: Least, captured: bytes | None = None
+    ) -> bytes | None:
+        """The shortest value of an undeclared key, and the shortest rest."""
+        member = cast("Member", argument)
+        return self._least_behind_key(self._known(member, captured), member.key, least)
+
+    # Unfolding
+
+    def _unfold(self, argument: Rest | Member) -> Expr:
+        if isinstance(argument, Member):
+            return self._behind_key(argument.rest, argument.key)
+        style, said = self._style, argument.said
+        close = literal("}") if self.may_close(said) else EMPTY
+        unknown = UNKNOWN in argument.extras and self._limited
+        member = UNSURE if unknown else concat(QUOTE, self._member(argument))
+        if argument.place < 0:
+            return concat(literal("{"), style.opened, alt(close, member))
+        return alt(concat(style.comma, member), concat(style.closing, close))
+
+    def _member(self, rest: Rest) -> Expr:
+        """A key without its opening quote, its value, and the rest."""
+        declared = [
+            (str(self._keys[key].name), concat(QUOTE, call(self, Member(rest, key))))
+            for key in self.free(rest.place)
+            if self.after(rest.said, key)
+        ]
+        others = [
+            self._other(rest, key)
+            for key in range(self._count, len(self._keys))
+            if self.after(rest.said, key)
+        ]
+        return alt(self._style.spelling.choose(declared), *others)
+
+    def _other(self, rest: Rest, key: int) -> Expr:
+        content = self._unused(key, rest.extras)
+        if UNKNOWN in rest.extras:
+            return concat(content, QUOTE, UNSURE)
+        return capture(concat(content, QUOTE), b"", self, Member(rest, key))
+
+    def _behind_key(self, rest: Rest, key: int) -> Expr:
+        place = self.behind(rest.place, key)
+        options = (
+            concat(self._value(value), call(self, Rest(place, rest.extras, said)))
+            for said, value in self.after(rest.said, key).items()
+        )
+        return concat(self._style.colon, alt(*options))
+
+    def _unused(self, key: int, extras: Extras) -> Expr:
+        used = [(extra, EPSILON) for extra in extras if extra is not None]
+        content = self._contents[key]
+        return both(content, complement(self._style.spelling.choose(used))) if used else content
+
+    def _known(self, member: Member, captured: bytes | None) -> Rest:
+        rest = member.rest
+        key: str | None = UNKNOWN if captured is None else json.loads(b'"' + captured)
+        return Rest(rest.place, rest.extras | {key}, rest.said)
+
+    def free(self, place: int) -> list[int]:
+        """The names that may still come."""
+        place = max(place, 0)
+        if self._style.ordered:
+            return list(range(place, self._count))
+        return [key for key in range(self._count) if not place >> key & 1]
+
+    def behind(self, place: int, key: int) -> int:
+        """The place behind a member."""
+        place = max(place, 0)
+        if self._style.ordered:
+            return key + 1 if key < self._count else self._count
+        return place | 1 << key if key < self._count else place
+
+    # Progress
+
+    def may_close(self, said: Formula) -> bool:
+        """Whether the object may end here."""
+        return holds(said, _holds_at_end)
+
+    def after(self, said: Formula, key: int) -> Pairs:
+        """What a member of this key has to satisfy, and the rest after it."""
+        return self._pairs(said, key)
+
+    def _asks(self, atom: Atom, key: int) -> bool:
+        """Whether an atom that does not hold at the end wants members of a key."""
+        match atom:
+            case Required(name):
+                return name == self._keys[key].name
+            case Found(keys, _):
+                return self._keys[key].among(keys)
+            case _:
+                return isinstance(atom, AtLeast | Unlike)
+
+    def _find_pairs(self, said: Formula, key: int) -> Pairs:
+        return pairs(said, lambda atom: _read(atom, self._keys[key]))
+
+    # Least
+
+    def _least_behind_key(self, rest: Rest, key: int, least: Least) -> bytes | None:
+        place, found = self.behind(rest.place, key), list[bytes]()
+        for said, value in self.after(rest.said, key).items():
+            word = least(concat(self._style.colon, self._value(value)))
+            words = self._least_words(Rest(place, rest.extras, said), least)
+            if word is not None and words is not None:
+                found.append(word + b"".join(b"," + part for part in words) + b"}")
+        return min(found, key=lambda word: (len(word), word), default=None)
+
+    def _least_words(self, rest: Rest, least: Least) -> list[bytes] | None:
+        def word(key: int, value: Formula, used: Extras) -> bytes | None:
+            body = concat(QUOTE, self._style.colon, self._value(value))
+            if key < self._count:
+                return least(concat(QUOTE, self._contents[key], body))
+            return least(concat(QUOTE, self._unused(key, used), body))
+
+        free = self.free(rest.place)
+        keys = [*free, *range(self._count, len(self._keys))]
+        words = Words(
+            word, self.after, self.may_close, self._asks, keys, lambda key: key < self._count
+        )
+        found = least_members(words, rest.said, rest.extras)
+        if found is None:
+            return None
+        listed = sorted(found) if self._style.ordered else sorted(found, key=lambda pair: pair[1])
+        return [text for _, text in listed]
+
+
+def _holds_at_end(atom: Atom) -> bool:
+    """Whether an atom holds if nothing more comes."""
+    match atom:
+        case Named() | Matching() | AtMost():
+            return True
+        case Unlike(values):
+            return all(members_of(value) for value in values)
+        case _:
+            return False
+
+
+def _read(atom: Atom, key: KeyClass) -> Formula:  # noqa: PLR0911  an arm for each atom
+    """What becomes of an atom when a member of this key is read."""
+    match atom:
+        case Named(name, value):
+            return now(value) if name == key.name else leaf(atom)
+        case Required(name):
+            return TRUE if name == key.name else leaf(atom)
+        case Matching(keys, value):
+            return all_of(now(value), leaf(atom)) if key.among(keys) else leaf(atom)
+        case Found(keys, value):
+            return any_of(now(value), leaf(atom)) if key.among(keys) else leaf(atom)
+        case AtLeast(count):
+            return at_least(count - 1)
+        case AtMost(count):
+            return at_most(count - 1)
+        case Unlike(values):
+            return unlike_member(values, key.name)
+        case _:
+            return FALSE

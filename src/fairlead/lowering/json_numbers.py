@@ -1,0 +1,76 @@
+"""The number keywords of several schemas as one: bounds tighten, sets of values intersect.
+
+What this module does not know: how numbers are spelled.
+"""
+
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import TypeVar
+
+from fairlead.syntax.json_schema_tree import Bound, Numbers
+
+_Value = TypeVar("_Value", bound="str | Decimal")
+
+
+def merged(parts: list[Numbers]) -> Numbers:
+    """The keywords together, with one bound on each side; `values`, if any, satisfy the others.
+
+    >>> merged([Numbers(integer=True), Numbers(frozenset({Decimal(1), Decimal("1.5")}))]).values
+    frozenset({Decimal('1')})
+    """
+    lower = [bound for part in parts for bound in part.lower]
+    upper = [bound for part in parts for bound in part.upper]
+    multiples = dict.fromkeys(value for part in parts for value in part.multiples)
+    made = Numbers(
+        common(part.values for part in parts),
+        any(part.integer for part in parts),
+        any(part.digits for part in parts),
+        (max(lower, key=lambda bound: (bound.value, bound.exclusive)),) if lower else (),
+        (min(upper, key=lambda bound: (bound.value, not bound.exclusive)),) if upper else (),
+        tuple(multiples),
+    )
+    if made.values is None:
+        return made
+    kept = frozenset(value for value in made.values if within(value, made))
+    return Numbers(kept, made.integer, made.digits)
+
+
+def no_number(numbers: Numbers) -> bool:
+    """Whether merged keywords plainly leave no number."""
+    if numbers.values is not None:
+        return not numbers.values
+    return any(
+        low.value > high.value or (low.value == high.value and (low.exclusive or high.exclusive))
+        for low in numbers.lower
+        for high in numbers.upper
+    )
+
+
+def within(value: Decimal, numbers: Numbers) -> bool:
+    """Whether a value satisfies the keywords."""
+    return (
+        not (numbers.integer and value != value.to_integral_value())
+        and all(_above(value, bound) for bound in numbers.lower)
+        and all(_above(value.copy_negate(), _mirror(bound)) for bound in numbers.upper)
+        and all(_divides(multiple, value) for multiple in numbers.multiples)
+    )
+
+
+def _above(value: Decimal, bound: Bound) -> bool:
+    return value > bound.value or (value == bound.value and not bound.exclusive)
+
+
+def _mirror(bound: Bound) -> Bound:
+    return Bound(bound.value.copy_negate(), bound.exclusive)
+
+
+def _divides(multiple: Decimal, value: Decimal) -> bool:
+    """In whole numbers, as Decimals round."""
+    (top, bottom), (high, low) = value.as_integer_ratio(), multiple.as_integer_ratio()
+    return (top * low) % (bottom * high) == 0
+
+
+def common(sets: "Iterable[frozenset[_Value] | None]") -> "frozenset[_Value] | None":
+    """What is in all the sets that are given, None if none is."""
+    known = [values for values in sets if values is not None]
+    return known[0].intersection(*known[1:]) if known else None

@@ -1,0 +1,117 @@
+"""What is left of a formula about an array or object when a part of it has been read.
+
+Reading a member changes each atom on its own: what it says of the member's value goes to the value,
+what it says of the rest stays (Brzozowski's derivative, with members instead of characters)::
+
+    Named(a, F) and Required(b)      read "a": the value satisfies F; the rest, Required(b)
+    Found(keys, F)                   read one of them: the value satisfies F, or the rest, Found(...)
+
+Where the two hang together there are alternatives: pairs of what is said of the value and what is
+said of the rest, one of which has to come true.
+
+What this module does not know: keys, spelling.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias, final
+
+from fairlead.errors import FairleadError, LimitError
+from fairlead.lowering.fuel import spend
+from fairlead.lowering.json_formulas import (
+    FALSE,
+    TRUE,
+    Atom,
+    Every,
+    Formula,
+    Leaf,
+    Some,
+    Truth,
+    all_of,
+    any_of,
+    fold,
+    leaf,
+    replace,
+)
+
+MOST_PAIRS = 1 << 10
+Pairs: TypeAlias = "dict[Formula, Formula]"  # what is said of the rest: what of the value
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Now:
+    """The part that is read satisfies a formula."""
+
+    value: Formula
+
+    def opposite(self) -> Formula:
+        """Never asked for: what is read is read once."""
+        raise FairleadError("what is said of a part has no opposite")
+
+
+def now(value: Formula) -> Formula:
+    """`Now`, unless that says nothing or cannot hold."""
+    return value if isinstance(value, Truth) else leaf(Now(value))
+
+
+def pairs(formula: Formula, read: Callable[[Atom], Formula]) -> Pairs:
+    """The alternatives, given what becomes of each atom (with `Now` for what the part satisfies).
+
+    Raises:
+        LimitError: more than `MOST_PAIRS`.
+    """
+
+    def make(node: Formula, made: dict[Formula, Pairs]) -> Pairs:
+        match node:
+            case Truth(holds):
+                return {TRUE: TRUE} if holds else {}
+            case Leaf(Now(value)):
+                return {TRUE: value}
+            case Leaf():
+                return {node: TRUE}
+            case Some(parts):
+                return _united([made[part] for part in parts])
+            case Every(parts):
+                return _crossed([made[part] for part in parts])
+
+    return fold(replace(formula, read), make)
+
+
+def _united(options: list[Pairs]) -> Pairs:
+    """Any of several: those with the same rest, or the same value, are one."""
+    by_rest: Pairs = {}
+    for option in options:
+        for rest, value in option.items():
+            by_rest[rest] = any_of(by_rest.get(rest, FALSE), value)
+    by_value: Pairs = {}
+    for rest, value in by_rest.items():
+        by_value[value] = any_of(by_value.get(value, FALSE), rest)
+    return {rest: value for value, rest in by_value.items()}
+
+
+def _crossed(parts: list[Pairs]) -> Pairs:
+    """All of several; those without alternatives first, as they multiply nothing."""
+    single = [next(iter(part.items())) for part in parts if len(part) == 1]
+    rest, value = all_of(*(rest for rest, _ in single)), all_of(*(value for _, value in single))
+    crossed = {rest: value} if rest is not FALSE and value is not FALSE else {}
+    for part in parts:
+        if len(part) == 1:
+            continue
+        products = [
+            {all_of(rest, more): all_of(value, other)}
+            for rest, value in crossed.items()
+            for more, other in part.items()
+        ]
+        crossed = {
+            rest: value for rest, value in _united(products).items() if FALSE not in (rest, value)
+        }
+        spend(len(crossed))
+        if len(crossed) > MOST_PAIRS:
+            raise LimitError(
+                f"alternatives about one member or item multiply to more than {MOST_PAIRS}",
+                limit="alternatives",
+                given=MOST_PAIRS,
+                needed=len(crossed),
+            )
+    return crossed

@@ -1,0 +1,211 @@
+"""Strings and numbers that a formula allows, as regular expressions.
+
+Strings are exact: spelling commutes with everything regular, so what does not hold is a complement.
+Numbers are exact in the spellings that `numbers` promises beside bounds; the complement of a range
+is taken among the bounds themselves, not among spellings, as some spellings are in no range.
+
+What this module does not know: schemas.
+"""
+
+from collections.abc import Iterable
+from decimal import Decimal
+from functools import lru_cache, reduce
+
+from fairlead.lowering.expr import (
+    EMPTY,
+    EPSILON,
+    alt,
+    both,
+    complement,
+    concat,
+    literal,
+    optional,
+    repeat,
+)
+from fairlead.lowering.formats import lower_format
+from fairlead.lowering.json_atoms import Amount, Text
+from fairlead.lowering.json_formulas import Every, Formula, Leaf, Some, Truth, fold
+from fairlead.lowering.json_numbers import common, merged, no_number
+from fairlead.lowering.json_text import Spelling
+from fairlead.lowering.nodes import Expr
+from fairlead.lowering.numbers import (
+    ANY_EXPONENT,
+    DIGIT,
+    FRACTION,
+    NONZERO,
+    SHIFTED_DIGITS,
+    SIGN,
+    WHOLE,
+    digits_range,
+    exactly,
+    integer_range,
+    number_range,
+)
+from fairlead.lowering.regex import lower_regex, lower_search
+from fairlead.lowering.unicode import SCALARS
+from fairlead.syntax.json_schema_tree import Bound, Numbers, Strings
+from fairlead.syntax.regex import parse_regex
+
+# Strings
+
+
+def text_content(formula: Formula, spelling: Spelling) -> Expr:
+    """The strings for which a formula over `Text` holds, without their quotes."""
+
+    def make(node: Formula, made: dict[Formula, Expr]) -> Expr:
+        match node:
+            case Truth(holds):
+                return spelling.content if holds else EMPTY
+            case Leaf(atom):
+                return _text(atom, spelling)
+            case Some(parts):
+                return alt(*(made[part] for part in parts))
+            case Every(parts):
+                plain, others = _sorted(parts)
+                first = _strings(_merged(plain), spelling) if plain else []
+                return reduce(both, [*first, *(made[part] for part in others)])
+
+    return fold(formula, make)
+
+
+def _sorted(parts: Iterable[Formula]) -> tuple[list[Strings], list[Formula]]:
+    """The keywords that hold, and the other parts."""
+    plain: list[Strings] = []
+    others: list[Formula] = []
+    for part in parts:
+        if isinstance(part, Leaf) and isinstance(part.atom, Text) and part.atom.sign:
+            plain.append(part.atom.strings)
+        else:
+            others.append(part)
+    return plain, others
+
+
+def _text(atom: object, spelling: Spelling) -> Expr:
+    if not isinstance(atom, Text):
+        raise TypeError(f"{atom} says nothing about strings")
+    shape = reduce(both, _strings([atom.strings], spelling))
+    return shape if atom.sign else both(spelling.content, complement(shape))
+
+
+def _merged(parts: list[Strings]) -> list[Strings]:
+    """The keywords together: lengths and values in the first, then patterns and formats."""
+    values = common(part.values for part in parts)
+    low = max(part.low for part in parts)
+    high = min((part.high for part in parts if part.high is not None), default=None)
+    others = [part for part in parts if part.pattern is not None or part.format is not None]
+    return [
+        Strings(values, low, high),
+        *(Strings(pattern=o.pattern, format=o.format) for o in others),
+    ]
+
+
+def _strings(parts: list[Strings], spelling: Spelling) -> list[Expr]:
+    """What keywords say, at least one expression."""
+    found: list[Expr] = []
+    for part in parts:
+        if part.values is not None:
+            kept = (v for v in sorted(part.values) if part.low <= len(v) <= (part.high or len(v)))
+            found.append(spelling.choose((value, EPSILON) for value in kept))
+        elif (part.low, part.high) != (0, None):
+            found.append(repeat(spelling.character(SCALARS), part.low, part.high))
+        if part.pattern is not None:
+            found.append(lower_search(part.pattern, spelling.character))
+        if part.format is not None:
+            found.append(_format(part.format, spelling))
+    return found or [spelling.content]
+
+
+@lru_cache(maxsize=32)
+def _format(name: str, spelling: Spelling) -> Expr:
+    """The strings of a format, kept: the second of 60 in a time makes 40 ms of work."""
+
+    def match(pattern: str) -> Expr:
+        return lower_regex(parse_regex(pattern, "ecma"), spelling.character)
+
+    return lower_format(name, match)
+
+
+# Numbers
+
+
+def number(formula: Formula, *, plain: bool) -> Expr:
+    """The numbers for which a formula over `Amount` holds."""
+
+    def make(node: Formula, made: dict[Formula, Expr]) -> Expr:
+        match node:
+            case Truth(holds):
+                return number_range(plain=plain) if holds else EMPTY
+            case Leaf(atom):
+                if not isinstance(atom, Amount):
+                    raise TypeError(f"{atom} says nothing about numbers")
+                shape = _amount if atom.sign else _denied
+                return shape(atom.numbers, plain=plain)
+            case Some(parts):
+                return alt(*(made[part] for part in parts))
+            case Every(parts):
+                said: list[Numbers] = []
+                others: list[Expr] = []
+                for part in parts:
+                    if isinstance(part, Leaf) and isinstance(part.atom, Amount) and part.atom.sign:
+                        said.append(part.atom.numbers)
+                    else:
+                        others.append(made[part])
+                first = [_amount(merged(said), plain=plain)] if said else []
+                return reduce(both, [*first, *others])
+
+    return fold(formula, make)
+
+
+def _amount(numbers: Numbers, *, plain: bool) -> Expr:
+    """The numbers that keywords allow."""
+    numbers = merged([numbers])
+    if no_number(numbers):
+        return EMPTY
+    lower, upper = next(iter(numbers.lower), None), next(iter(numbers.upper), None)
+    given = numbers.values
+    values = None if given is None else alt(*(exactly(v, plain=plain) for v in sorted(given)))
+    if not numbers.integer:
+        shape = number_range(lower, upper, plain=plain) if values is None else values
+    elif numbers.digits and not plain:
+        shape = digits_range(lower, upper)
+        shape = shape if values is None else both(values, shape)
+    else:
+        shape = integer_range(lower, upper, plain=plain)
+        shape = shape if values is None else both(values, shape)
+    return shape
+
+
+def _denied(numbers: Numbers, *, plain: bool) -> Expr:
+    """The numbers that keywords do not allow: one of the keywords does not."""
+    numbers = merged([numbers])
+    if numbers.values is not None:
+        return both(_bounded(plain), complement(_amount(numbers, plain=plain)))
+    options = [number_range(upper=_beyond(bound), plain=plain) for bound in numbers.lower]
+    options += [number_range(lower=_beyond(bound), plain=plain) for bound in numbers.upper]
+    if numbers.integer:
+        digits = numbers.digits and not plain
+        whole = digits_range() if digits else integer_range(plain=plain)
+        options.append(both(_bounded(plain) if digits else _told(plain), complement(whole)))
+    return alt(*options)
+
+
+def _beyond(bound: Bound) -> Bound:
+    """The other side of a bound."""
+    return Bound(bound.value, not bound.exclusive)
+
+
+@lru_cache(maxsize=2)
+def _bounded(plain: bool) -> Expr:
+    """All numbers, in the spellings that are promised beside bounds."""
+    zero = Decimal(0)
+    below = number_range(upper=Bound(zero, exclusive=True), plain=plain)
+    return alt(below, number_range(lower=Bound(zero), plain=plain))
+
+
+@lru_cache(maxsize=2)
+def _told(plain: bool) -> Expr:
+    """All numbers, in spellings of which `integer_range` has all whole ones."""
+    if plain:
+        return _bounded(plain)
+    short = optional(concat(literal("."), repeat(DIGIT, 1, SHIFTED_DIGITS)))
+    return concat(SIGN, alt(concat(WHOLE, FRACTION), concat(NONZERO, short, ANY_EXPONENT)))

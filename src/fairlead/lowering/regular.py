@@ -1,0 +1,136 @@
+"""Questions about regular expressions that lowering asks: is a string in one, is one empty.
+
+Derivatives byte by byte (Brzozowski 1964). Automata proper come after lowering; here only short
+keys are read, and only as much is searched as is cheap.
+
+What this module does not know: JSON.
+"""
+
+from functools import lru_cache
+from typing import assert_never
+
+from fairlead.errors import FairleadError
+from fairlead.lowering.expr import ANYTHING, EMPTY, EPSILON, alt, both, complement, concat, repeat
+from fairlead.lowering.nodes import (
+    Alt,
+    And,
+    Bytes,
+    Call,
+    Capture,
+    Concat,
+    Empty,
+    Epsilon,
+    Expr,
+    Not,
+    Repeat,
+    Rule,
+    Unsure,
+)
+
+_LOOKED_AT = 400  # expressions, before a search for a string gives up
+
+
+def contains(expr: Expr, text: bytes) -> bool:
+    """Whether `text` is in the regular `expr`.
+
+    >>> from fairlead.lowering.expr import literal
+    >>> contains(repeat(literal("ab")), b"abab")
+    True
+    """
+    for byte in text:
+        expr = derivative(expr, byte)
+        if expr is EMPTY or expr is ANYTHING:
+            break
+    return expr.nullable
+
+
+def surely_empty(expr: Expr) -> bool:
+    """Whether a short search shows that the regular `expr` has no string."""
+    seen, todo = {expr}, [expr]
+    while todo:
+        node = todo.pop()
+        if node.nullable or len(seen) > _LOOKED_AT:
+            return False
+        for byte in _representatives(node):
+            after = derivative(node, byte)
+            if after is not EMPTY and after not in seen:
+                seen.add(after)
+                todo.append(after)
+    return True
+
+
+def _representatives(root: Expr) -> list[int]:
+    """A byte for each class of bytes that the expression does not tell apart."""
+    classes, seen, todo = [(1 << 256) - 1], {root}, [root]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, Bytes):
+            split = ((part & node.members, part & ~node.members) for part in classes)
+            classes = [part for pair in split for part in pair if part]
+        for part in _parts(node):
+            if part not in seen:
+                seen.add(part)
+                todo.append(part)
+    return [(part & -part).bit_length() - 1 for part in classes]
+
+
+@lru_cache(maxsize=1 << 14)
+def derivative(root: Expr, byte: int) -> Expr:
+    """What is left of the regular `root` after one byte."""
+    made: dict[Expr, Expr] = {}
+    stack = [root]
+    while stack:  # an explicit stack, as nesting is the user's
+        node = stack[-1]
+        missing = [] if node in made else [part for part in _firsts(node) if part not in made]
+        if missing:
+            stack.extend(missing)
+            continue
+        stack.pop()
+        if node not in made:
+            made[node] = _derived(node, byte, made)
+    return made[root]
+
+
+def _derived(node: Expr, byte: int, made: dict[Expr, Expr]) -> Expr:  # noqa: PLR0911  one arm for each node
+    match node:
+        case Empty() | Epsilon():
+            return EMPTY
+        case Bytes(members):
+            return EPSILON if members >> byte & 1 else EMPTY
+        case Concat(head, tail):
+            here = concat(made[head], tail)
+            return alt(here, made[tail]) if head.nullable else here
+        case Alt(options):
+            return alt(*(made[option] for option in options))
+        case Repeat(item, low, high):
+            rest = repeat(item, max(low - 1, 0), None if high is None else high - 1)
+            return concat(made[item], rest)
+        case And(left, right):
+            return both(made[left], made[right])
+        case Not(item):
+            return complement(made[item])
+        case Rule() | Call() | Capture() | Unsure():
+            raise FairleadError("only regular expressions are searched here")
+        case _:
+            assert_never(node)
+
+
+def _firsts(node: Expr) -> tuple[Expr, ...]:
+    """The parts whose derivatives make up that of `node`."""
+    if isinstance(node, Concat) and not node.head.nullable:
+        return (node.head,)
+    return _parts(node)
+
+
+def _parts(node: Expr) -> tuple[Expr, ...]:
+    match node:
+        case Concat(head, tail):
+            return (head, tail)
+        case Alt(options):
+            return options
+        case Repeat(item) | Not(item):
+            return (item,)
+        case And(left, right):
+            return (left, right)
+        case _:
+            return ()
