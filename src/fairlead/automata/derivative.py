@@ -111,15 +111,23 @@ class Derivatives:
 
     def step(self, state: Expr, byte: int) -> Expr | None:
         """The state after one more byte, None where no text goes on so."""
-        following = alt_by_head(self._after(option, byte) for option in _options(state))
+        following = self._exact(state, byte)
         return following if self.alive(following) else None
 
     def blurred(self, state: Expr) -> Expr:
         """The state without what its captures have read."""
-        options = _options(state)
-        if not any(_known(option) for option in options):
-            return state
-        return alt(*(_blur(option) for option in options))
+        blurred: dict[Expr, Expr] = {}
+        stack = [state]
+        while stack:
+            node = stack[-1]
+            inner = [item for item in _read_items(node) if item not in blurred]
+            if inner:
+                stack.extend(inner)
+                continue
+            options = _options(stack.pop())
+            known = any(_known(option) for option in options)
+            blurred[node] = alt(*(_blur(o, blurred) for o in options)) if known else node
+        return blurred[state]
 
     def arcs(self, state: Expr) -> Arcs:
         """Disjoint byte sets of a blurred state, with the live blurred states after them."""
@@ -145,14 +153,27 @@ class Derivatives:
             raise FairleadError("a state without any continuation was asked for its shortest")
         return word
 
-    def _after(self, option: Expr, byte: int) -> Expr:
+    def _exact(self, state: Expr, byte: int) -> Expr:
+        """The derivative that keeps what is read: of captures inside captures first."""
+        after: dict[Expr, Expr] = {}
+        stack = [state]
+        while stack:
+            node = stack[-1]
+            inner = [item for item in _read_items(node) if item not in after]
+            if inner:
+                stack.extend(inner)
+                continue
+            options = _options(stack.pop())
+            after[node] = alt_by_head(self._after(option, byte, after) for option in options)
+        return after[state]
+
+    def _after(self, option: Expr, byte: int, after: dict[Expr, Expr]) -> Expr:
         known = _known(option)
         if known is None:
             return self._derive(option, byte)
-        read = known.read or b""
-        going_on = capture(
-            self._derive(known.item, byte), read + bytes((byte,)), known.template, known.argument
-        )
+        read, item = known.read or b"", after.get(known.item)
+        item = self._derive(known.item, byte) if item is None else item
+        going_on = capture(item, read + bytes((byte,)), known.template, known.argument)
         if known.item.nullable:
             resumed = known.template.resume(known.argument, read)
             going_on = alt(going_on, self._derive(resumed, byte))
@@ -259,11 +280,18 @@ def _known(option: Expr) -> Capture | None:
     return head if isinstance(head, Capture) and head.read is not None else None
 
 
-def _blur(option: Expr) -> Expr:
+def _read_items(state: Expr) -> list[Expr]:
+    """What is being captured and may hold captures itself."""
+    known = (_known(option) for option in _options(state))
+    return [one.item for one in known if one is not None and not one.item.regular]
+
+
+def _blur(option: Expr, inner: dict[Expr, Expr]) -> Expr:
     known = _known(option)
     if known is None:
         return option
-    blurred = capture(known.item, None, known.template, known.argument)
+    item = inner.get(known.item, known.item)
+    blurred = capture(item, None, known.template, known.argument)
     return concat(blurred, option.tail) if isinstance(option, Concat) else blurred
 
 

@@ -334,7 +334,7 @@ def call(template: Template, argument: Hashable) -> Expr:
 
 def capture(item: Expr, read: bytes | None, template: Template, argument: Hashable) -> Expr:
     """The rest of a captured string, `read` being its beginning."""
-    if item is EMPTY:
-        return EMPTY
+    if item is EMPTY or item is UNSURE:
+        return item
     node = Capture(item, read, template, argument)
     return _intern((Capture, id(item), read, id(template), argument), node)

@@ -118,15 +118,16 @@ class ItemsTemplate:
         close = literal("]") if self._may_close(rest.said) else EMPTY
         item = UNSURE if UNKNOWN in rest.used else self._item(rest)
         if rest.position < 0:
-            return concat(literal("["), style.opened, alt(concat(style.closing, close), item))
-        return alt(concat(style.comma, item), concat(style.closing, close))
+            return concat(literal("["), alt(concat(style.opened, close), item))
+        return alt(concat(style.edge, literal(","), item), concat(style.closing, close))
 
     def _item(self, rest: Rest) -> Expr:
+        """An item with what may stand before it: a capture begins right behind a byte."""
         options: list[Expr] = []
         for position, said, value in self._steps(rest):
-            behind, item = Rest(position, rest.used, said), self._value(value)
+            item = concat(self._style.opened, self._value(value))
             if _compares(said):
-                options.append(capture(item, b"", self, behind))
+                options.append(capture(item, b"", self, Rest(position, rest.used, said)))
             else:
                 options.append(concat(item, call(self, Rest(position, frozenset(), said))))
         return alt(*options)

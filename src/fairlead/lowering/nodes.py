@@ -199,9 +199,9 @@ class Call:
 @final
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Capture:
-    """A string of the regular `item`, then `template.resume(argument, that string)`.
+    """A string of `item`, then `template.resume(argument, that string)`.
 
-    `read` is what has been read of the string already; None where that is not known.
+    Captures may stand inside `item`. `read` is what has been read of the string already; None where that is not known.
     """
 
     item: "Expr"
