@@ -10,6 +10,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from fairlead.cli import bench
 from fairlead.cli.choose import choose
 from fairlead.cli.exits import EXITS, NO_MODEL, REFUSED
 from fairlead.cli.explain import explain
@@ -29,6 +30,7 @@ app = typer.Typer(
 )
 for command in (extract, generate, choose, explain, warmup):
     app.command(epilog=EXITS)(command)
+app.add_typer(bench.app, epilog=EXITS)
 
 
 def _show_version(wanted: bool) -> None:
