@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import fairlead as fl
 from fairlead.cli import console, extract, models
 from fairlead.cli.main import run
 from fairlead.engine.fake import FakeModel
+from small_tokenizers import byte_level
 
 
 def status(*arguments: str) -> int:
@@ -218,6 +220,59 @@ def test_choose_prints_the_likeliest_first(capsys: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.usefixtures("fake")
+def test_warmup_without_a_model_is_about_constraints_or_a_tokenizer(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert status("warmup", "--constraints-only") == 0
+    assert capsys.readouterr().out.startswith("the constraint engine is ready (")
+    path = tmp_path / "tokenizer.json"
+    path.write_bytes(byte_level())
+    other = tmp_path / "other.json"
+    other.write_bytes(byte_level())
+    assert status("warmup", "--tokenizer", str(path), "--tokenizer", str(other)) == 0
+    assert capsys.readouterr().out.startswith(f"{path}, {other} are ready (")
+    assert status("warmup", "--tokenizer", str(tmp_path / "none.json")) == 3
+    assert "none.json" in capsys.readouterr().err
+
+
+READ_ONLY = """
+import sys
+from pathlib import Path
+
+import fairlead as fl
+
+package = Path(fl.__file__).parent
+
+
+def refuse(event, arguments):
+    # Whatever opens a file of the installation for writing, or makes or renames one there.
+    if event in {"open", "os.mkdir", "os.rename", "os.remove"}:
+        writes = event != "open" or any(mode in str(arguments[1]) for mode in "wax+")
+        if writes and str(arguments[0]).startswith(str(package)):
+            raise PermissionError(f"{event} {arguments}")
+
+
+sys.addaudithook(refuse)
+from fairlead.cli.main import run
+
+run(sys.argv[1:])
+"""
+
+
+def test_warmup_works_where_neither_the_installation_nor_a_cache_can_be_written(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "tokenizer.json"
+    path.write_bytes(byte_level())
+    blocked = tmp_path / "file"
+    blocked.write_text("no folder")
+    environment = {**os.environ, "FAIRLEAD_CACHE": str(blocked), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-c", READ_ONLY, "warmup", "--tokenizer", str(path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"{path} is ready (")
+
+
 def test_warmup_says_that_the_model_is_ready(capsys: pytest.CaptureFixture[str]) -> None:
     assert status("warmup") == 0
     assert "smollm2-135m is ready" in capsys.readouterr().out
