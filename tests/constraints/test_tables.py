@@ -108,6 +108,11 @@ SOURCES = {
         whitespace="compact",
         spelling="plain",
     ),
+    "items that differ": fl.JsonSchema(
+        {"type": "array", "items": {"enum": [1, 2, "a"]}, "uniqueItems": True},
+        whitespace="compact",
+        spelling="plain",
+    ),
 }
 
 
