@@ -73,13 +73,27 @@ def test_the_table_has_a_row_for_each_engine_and_says_what_was_refused(
 
     engines = {"first": compiled, "second": stopping}
     monkeypatch.setattr(bench_engines, "engines", lambda backend, vocabulary: engines)
-    assert left("masks", "--tokenizer", str(tokenizer.parent), "--rounds", "1") == 0
+    assert left("masks", "--tokenizer", str(tokenizer.parent), "--rounds", "1", "--by-schema") == 0
     shown = capsys.readouterr()
-    rows = shown.out.splitlines()[2:]
+    rows = shown.out.splitlines()[2:4]
+    assert len(shown.out.splitlines()) == 7 + len(CASES)
     assert [row.split()[0] for row in rows] == ["first", "second"]
     assert [row.split()[-2:] for row in rows] == [["1", "0"], ["0", str(len(CASES))]]
     assert "first refused: label" in shown.err
     assert "second does not allow: abstract, anything, " in shown.err
+
+
+def test_each_schema_has_a_row_where_that_is_asked_for() -> None:
+    timings = {
+        "one": bench.Timings(steps={"a": [1e-6, 3e-6], "b": [5e-6]}),
+        "other": bench.Timings(steps={"b": [7e-6]}),
+    }
+    rows = [row.split() for row in bench.schema_lines(timings)]
+    assert rows == [
+        ["one", "other"],
+        ["a", "2.0", "3.0"],
+        ["b", "5.0", "5.0", "7.0", "7.0"],
+    ]
 
 
 def test_an_engine_that_is_not_here_is_named_with_those_that_are(tokenizer, capsys) -> None:
@@ -90,7 +104,9 @@ def test_an_engine_that_is_not_here_is_named_with_those_that_are(tokenizer, caps
 
 def test_figures_are_percentiles_in_the_units_that_they_claim() -> None:
     steps = [number * 1e-6 for number in range(1, 1001)]
-    figures = bench.summed("x", bench.Timings(steps=steps, firsts=[0.001, 0.003]))
+    figures = bench.summed(
+        "x", bench.Timings(steps={"a": steps[:10], "b": steps[10:]}, firsts=[0.001, 0.003])
+    )
     assert figures.mean == pytest.approx(500.5)
     assert [figures.p50, figures.p99, figures.p999] == pytest.approx(
         np.percentile(np.arange(1, 1001), [50, 99, 99.9]).tolist()

@@ -36,13 +36,13 @@ class Timings:
     """What one engine did.
 
     Attributes:
-        steps: seconds of each mask with the commit of a token.
+        steps: for each schema, seconds of each mask with the commit of a token.
         firsts: seconds of each compilation with the first mask.
         refused: schemas that it refused.
         wrong: schemas with an allowed text that it did not allow.
     """
 
-    steps: list[float] = field(default_factory=list[float])
+    steps: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
     firsts: list[float] = field(default_factory=list[float])
     refused: set[str] = field(default_factory=set[str])
     wrong: set[str] = field(default_factory=set[str])
@@ -75,6 +75,9 @@ def masks(
     engine: Annotated[
         list[str] | None, typer.Option(help="Only this engine; may be given several times.")
     ] = None,
+    by_schema: Annotated[
+        bool, typer.Option("--by-schema", help="Also the mean and the slowest step of each schema.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Masks of small JSON Schemas: fairlead, its plain engine, and others that are installed.
@@ -106,6 +109,10 @@ def masks(
         for word, names in (("refused", one.refused), ("does not allow", one.wrong)):
             if names:
                 warn(f"{one.engine} {word}: {', '.join(names)}")
+    if by_schema:
+        print_line("\nmean and slowest mask + commit, µs")
+        for row in schema_lines(timings):
+            print_line(row)
 
 
 def measure(
@@ -131,7 +138,8 @@ def summed(name: str, timings: Timings) -> Figures:
     """The figures of one engine, 0 where it did nothing."""
     import numpy as np
 
-    steps = 1e6 * np.array(timings.steps or [0.0])
+    listed = [step for steps in timings.steps.values() for step in steps]
+    steps = 1e6 * np.array(listed or [0.0])
     firsts = 1e3 * np.array(timings.firsts or [0.0])
     return Figures(
         engine=name,
@@ -141,7 +149,7 @@ def summed(name: str, timings: Timings) -> Figures:
         p999=float(np.percentile(steps, 99.9)),
         first_p50=float(np.percentile(firsts, 50)),
         first_p99=float(np.percentile(firsts, 99)),
-        steps=len(timings.steps),
+        steps=len(listed),
         refused=sorted(timings.refused),
         wrong=sorted(timings.wrong),
     )
@@ -159,6 +167,23 @@ def line(figures: Figures) -> str:
     )
 
 
+def schema_lines(timings: Mapping[str, Timings]) -> list[str]:
+    """A table with a row for each schema, and two columns for each engine."""
+    titles = dict.fromkeys(title for timing in timings.values() for title in timing.steps)
+    lines = [" " * 14 + "".join(f"{name:>22}" for name in timings)]
+    for title in titles:
+        row = f"{title:14}"
+        for timing in timings.values():
+            steps = timing.steps.get(title, [])
+            row += (
+                f"{1e6 * sum(steps) / len(steps):11.1f}{1e6 * max(steps):11.1f}"
+                if steps
+                else (" " * 22)
+            )
+        lines.append(row)
+    return lines
+
+
 def _one(
     compiled: "Compile",
     title: str,
@@ -174,12 +199,13 @@ def _one(
         timings.refused.add(title)
         return
     timings.firsts.append(time.perf_counter() - begun)
+    steps = timings.steps.setdefault(title, [])
     for tokens in texts:
         text = begin()
         for token in tokens:
             begun = time.perf_counter()
             allowed = text.step(token)
-            timings.steps.append(time.perf_counter() - begun)
+            steps.append(time.perf_counter() - begun)
             if not allowed:
                 break
         if not text.ends():
