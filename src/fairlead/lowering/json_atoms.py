@@ -42,7 +42,9 @@ class Holds:
 
     def opposite(self) -> Formula:
         """The same schema, the other sign."""
-        return leaf(Holds(self.schema, not self.sign))
+        return (
+            leaf(Holds(self.schema, False), leaf(self)) if self.sign else leaf(Holds(self.schema))
+        )
 
 
 @final
@@ -55,7 +57,9 @@ class Among:
 
     def opposite(self) -> Formula:
         """The same values, the other sign."""
-        return leaf(Among(self.values, not self.sign))
+        return (
+            leaf(Among(self.values, False), leaf(self)) if self.sign else leaf(Among(self.values))
+        )
 
 
 # Scalars
@@ -71,7 +75,9 @@ class Text:
 
     def opposite(self) -> Formula:
         """The other strings."""
-        return leaf(Text(self.strings, not self.sign))
+        return (
+            leaf(Text(self.strings, False), leaf(self)) if self.sign else leaf(Text(self.strings))
+        )
 
 
 @final
@@ -84,7 +90,11 @@ class Amount:
 
     def opposite(self) -> Formula:
         """The other numbers."""
-        return leaf(Amount(self.numbers, not self.sign))
+        return (
+            leaf(Amount(self.numbers, False), leaf(self))
+            if self.sign
+            else leaf(Amount(self.numbers))
+        )
 
 
 @final
@@ -118,13 +128,15 @@ Keys: TypeAlias = Expr | Beside
 @final
 @dataclass(frozen=True, slots=True)
 class Named:
-    """If there is a member `name`, its value satisfies `value`."""
+    """If there is a member `name`, its value satisfies `value`, which may be anything."""
 
     name: str
     value: Formula
 
     def opposite(self) -> Formula:
         """There is one, and its value does not."""
+        if self.value is TRUE:
+            return FALSE
         return all_of(leaf(Required(self.name)), named(self.name, opposite(self.value)))
 
 
@@ -150,7 +162,7 @@ class Matching:
 
     def opposite(self) -> Formula:
         """Some such member does not."""
-        return leaf(Found(self.keys, opposite(self.value)))
+        return found(self.keys, opposite(self.value))
 
 
 @final
@@ -240,7 +252,7 @@ class Items:
 
     def opposite(self) -> Formula:
         """Some does not."""
-        return leaf(SomeItem(self.start, opposite(self.value)))
+        return some_item(self.start, opposite(self.value))
 
 
 @final
@@ -318,6 +330,16 @@ def named(name: str, value: Formula) -> Formula:
 def matching(keys: Keys, value: Formula) -> Formula:
     """`Matching`, unless that says nothing."""
     return TRUE if value is TRUE else leaf(Matching(keys, value))
+
+
+def found(keys: Keys, value: Formula) -> Formula:
+    """`Found`, unless that cannot hold."""
+    return FALSE if value is FALSE else leaf(Found(keys, value))
+
+
+def some_item(start: int, value: Formula) -> Formula:
+    """`SomeItem`, unless that cannot hold."""
+    return FALSE if value is FALSE else leaf(SomeItem(start, value))
 
 
 def item(position: int, value: Formula) -> Formula:

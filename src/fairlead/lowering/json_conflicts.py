@@ -7,13 +7,14 @@ and in pairs.
 
 import json
 from collections.abc import Callable
+from functools import partial
 from itertools import combinations
 from typing import Any, cast
 
 from fairlead.errors import UnsatisfiableError
 from fairlead.lowering.json_atoms import Holds, Longer, Required
 from fairlead.lowering.json_cases import cases
-from fairlead.lowering.json_formulas import Formula, atoms, leaf
+from fairlead.lowering.json_formulas import FALSE, Formula, atoms, leaf
 from fairlead.lowering.json_keysets import said_of
 from fairlead.lowering.json_schema import Lowering, item_of, lower_json_schema, prefix_length
 from fairlead.lowering.nodes import Expr
@@ -58,16 +59,41 @@ def explain_conflict(source: JsonSchema, is_empty: Callable[[Expr], bool]) -> Un
 def _required_parts(lowering: Lowering, said: Formula) -> dict[Formula, str]:
     """What every instance of some case has to contain, and what says so."""
     parts: dict[Formula, str] = {}
+
+    def add(part: Formula, why: str, about: Callable[[Schema], Address | None]) -> None:
+        named = _named_never(lowering.document, said, about) if part is FALSE else part
+        parts.setdefault(named, why)
+
     for case in cases(lowering.meaning.of(said, "object")) or ():
         required = {atom.name for atom in case if isinstance(atom, Required)}
         for key in lowering.keysets.names(case):
             if key.name in required:
-                parts.setdefault(said_of(case, key), f"required {show(key.name)}")
+                about = partial(_about_member, str(key.name))
+                add(said_of(case, key), f"required {show(key.name)}", about)
     for case in cases(lowering.meaning.of(said, "array")) or ():
         low = max((atom.count for atom in case if isinstance(atom, Longer)), default=0)
         for position in range(min(low, prefix_length(case) + 1)):
-            parts.setdefault(item_of(case, position), f"minItems, item {position}")
+            about = partial(_about_item, position)
+            add(item_of(case, position), f"minItems, item {position}", about)
     return {part: why for part, why in parts.items() if _addresses(part)}
+
+
+def _named_never(
+    document: Document, said: Formula, about: Callable[[Schema], Address | None]
+) -> Formula:
+    """The schema without any instance that is said of a part, by its address."""
+    found = (about(schema) for schema in _involved(document, said))
+    never = (part for part in found if part is not None and not document.schemas[part].kinds)
+    return next((leaf(Holds(part)) for part in never), FALSE)
+
+
+def _about_member(name: str, schema: Schema) -> Address | None:
+    return schema.objects.properties.get(name, schema.objects.additional)
+
+
+def _about_item(position: int, schema: Schema) -> Address | None:
+    prefix = schema.arrays.prefix
+    return prefix[position] if position < len(prefix) else schema.arrays.items
 
 
 def _addresses(said: Formula) -> list[Address]:
@@ -114,7 +140,7 @@ def _smallest(
 ) -> tuple[str, ...]:
     """Up to three keywords that, with `type`, have no instance; () if it takes more."""
     raw = _written(source.text, schema.address)
-    names = [name for name in schema.keywords if name in _LONE and name in raw]
+    names = [name for name in schema.keywords if name in raw and _is_lone(name, raw[name])]
     for count in (1, 2, 3):
         for chosen in combinations(names, count):
             kept = {name: raw[name] for name in ("$schema", "type", *chosen) if name in raw}
@@ -122,6 +148,11 @@ def _smallest(
                 typed = count == 1 and "type" in raw
                 return ("type", *chosen) if typed else chosen
     return ()
+
+
+def _is_lone(name: str, value: object) -> bool:
+    """Whether a keyword says the same beside others: it names no schema but true and false."""
+    return name in _LONE or isinstance(value, bool)
 
 
 def _written(text: str, address: Address) -> dict[str, Any]:

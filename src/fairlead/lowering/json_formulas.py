@@ -6,7 +6,7 @@ behind references are 24 nodes. Nothing is ever multiplied out here.
 
     all_of(a, all_of(b, a))    all_of(a, b)
     any_of(a, all_of(a, b))    a
-    any_of(a, TRUE)            TRUE
+    all_of(a, opposite of a)   FALSE
 
 Parts keep the order in which they were named. What this module does not know: what atoms mean.
 """
@@ -37,9 +37,10 @@ class Truth:
 @final
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Leaf:
-    """An atom."""
+    """An atom; `denies` is the one whose plain opposite it is, if that is a leaf too."""
 
     atom: Atom
+    denies: "Formula | None" = None
 
 
 @final
@@ -67,13 +68,13 @@ _nodes: "weakref.WeakValueDictionary[Hashable, Formula]" = weakref.WeakValueDict
 _lock = threading.Lock()
 
 
-def leaf(atom: Atom) -> Formula:
-    """The formula of one atom."""
+def leaf(atom: Atom, denies: Formula | None = None) -> Formula:
+    """The formula of one atom, which may be the plain opposite of another."""
     found = _nodes.get(atom)
     if found is not None:
         return found
     with _lock:
-        return _nodes.setdefault(atom, Leaf(atom))
+        return _nodes.setdefault(atom, Leaf(atom, denies))
 
 
 def all_of(*parts: Formula) -> Formula:
@@ -101,6 +102,8 @@ def _joined(
             if one is not neutral:
                 flat[one] = None
     if len(flat) > 1:
+        if any(isinstance(one, Leaf) and one.denies in flat for one in flat):
+            return deciding
         flat = _absorbed(flat, other)
     if len(flat) <= 1:
         return next(iter(flat), neutral)
@@ -155,9 +158,28 @@ def replace(formula: Formula, change: Callable[[Atom], Formula]) -> Formula:
     return fold(formula, put)
 
 
-def holds(formula: Formula, judge: Callable[[Atom], bool]) -> bool:
-    """Whether `formula` holds where `judge` says of each atom whether it does."""
-    return replace(formula, lambda atom: TRUE if judge(atom) else FALSE) is TRUE
+def holds(
+    formula: Formula,
+    judge: Callable[[Atom], bool],
+    known: "dict[Formula, bool] | None" = None,
+) -> bool:
+    """Whether `formula` holds where `judge` says of each atom whether it does.
+
+    `known` keeps what has been found, for the next formula with parts in common.
+    """
+
+    def make(node: Formula, made: dict[Formula, bool]) -> bool:
+        match node:
+            case Every(parts):
+                return all(made[part] for part in parts)
+            case Some(parts):
+                return any(made[part] for part in parts)
+            case Leaf(atom):
+                return judge(atom)
+            case Truth(value):
+                return value
+
+    return fold(formula, make, known)
 
 
 def atoms(formula: Formula) -> list[Atom]:
@@ -177,12 +199,16 @@ def atoms(formula: Formula) -> list[Atom]:
     return list(found)
 
 
-def fold(root: Formula, make: "Callable[[Formula, dict[Formula, _Made]], _Made]") -> "_Made":
-    """What `make` makes of a formula, given what it has made of the parts.
+def fold(
+    root: Formula,
+    make: "Callable[[Formula, dict[Formula, _Made]], _Made]",
+    known: "dict[Formula, _Made] | None" = None,
+) -> "_Made":
+    """What `make` makes of a formula, given what it has made of the parts, some of it `known`.
 
     From the leaves on, each shared part once, with an explicit stack, as nesting is the user's.
     """
-    made: dict[Formula, _Made] = {}
+    made: dict[Formula, _Made] = {} if known is None else known
     stack = [root]
     while stack:
         node = stack[-1]

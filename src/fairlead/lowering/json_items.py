@@ -47,7 +47,7 @@ from fairlead.lowering.json_formulas import (
     opposite,
 )
 from fairlead.lowering.json_objects import UNKNOWN, Least
-from fairlead.lowering.json_progress import Pairs, now, pairs
+from fairlead.lowering.json_progress import Progress, now
 from fairlead.lowering.json_text import JsonStyle
 from fairlead.lowering.json_unlike import unlike_item
 from fairlead.lowering.json_values import Exact, items_of, read_exact
@@ -136,7 +136,7 @@ class ItemsTemplate:
         """The position, what the rest satisfies, and what the item does, one of these."""
         position = max(rest.position, 0)
         known = frozenset(value for value in rest.used if value is not None)
-        found: Pairs = pairs(rest.said, lambda atom: _read(atom, position, known))
+        found = Progress(lambda atom: _read(atom, position, known)).pairs(rest.said)
         behind = min(position + 1, self._last)
         return [(behind, said, value) for said, value in found.items()]
 
@@ -222,7 +222,8 @@ def _read(atom: Atom, position: int, used: frozenset[Exact]) -> Formula:  # noqa
         case Shorter(count):
             return leaf(atom) if position < count else FALSE
         case Distinct(sign):
-            seen = leaf(Among(used, not sign)) if used else (TRUE if sign else FALSE)
+            equal = leaf(Among(used)) if used else FALSE
+            seen = opposite(equal) if sign else equal
             return all_of(now(seen), leaf(atom)) if sign else any_of(now(seen), leaf(atom))
         case Unlike(values):
             return unlike_item(values)

@@ -16,7 +16,7 @@ from fairlead.errors import LimitError
 from fairlead.lowering.expr import ANYTHING, EPSILON, alt, both, complement
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.json_atoms import Beside, Found, Keys, Matching, Named, Required, Unlike
-from fairlead.lowering.json_formulas import FALSE, TRUE, Atom, Formula, all_of
+from fairlead.lowering.json_formulas import FALSE, Atom, Formula, all_of
 from fairlead.lowering.json_text import Spelling
 from fairlead.lowering.json_values import members_of
 from fairlead.lowering.nodes import Expr
@@ -153,10 +153,11 @@ def said_of(atoms: Iterable[Atom], key: KeyClass) -> Formula:
     """What atoms that all hold say of the value of a key."""
     parts: list[Formula] = []
     for atom in atoms:
-        about = isinstance(atom, Named) and atom.name == key.name
-        if about or (isinstance(atom, Matching) and key.among(atom.keys)):
-            parts.append(atom.value)  # pyright: ignore
-    return all_of(*parts) if parts else TRUE
+        if isinstance(atom, Named) and atom.name == key.name:
+            parts.append(atom.value)
+        elif isinstance(atom, Matching) and key.among(atom.keys):
+            parts.append(atom.value)
+    return all_of(*parts)
 
 
 def _languages(atoms: Iterable[Atom]) -> list[Expr]:

@@ -3,7 +3,7 @@
 A value's constraint is a formula over `Holds` (a schema) and `Among` (values). For one type of
 value, references, `allOf`, `anyOf`, `not` and the like are what they mean in logic::
 
-    oneOf: [A, B, C]          any of: A and not B and not C, ...; only for those not plainly exclusive
+    oneOf: [A, B, C]          any of: A and not B and not C, ...; A alone where it excludes others
     if: I, then: T, else: E   (I and T) or (not I and E)
     dependentSchemas: {a: S}  no member "a", or S
 
@@ -13,6 +13,7 @@ out. Chains of references are followed with an explicit stack.
 What this module does not know: spelling, but for the keys that patterns describe.
 """
 
+from decimal import Decimal
 from typing import assert_never, final
 
 from fairlead.lowering.expr import complement
@@ -23,6 +24,7 @@ from fairlead.lowering.json_atoms import (
     Distinct,
     Flag,
     Holds,
+    Named,
     Required,
     Text,
     Unlike,
@@ -34,7 +36,6 @@ from fairlead.lowering.json_atoms import (
     items,
     longer,
     matching,
-    named,
     shorter,
 )
 from fairlead.lowering.json_exclusive import Outlines, exclusive_parts
@@ -68,11 +69,6 @@ from fairlead.syntax.json_schema_tree import (
 from fairlead.syntax.regex_tree import Pattern
 
 
-def said(schema: Address | None) -> Formula:
-    """That a schema holds; nothing, where there is none."""
-    return TRUE if schema is None else leaf(Holds(schema))
-
-
 @final
 class Meaning:
     """The formulas of one document, made when they are first asked for."""
@@ -84,6 +80,15 @@ class Meaning:
         self._denied: dict[tuple[Address, Kind], Formula] = {}
         self._patterns: dict[Pattern, Expr] = {}
         self._outlines = Outlines(document)
+
+    def said(self, address: Address | None) -> Formula:
+        """That a schema holds; nothing, where there is none, or one that says nothing."""
+        if address is None:
+            return TRUE
+        schema = self.document.schemas[address]
+        if not schema.kinds:
+            return FALSE
+        return leaf(Holds(address)) if schema.keywords else TRUE
 
     def of(self, value: Formula, kind: Kind) -> Formula:
         """What `value` says about values of one type."""
@@ -192,28 +197,28 @@ class Meaning:
                 assert_never(kind)
 
     def _array(self, arrays: Arrays) -> Formula:
-        parts = [item(position, said(part)) for position, part in enumerate(arrays.prefix)]
-        parts.append(items(len(arrays.prefix), said(arrays.items)))
+        parts = [item(position, self.said(part)) for position, part in enumerate(arrays.prefix)]
+        parts.append(items(len(arrays.prefix), self.said(arrays.items)))
         parts.append(longer(arrays.low))
         if arrays.high is not None:
             parts.append(shorter(arrays.high))
         if arrays.contains is not None:
             contains = arrays.contains
-            parts.append(holding(said(contains.schema), contains.low, contains.high))
+            parts.append(holding(self.said(contains.schema), contains.low, contains.high))
         if arrays.unique:
             parts.append(leaf(Distinct()))
         return all_of(*parts)
 
     def _object(self, objects: Objects) -> Formula:
         patterns = [(self.keys(pattern), part) for pattern, part in objects.patterns]
-        parts = [named(name, said(part)) for name, part in objects.properties.items()]
+        parts = [leaf(Named(name, self.said(part))) for name, part in objects.properties.items()]
         parts += [leaf(Required(name)) for name in objects.required]
-        parts += [matching(keys, said(part)) for keys, part in patterns]
+        parts += [matching(keys, self.said(part)) for keys, part in patterns]
         if objects.additional is not None:
             beside = Beside(frozenset(objects.properties), tuple(keys for keys, _ in patterns))
-            parts.append(matching(beside, said(objects.additional)))
+            parts.append(matching(beside, self.said(objects.additional)))
         if objects.names is not None:
-            allowed = text_content(self.of(said(objects.names), "string"), self._spelling)
+            allowed = text_content(self.of(self.said(objects.names), "string"), self._spelling)
             parts.append(matching(complement(allowed), FALSE))
         parts.append(at_least(objects.low))
         if objects.high is not None:
@@ -228,7 +233,9 @@ def _flag(values: frozenset[bool]) -> Formula:
     return leaf(Flag(values)) if values else FALSE
 
 
-def _among(values: frozenset[Exact], sign: bool, kind: Kind) -> Formula:  # noqa: PLR0911  an arm a kind
+def _among(  # noqa: PLR0911  an arm for each kind
+    values: frozenset[Exact], sign: bool, kind: Kind
+) -> Formula:
     """What is said of a type by one of some values, or none of them."""
     here = frozenset(value for value in values if value[0] == kind)
     if not here:
@@ -241,9 +248,11 @@ def _among(values: frozenset[Exact], sign: bool, kind: Kind) -> Formula:  # noqa
             chosen = frozenset(content is True for content in contents)
             return _flag(chosen if sign else frozenset((True, False)) - chosen)
         case "number":
-            return leaf(Amount(Numbers(values=frozenset(contents)), sign))  # pyright: ignore
+            amounts = frozenset(content for content in contents if isinstance(content, Decimal))
+            return leaf(Amount(Numbers(values=amounts), sign))
         case "string":
-            return leaf(Text(Strings(values=frozenset(contents)), sign))  # pyright: ignore
+            texts = frozenset(content for content in contents if isinstance(content, str))
+            return leaf(Text(Strings(values=texts), sign))
         case "array" | "object":
             if not sign:
                 return leaf(Unlike(here))

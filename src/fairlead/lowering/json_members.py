@@ -56,13 +56,14 @@ from fairlead.lowering.json_formulas import (
 from fairlead.lowering.json_keysets import KeyClass, Keysets
 from fairlead.lowering.json_members_least import Words, least_members
 from fairlead.lowering.json_objects import UNKNOWN, Extras, Least
-from fairlead.lowering.json_progress import Pairs, now, pairs
+from fairlead.lowering.json_progress import Pairs, Progress, now
 from fairlead.lowering.json_text import QUOTE, JsonStyle
 from fairlead.lowering.json_unlike import unlike_member
 from fairlead.lowering.json_values import members_of
 from fairlead.lowering.nodes import Expr
 
 _REMEMBERED = 4096
+_MOST_KNOWN = 1 << 16
 
 
 @final
@@ -107,7 +108,8 @@ class MembersTemplate:
             for key in self._keys
         )
         self._limited = len(self._keys) > self._count + 1
-        self._pairs = lru_cache(_REMEMBERED)(self._find_pairs)
+        self._progress = tuple(_progress(key) for key in self._keys)
+        self._closing: dict[Formula, bool] = {}
         self._unfolded = lru_cache(_REMEMBERED)(self._unfold)
 
     def start(self) -> Expr:
@@ -130,7 +132,8 @@ class MembersTemplate:
         rest = cast("Rest", argument)
         if rest.place < 0:  # once, when compiling: what has no instance is known before
             for key in range(len(self._keys)):
-                self._least_behind_key(rest, key, least)
+                for value in self.after(rest.said, key).values():
+                    least(concat(self._style.colon, self._value(value)))
         words = self._least_words(rest, least)
         if words is None:
             return None
@@ -213,11 +216,13 @@ class MembersTemplate:
 
     def may_close(self, said: Formula) -> bool:
         """Whether the object may end here."""
-        return holds(said, _holds_at_end)
+        if len(self._closing) > _MOST_KNOWN:
+            self._closing = {}
+        return holds(said, _holds_at_end, self._closing)
 
     def after(self, said: Formula, key: int) -> Pairs:
         """What a member of this key has to satisfy, and the rest after it."""
-        return self._pairs(said, key)
+        return self._progress[key].pairs(said)
 
     def _asks(self, atom: Atom, key: int) -> bool:
         """Whether an atom that does not hold at the end wants members of a key."""
@@ -228,9 +233,6 @@ class MembersTemplate:
                 return self._keys[key].among(keys)
             case _:
                 return isinstance(atom, AtLeast | Unlike)
-
-    def _find_pairs(self, said: Formula, key: int) -> Pairs:
-        return pairs(said, lambda atom: _read(atom, self._keys[key]))
 
     # Least
 
@@ -253,13 +255,23 @@ class MembersTemplate:
         free = self.free(rest.place)
         keys = [*free, *range(self._count, len(self._keys))]
         words = Words(
-            word, self.after, self.may_close, self._asks, keys, lambda key: key < self._count
+            word,
+            self.after,
+            self.may_close,
+            self._asks,
+            keys,
+            lambda key: key < self._count,
+            lambda key: len(str(self._keys[key].name or "")) + 5,  # "":0 and a comma
         )
         found = least_members(words, rest.said, rest.extras)
         if found is None:
             return None
         listed = sorted(found) if self._style.ordered else sorted(found, key=lambda pair: pair[1])
         return [text for _, text in listed]
+
+
+def _progress(key: KeyClass) -> Progress:
+    return Progress(lambda atom: _read(atom, key))
 
 
 def _holds_at_end(atom: Atom) -> bool:

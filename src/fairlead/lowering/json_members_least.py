@@ -10,18 +10,19 @@ What this module does not know: spelling, values.
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from heapq import heappop, heappush
+from dataclasses import dataclass, field, replace
+from heapq import heapify, heappop, heappush
 from typing import Any, final
 
 from fairlead.errors import LimitError
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.json_atoms import Matching, Named, Required
-from fairlead.lowering.json_formulas import Atom, Every, Formula, Leaf, all_of, atoms
+from fairlead.lowering.json_formulas import Atom, Every, Formula, Leaf, Some, all_of, atoms
 from fairlead.lowering.json_objects import Extras
 from fairlead.lowering.json_progress import Pairs
 
 MOST_LOOKED_AT = 20_000
+_IN_ORDER = 100
 _Chosen = tuple[tuple[int, bytes], ...]
 _decode = json.JSONDecoder().raw_decode
 
@@ -38,6 +39,7 @@ class Words:
         asks: whether an atom that does not hold at the end asks for members of a key.
         keys: the keys that may come, as numbers.
         single: whether a key is one name, so that it comes once.
+        shortest: a length that no member of a key is below.
     """
 
     word: Callable[[int, Formula, Extras], bytes | None]
@@ -46,6 +48,7 @@ class Words:
     asks: Callable[[Atom, int], bool]
     keys: list[int]
     single: Callable[[int], bool]
+    shortest: Callable[[int], int]
 
 
 def least_members(words: Words, said: Formula, extras: Extras) -> _Chosen | None:
@@ -61,7 +64,7 @@ def least_members(words: Words, said: Formula, extras: Extras) -> _Chosen | None
 
 def _components(said: Formula) -> list[Formula]:
     """Parts with no member in common, each with all that holds for every member."""
-    parts = said.parts if isinstance(said, Every) else (said,)
+    parts = _parts(said)
     everywhere = [part for part in parts if isinstance(part, Leaf) and _persists(part.atom)]
     others = [part for part in parts if part not in set(everywhere)]
     groups: list[tuple[set[str], list[Formula]]] = []
@@ -91,26 +94,51 @@ def _names(part: Formula) -> set[str] | None:
     return found
 
 
+@final
+@dataclass(frozen=True, slots=True, order=True)
+class _Try:
+    """Some members: how promising they are, how long, which, and what they leave to be said."""
+
+    rank: tuple[int, int]
+    texts: tuple[bytes, ...]
+    serial: int
+    length: int = field(compare=False)
+    said: Formula = field(compare=False)
+    extras: Extras = field(compare=False)
+    chosen: _Chosen = field(compare=False)
+
+
 def _search(words: Words, said: Formula, extras: Extras) -> _Chosen | None:
-    """Sets of members in order of their length, until one suffices."""
-    serial = 0
-    queue: list[tuple[int, list[bytes], int, Formula, Extras, _Chosen]] = []
-    queue.append((0, [], serial, said, extras, ()))
+    """Sets of members in order of their length, until one suffices.
+
+    To find the shortest of many sets that overlap is hard. So after a while those come first that
+    leave the least undone: what is found is then short, if not the shortest.
+    """
+    estimate = _Estimate(words)
+    queue: list[_Try] = [_Try((0, 0), (), 0, 0, said, extras, ())]
     seen: set[object] = set()
+    serial = 0
     while queue:
-        length, texts, _, said, extras, chosen = heappop(queue)
-        if words.may_close(said):
-            return chosen
-        state = (said, extras, frozenset(key for key, _ in chosen if words.single(key)))
+        tried = heappop(queue)
+        if words.may_close(tried.said):
+            return tried.chosen
+        taken = frozenset(key for key, _ in tried.chosen if words.single(key))
+        state = (tried.said, tried.extras, taken)
         if state in seen:
             continue
         seen.add(state)
-        for key, text, rest in _steps(words, said, extras, chosen):
+        if len(seen) == _IN_ORDER:
+            queue = [replace(one, rank=(estimate.undone(one.said)[0], one.length)) for one in queue]
+            heapify(queue)
+        for key, text, rest in _steps(words, tried):
             serial += 1
-            more = extras if words.single(key) else extras | {_key_of(text)}
-            entry = (*chosen, (key, text))
-            total = length + len(text) + 1
-            heappush(queue, (total, sorted([*texts, text]), serial, rest, more, entry))
+            more = tried.extras if words.single(key) else tried.extras | {_key_of(text)}
+            undone, bound = estimate.undone(rest)
+            length = tried.length + len(text) + 1
+            rank = (undone, length) if len(seen) >= _IN_ORDER else (0, length + bound)
+            texts = tuple(sorted((*tried.texts, text)))
+            chosen = (*tried.chosen, (key, text))
+            heappush(queue, _Try(rank, texts, serial, length, rest, more, chosen))
         spend(1)
         if serial > MOST_LOOKED_AT:
             raise LimitError(
@@ -121,11 +149,42 @@ def _search(words: Words, said: Formula, extras: Extras) -> _Chosen | None:
     return None
 
 
-def _steps(
-    words: Words, said: Formula, extras: Extras, chosen: _Chosen
-) -> Iterator[tuple[int, bytes, Formula]]:
+@final
+class _Estimate:
+    """How much members that are still needed are long at least.
+
+    Each part that does not hold yet needs a member; parts that need different ones need several.
+    """
+
+    def __init__(self, words: Words) -> None:
+        self._words = words
+        self._known: dict[Formula, tuple[frozenset[int], int]] = {}
+
+    def undone(self, said: Formula) -> tuple[int, int]:
+        """How many parts do not hold, and how long what they need is at least."""
+        parts = _parts(said)
+        open_ = [self._part(part) for part in parts if not self._words.may_close(part)]
+        needed, length = set[int](), 0
+        for keys, least in sorted(open_, key=lambda part: len(part[0])):
+            if needed.isdisjoint(keys):
+                needed |= keys
+                length += least
+        return len(open_), length
+
+    def _part(self, part: Formula) -> tuple[frozenset[int], int]:
+        found = self._known.get(part)
+        if found is None:
+            words, asking = self._words, atoms(part)
+            keys = [key for key in words.keys if any(words.asks(atom, key) for atom in asking)]
+            least = min((words.shortest(key) for key in keys), default=0)
+            found = self._known[part] = frozenset(keys), least
+        return found
+
+
+def _steps(words: Words, tried: _Try) -> Iterator[tuple[int, bytes, Formula]]:
     """The members that the first part that does not hold asks for."""
-    parts = said.parts if isinstance(said, Every) else (said,)
+    said, extras, chosen = tried.said, tried.extras, tried.chosen
+    parts = _parts(said)
     blocking = next(part for part in parts if not words.may_close(part))
     asking = atoms(blocking)
     taken = {key for key, _ in chosen if words.single(key)}
@@ -133,9 +192,36 @@ def _steps(
         if key in taken or not any(words.asks(atom, key) for atom in asking):
             continue
         for rest, value in words.after(said, key).items():
-            text = words.word(key, value, extras) if rest is not said else None
+            helps = not _asks_as_much(rest, said)
+            text = words.word(key, value, extras) if helps else None
             if text is not None:
                 yield key, text, rest
+
+
+def _asks_as_much(rest: Formula, said: Formula) -> bool:
+    """Whether a member left no less to be done: what suffices after it suffices without it.
+
+    What was said of the member's own value is done with it; alternatives may only have gone.
+    """
+    left = _parts(rest)
+    gone = [part for part in _parts(said) if part not in left and not _is_named(part)]
+    return all(
+        isinstance(part, Some)
+        and any(other in part.parts or _are_some_of(other, part) for other in left)
+        for part in gone
+    )
+
+
+def _are_some_of(other: Formula, part: Some) -> bool:
+    return isinstance(other, Some) and set(other.parts) <= set(part.parts)
+
+
+def _is_named(part: Formula) -> bool:
+    return isinstance(part, Leaf) and isinstance(part.atom, Named)
+
+
+def _parts(said: Formula) -> tuple[Formula, ...]:
+    return said.parts if isinstance(said, Every) else (said,)
 
 
 def _key_of(text: bytes) -> str:

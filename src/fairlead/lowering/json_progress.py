@@ -31,11 +31,11 @@ from fairlead.lowering.json_formulas import (
     any_of,
     fold,
     leaf,
-    replace,
 )
 
 MOST_PAIRS = 1 << 10
-Pairs: TypeAlias = "dict[Formula, Formula]"  # what is said of the rest: what of the value
+_MOST_KNOWN = 1 << 16
+Pairs: TypeAlias = dict[Formula, Formula]  # what is said of the rest: what of the value
 
 
 @final
@@ -55,12 +55,48 @@ def now(value: Formula) -> Formula:
     return value if isinstance(value, Truth) else leaf(Now(value))
 
 
-def pairs(formula: Formula, read: Callable[[Atom], Formula]) -> Pairs:
-    """The alternatives, given what becomes of each atom (with `Now` for what the part satisfies).
+@final
+class Progress:
+    """The alternatives for one kind of part, given what becomes of each atom.
 
-    Raises:
-        LimitError: more than `MOST_PAIRS`.
+    What has been found for parts of a formula is kept: the next formula has most of them too.
     """
+
+    def __init__(self, read: Callable[[Atom], Formula]) -> None:
+        self._read = read
+        self._known: dict[Formula, Pairs | None] = {}
+
+    def pairs(self, formula: Formula) -> Pairs:
+        """What is said of the rest, with what is said of the value.
+
+        Raises:
+            LimitError: more than `MOST_PAIRS`.
+        """
+        if len(self._known) > _MOST_KNOWN:
+            self._known = {}
+        found = fold(formula, self._make, self._known)
+        return {formula: TRUE} if found is None else found
+
+    def _make(self, node: Formula, made: "dict[Formula, Pairs | None]") -> Pairs | None:
+        """The alternatives of a part; None where it stays as it is."""
+        match node:
+            case Truth(holds):
+                return {TRUE: TRUE} if holds else {}
+            case Leaf(atom):
+                after = self._read(atom)
+                return None if after is node else _listed(after)
+            case Some(parts) | Every(parts):
+                changed = [found for part in parts if (found := made[part]) is not None]
+                if not changed:
+                    return None
+                same = [part for part in parts if made[part] is None]
+                if isinstance(node, Some):
+                    return _united([{any_of(*same): TRUE}, *changed] if same else changed)
+                return _crossed([{all_of(*same): TRUE}, *changed] if same else changed)
+
+
+def _listed(after: Formula) -> Pairs:
+    """What an atom has become, which is small."""
 
     def make(node: Formula, made: dict[Formula, Pairs]) -> Pairs:
         match node:
@@ -75,7 +111,7 @@ def pairs(formula: Formula, read: Callable[[Atom], Formula]) -> Pairs:
             case Every(parts):
                 return _crossed([made[part] for part in parts])
 
-    return fold(replace(formula, read), make)
+    return fold(after, make)
 
 
 def _united(options: list[Pairs]) -> Pairs:

@@ -2,13 +2,12 @@
 
 Strings are exact: spelling commutes with everything regular, so what does not hold is a complement.
 Numbers are exact in the spellings that `numbers` promises beside bounds; the complement of a range
-is taken among the bounds themselves, not among spellings, as some spellings are in no range.
+of a keyword is a set of its own, as some spellings are in neither.
 
 What this module does not know: schemas.
 """
 
 from collections.abc import Iterable
-from decimal import Decimal
 from functools import lru_cache, reduce
 
 from fairlead.lowering.expr import (
@@ -17,33 +16,18 @@ from fairlead.lowering.expr import (
     alt,
     both,
     complement,
-    concat,
-    literal,
-    optional,
     repeat,
 )
-from fairlead.lowering.formats import lower_format
+from fairlead.lowering.formats import format_bound, lower_format
 from fairlead.lowering.json_atoms import Amount, Text
 from fairlead.lowering.json_formulas import Every, Formula, Leaf, Some, Truth, fold
 from fairlead.lowering.json_numbers import common, merged, no_number
 from fairlead.lowering.json_text import Spelling
 from fairlead.lowering.nodes import Expr
-from fairlead.lowering.numbers import (
-    ANY_EXPONENT,
-    DIGIT,
-    FRACTION,
-    NONZERO,
-    SHIFTED_DIGITS,
-    SIGN,
-    WHOLE,
-    digits_range,
-    exactly,
-    integer_range,
-    number_range,
-)
+from fairlead.lowering.numbers import lower_numbers, lower_other_numbers, number_range
 from fairlead.lowering.regex import lower_regex, lower_search
 from fairlead.lowering.unicode import SCALARS
-from fairlead.syntax.json_schema_tree import Bound, Numbers, Strings
+from fairlead.syntax.json_schema_tree import Numbers, Strings
 from fairlead.syntax.regex import parse_regex
 
 # Strings
@@ -83,7 +67,7 @@ def _sorted(parts: Iterable[Formula]) -> tuple[list[Strings], list[Formula]]:
 def _text(atom: object, spelling: Spelling) -> Expr:
     if not isinstance(atom, Text):
         raise TypeError(f"{atom} says nothing about strings")
-    shape = reduce(both, _strings([atom.strings], spelling))
+    shape = reduce(both, _strings([atom.strings], spelling, outer=not atom.sign))
     return shape if atom.sign else both(spelling.content, complement(shape))
 
 
@@ -99,8 +83,8 @@ def _merged(parts: list[Strings]) -> list[Strings]:
     ]
 
 
-def _strings(parts: list[Strings], spelling: Spelling) -> list[Expr]:
-    """What keywords say, at least one expression."""
+def _strings(parts: list[Strings], spelling: Spelling, outer: bool = False) -> list[Expr]:
+    """What keywords say, at least one expression; `outer`: some more, where that is not regular."""
     found: list[Expr] = []
     for part in parts:
         if part.values is not None:
@@ -111,18 +95,18 @@ def _strings(parts: list[Strings], spelling: Spelling) -> list[Expr]:
         if part.pattern is not None:
             found.append(lower_search(part.pattern, spelling.character))
         if part.format is not None:
-            found.append(_format(part.format, spelling))
+            found.append(_format(part.format, spelling, outer))
     return found or [spelling.content]
 
 
 @lru_cache(maxsize=32)
-def _format(name: str, spelling: Spelling) -> Expr:
+def _format(name: str, spelling: Spelling, outer: bool) -> Expr:
     """The strings of a format, kept: the second of 60 in a time makes 40 ms of work."""
 
     def match(pattern: str) -> Expr:
         return lower_regex(parse_regex(pattern, "ecma"), spelling.character)
 
-    return lower_format(name, match)
+    return (format_bound if outer else lower_format)(name, match)
 
 
 # Numbers
@@ -159,53 +143,9 @@ def number(formula: Formula, *, plain: bool) -> Expr:
 def _amount(numbers: Numbers, *, plain: bool) -> Expr:
     """The numbers that keywords allow."""
     numbers = merged([numbers])
-    if no_number(numbers):
-        return EMPTY
-    lower, upper = next(iter(numbers.lower), None), next(iter(numbers.upper), None)
-    given = numbers.values
-    values = None if given is None else alt(*(exactly(v, plain=plain) for v in sorted(given)))
-    if not numbers.integer:
-        shape = number_range(lower, upper, plain=plain) if values is None else values
-    elif numbers.digits and not plain:
-        shape = digits_range(lower, upper)
-        shape = shape if values is None else both(values, shape)
-    else:
-        shape = integer_range(lower, upper, plain=plain)
-        shape = shape if values is None else both(values, shape)
-    return shape
+    return EMPTY if no_number(numbers) else lower_numbers(numbers, plain=plain)
 
 
 def _denied(numbers: Numbers, *, plain: bool) -> Expr:
-    """The numbers that keywords do not allow: one of the keywords does not."""
-    numbers = merged([numbers])
-    if numbers.values is not None:
-        return both(_bounded(plain), complement(_amount(numbers, plain=plain)))
-    options = [number_range(upper=_beyond(bound), plain=plain) for bound in numbers.lower]
-    options += [number_range(lower=_beyond(bound), plain=plain) for bound in numbers.upper]
-    if numbers.integer:
-        digits = numbers.digits and not plain
-        whole = digits_range() if digits else integer_range(plain=plain)
-        options.append(both(_bounded(plain) if digits else _told(plain), complement(whole)))
-    return alt(*options)
-
-
-def _beyond(bound: Bound) -> Bound:
-    """The other side of a bound."""
-    return Bound(bound.value, not bound.exclusive)
-
-
-@lru_cache(maxsize=2)
-def _bounded(plain: bool) -> Expr:
-    """All numbers, in the spellings that are promised beside bounds."""
-    zero = Decimal(0)
-    below = number_range(upper=Bound(zero, exclusive=True), plain=plain)
-    return alt(below, number_range(lower=Bound(zero), plain=plain))
-
-
-@lru_cache(maxsize=2)
-def _told(plain: bool) -> Expr:
-    """All numbers, in spellings of which `integer_range` has all whole ones."""
-    if plain:
-        return _bounded(plain)
-    short = optional(concat(literal("."), repeat(DIGIT, 1, SHIFTED_DIGITS)))
-    return concat(SIGN, alt(concat(WHOLE, FRACTION), concat(NONZERO, short, ANY_EXPONENT)))
+    """The numbers that keywords do not allow."""
+    return lower_other_numbers(merged([numbers]), plain=plain)

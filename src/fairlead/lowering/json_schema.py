@@ -180,10 +180,10 @@ def prefix_length(case: Case) -> int:
 
 def item_of(case: Case, position: int) -> Formula:
     """What is said of the item at a position."""
-
-    def concerns(atom: Atom) -> bool:
-        if isinstance(atom, Item):
-            return atom.position == position
-        return isinstance(atom, Items) and atom.start <= position
-
-    return all_of(*(atom.value for atom in case if concerns(atom)))  # pyright: ignore
+    parts: list[Formula] = []
+    for atom in case:
+        if isinstance(atom, Item) and atom.position == position:
+            parts.append(atom.value)
+        elif isinstance(atom, Items) and atom.start <= position:
+            parts.append(atom.value)
+    return all_of(*parts)

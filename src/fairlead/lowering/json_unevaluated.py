@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias, final
 
 from fairlead.errors import UnsupportedError
-from fairlead.lowering.json_atoms import Beside, Holds, Required, items, matching
+from fairlead.lowering.json_atoms import Beside, Required, items, matching
 from fairlead.lowering.json_formulas import FALSE, TRUE, Formula, all_of, any_of, leaf, opposite
 from fairlead.lowering.nodes import Expr
 from fairlead.syntax.json_schema_tree import Address, Document, Kind, Schema
@@ -31,6 +31,10 @@ class Reader(Protocol):
     """What schemas say (`json_meaning.Meaning`)."""
 
     document: Document
+
+    def said(self, address: Address | None) -> Formula:
+        """That a schema holds."""
+        ...
 
     def schema(self, address: Address, kind: Kind) -> Formula:
         """What a schema says about a type."""
@@ -79,7 +83,7 @@ def unevaluated_members(reader: Reader, schema: Schema) -> Formula:
     """What `unevaluatedProperties` of a schema says."""
     if schema.objects.unevaluated is None:
         return TRUE
-    value = leaf(Holds(schema.objects.unevaluated))
+    value = reader.said(schema.objects.unevaluated)
     options = _Finder(reader, "object", schema).around(schema, 0, outermost=True)
     return any_of(
         *(
@@ -95,7 +99,7 @@ def unevaluated_items(reader: Reader, schema: Schema) -> Formula:
     """What `unevaluatedItems` of a schema says."""
     if schema.arrays.unevaluated is None:
         return TRUE
-    value = leaf(Holds(schema.arrays.unevaluated))
+    value = reader.said(schema.arrays.unevaluated)
     options = _Finder(reader, "array", schema).around(schema, 0, outermost=True)
     return any_of(
         *(
@@ -112,7 +116,8 @@ class _Finder:
     """Finds what is looked at in place, with the conditions under which it is."""
 
     def __init__(self, reader: Reader, kind: Kind, root: Schema) -> None:
-        self._reader, self._kind, self._root = reader, kind, root
+        self._reader, self._root = reader, root
+        self._kind: Kind = kind
 
     def around(self, schema: Schema, depth: int, *, outermost: bool = False) -> _Options:
         """The alternatives of a schema that holds."""
@@ -150,7 +155,7 @@ class _Finder:
         return self._under(test, then) | self._under(opposite(test), otherwise)
 
     def _inside(self, part: Address | None, depth: int) -> _Options:
-        if part is None:
+        if part is None or part.startswith("="):  # what enum and const list looks at nothing
             return _ALWAYS
         schema = self._reader.document.schemas[part]
         return self.around(schema, depth + 1) if self._kind in schema.kinds else _ALWAYS
@@ -173,7 +178,9 @@ class _Finder:
         return _Seen(
             arrays.items is not None or unevaluated,
             count=len(arrays.prefix),
-            holding=(leaf(Holds(contains.schema)),) if contains is not None and marked else (),
+            holding=(self._reader.said(contains.schema),)
+            if contains is not None and marked
+            else (),
         )
 
     def _under(self, condition: Formula, options: _Options) -> _Options:

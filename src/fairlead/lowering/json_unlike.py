@@ -39,4 +39,4 @@ def _split(groups: dict[Exact, list[Exact]]) -> Formula:
         all_of(now(leaf(Among(frozenset((part,))))), leaf(Unlike(frozenset(rests))))
         for part, rests in groups.items()
     )
-    return any_of(now(leaf(Among(frozenset(groups), sign=False))), *agreeing)
+    return any_of(now(Among(frozenset(groups)).opposite()), *agreeing)
