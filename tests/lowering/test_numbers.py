@@ -3,16 +3,26 @@
 import json
 import re
 from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.automata.derivative import Derivatives
+from fairlead.errors import UnsupportedError
 from fairlead.lowering.expr import EMPTY
 from fairlead.lowering.nodes import Expr
-from fairlead.lowering.numbers import digits_range, exactly, integer_range, number_range
-from fairlead.syntax.json_schema_tree import Bound
+from fairlead.lowering.numbers import (
+    digits_range,
+    exactly,
+    integer_range,
+    lower_numbers,
+    lower_other_numbers,
+    multiples,
+    number_range,
+)
+from fairlead.syntax.json_schema_tree import Bound, Numbers
 from json_schemas import matches
 
 JSON_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
@@ -52,7 +62,7 @@ def reads(expr: Expr, text: str) -> bool:
     return matches(Derivatives(expr), text)
 
 
-@pytest.mark.parametrize("limit", range(-11, 12))
+@pytest.mark.parametrize("limit", [-11, -10, -1, 0, 1, 9, 10])
 def test_every_bound_admits_exactly_the_integers_on_its_side(limit):
     texts = [(value, str(value)) for value in range(-200, 201)]
     for exclusive in (False, True):
@@ -67,33 +77,116 @@ def test_every_bound_admits_exactly_the_integers_on_its_side(limit):
             assert [text for _, text in texts if matches(engine, text)] == expected
 
 
-@given(BOUNDS, BOUNDS, st.lists(spellings(), min_size=1))
-def test_numbers_between_bounds_are_those_in_the_promised_forms(lower, upper, texts):
-    engines = [Derivatives(number_range(lower, upper, plain=plain)) for plain in (False, True)]
-    bounded = lower is not None or upper is not None
+FACTORS = st.sampled_from(
+    [Decimal(n) for n in ("1", "2", "3", "0.5", "0.01", "7", "0.25", "10", "128", "1.5", "1e-7")]
+)
+KEYWORDS = st.builds(
+    lambda lower, upper, integer, factors, values: Numbers(
+        values=values,
+        integer=integer,
+        lower=() if lower is None else (lower,),
+        upper=() if upper is None else (upper,),
+        multiples=tuple(factors),
+    ),
+    BOUNDS,
+    BOUNDS,
+    st.booleans(),
+    st.lists(FACTORS, max_size=2),
+    st.none() | st.frozensets(st.sampled_from([Decimal(n) for n in (0, 1, -1, 25, 3000)])),
+)
+
+
+def satisfies(value: Decimal, numbers: Numbers) -> bool:
+    return (
+        (not numbers.integer or value == value.to_integral_value())
+        and (numbers.values is None or value in numbers.values)
+        and all(inside(value, bound, None) for bound in numbers.lower)
+        and all(inside(value, None, bound) for bound in numbers.upper)
+        and all(divides(factor, value) for factor in numbers.multiples)
+    )
+
+
+def divides(factor: Decimal, value: Decimal) -> bool:
+    return (Fraction(value) / Fraction(factor)).denominator == 1
+
+
+@given(KEYWORDS, st.lists(spellings(), min_size=1))
+def test_what_keywords_allow_and_what_they_do_not_are_told_apart(numbers, texts):
+    allowed, others = Derivatives(lower_numbers(numbers)), Derivatives(lower_other_numbers(numbers))
     for text in texts:
-        value, normal = Decimal(text), NORMAL.fullmatch(text)
-        good = inside(value, lower, upper)
-        decimal = DECIMAL.fullmatch(text) is not None
-        any_form = not bounded or decimal or normal is not None or value == 0
-        plain_form = decimal or (normal is not None and len(normal[2]) <= 3)
-        assert matches(engines[0], text) == (good and any_form), text
-        assert matches(engines[1], text) == (good and plain_form), text
+        valid = satisfies(Decimal(text), numbers)
+        found = matches(allowed, text), matches(others, text)
+        if DECIMAL.fullmatch(text):
+            assert found == (valid, not valid), text
+        else:
+            assert found in ((valid, not valid), (False, False)), text
+
+
+@given(KEYWORDS, st.lists(spellings(), min_size=1))
+def test_plain_numbers_satisfy_the_keywords_too(numbers, texts):
+    allowed = Derivatives(lower_numbers(numbers, plain=True))
+    others = Derivatives(lower_other_numbers(numbers, plain=True))
+    for text in texts:
+        valid = satisfies(Decimal(text), numbers)
+        assert not matches(allowed, text) or valid, text
+        assert not matches(others, text) or not valid, text
+        if DECIMAL.fullmatch(text) and not numbers.integer and numbers.values is None:
+            assert matches(allowed, text) == valid, text
 
 
 @given(BOUNDS, BOUNDS, st.lists(spellings(), min_size=1))
-def test_integers_between_bounds_are_those_in_the_promised_forms(lower, upper, texts):
-    engines = [Derivatives(integer_range(lower, upper, plain=plain)) for plain in (False, True)]
-    digits = Derivatives(digits_range(lower, upper))
-    bounded = lower is not None or upper is not None
+def test_short_numbers_between_bounds_have_all_exponents(lower, upper, texts):
+    engine = Derivatives(number_range(lower, upper))
+    for text in texts:
+        assert matches(engine, text) == inside(Decimal(text), lower, upper), text
+
+
+@given(st.lists(spellings(), min_size=1))
+def test_short_integers_have_all_exponents(texts):
+    engine = Derivatives(integer_range())
     for text in texts:
         value = Decimal(text)
-        good = inside(value, lower, upper) and value == value.to_integral_value()
-        shifted = re.search(r"e-0*[1-9]", text.lower()) is None or value == 0
-        any_form = not bounded or DECIMAL.fullmatch(text) or NORMAL.fullmatch(text) or value == 0
-        assert matches(engines[0], text) == bool(good and shifted and any_form), text
-        assert matches(engines[1], text) == (good and bool(re.fullmatch(r"0|-?[1-9]\d*", text)))
-        assert matches(digits, text) == (good and bool(re.fullmatch(r"-?(0|[1-9]\d*)", text)))
+        assert matches(engine, text) == (value == value.to_integral_value()), text
+
+
+@pytest.mark.parametrize("text", ["30e-1", "3e1", "0.3e1", "30.0E-01", "0.03e+2", "3", "3.0"])
+def test_every_short_spelling_of_a_number_is_in_its_ranges(text):
+    value = Decimal(text)
+    assert reads(integer_range(Bound(Decimal(0)), Bound(Decimal(100))), text)
+    assert reads(exactly(value), text)
+    assert reads(multiples(Decimal(3)), text)
+
+
+@given(st.sampled_from([3, 7, 12, 100, 128, 1000]), st.lists(st.integers(0, 10**25), min_size=1))
+def test_multiples_of_whole_numbers_are_those_without_rest(factor, values):
+    engine = Derivatives(multiples(Decimal(factor)))
+    others = Derivatives(multiples(Decimal(factor), denied=True))
+    for value in [*values, *(value * factor for value in values)]:
+        assert matches(engine, str(value)) == (value % factor == 0)
+        assert matches(others, f"-{value}") == (value % factor != 0)
+
+
+@given(st.sampled_from(["0.01", "0.5", "1.5", "0.0004"]), st.decimals(-1000, 1000, places=5))
+def test_multiples_of_fractions_are_those_without_rest(factor, value):
+    engine = Derivatives(multiples(Decimal(factor), plain=True))
+    assert matches(engine, f"{value:f}") == divides(Decimal(factor), value)
+    assert reads(multiples(Decimal(factor)), f"{value:f}00") == divides(Decimal(factor), value)
+
+
+def test_a_multiple_with_too_many_rests_is_refused_by_name():
+    for factor in ("998244353", "1025", "1e-1025", "1e30"):
+        with pytest.raises(UnsupportedError) as caught:
+            multiples(Decimal(factor))
+        assert caught.value.feature == "multipleOf"
+
+
+def test_draft_4_tells_integers_from_whole_numbers_in_other_forms():
+    digits = Numbers(integer=True, digits=True, lower=(Bound(Decimal(2)),))
+    assert reads(lower_numbers(digits), "12")
+    assert not reads(lower_numbers(digits), "12.0")
+    others = lower_other_numbers(digits)
+    assert [text for text in ("12", "1", "12.0", "12e0", "1.2e1") if reads(others, text)] == [
+        "1", "12.0", "12e0", "1.2e1"]  # fmt: skip
 
 
 @given(st.text(st.sampled_from("01.-+eE"), max_size=7))

@@ -1,147 +1,184 @@
-"""Ranges of numbers as regular expressions over JSON's spelling of numbers.
+"""Sets of numbers as regular expressions over JSON's spelling of numbers.
 
-A bound becomes a walk along its digits. At least 123, as whole numbers of three digits:
+Every number in any spelling stands for its exact decimal value. For each keyword there are the
+numbers that satisfy it and the numbers that do not, each on its own, since no automaton tells all
+spellings: whether 0.00…1e+n is at most 10 depends on comparing a count with a number. Of what is
+not told neither set has anything, so nothing that is invalid is ever in, with `not` or without.
 
-    "12" [3-9]  |  "1" [3-9] [0-9]  |  [2-9] [0-9] [0-9]
+    any, no keyword   all of JSON's grammar
+    any, bounds       a bound of 0, zero itself, and numbers without an exponent: everything; other
+                      numbers with one: up to 6 digits before the point, 6 zeros behind it
+    any, integer      up to 16 digits may be shifted away by the exponent, before the point and
+                      behind it; zeros beside them are free
+    any, multipleOf   numbers without an exponent; with one, if the factor is small: a power of ten
+                      as integers are, a factor up to 12 with 6 digits, up to 100 with 2
+    plain             digits with or without a fraction; or scientific notation in its normal form
+                      with an exponent of up to three digits
+    plain, integer    digits, and no negative zero
 
-longer ones are all greater, and a fraction is compared in the same way, with zeros for the digits
-that are not there. Lower and upper bound are two expressions and meet in `both`.
-
-Which spellings there are (every number in any spelling stands for its exact decimal value):
-
-    any, no bounds     all of JSON's grammar
-    any, bounds        digits with or without a fraction; or scientific notation in its normal form,
-                       one digit other than 0 before the point, any exponent; or a zero in any form
-    any, integer       the same, where the value is a whole number; if there is a fraction, at most
-                       16 digits of it, zeros at its end aside, may be shifted away by the exponent,
-                       and a negative exponent stands only behind zeros
-    plain              digits with or without a fraction; or scientific notation in its normal form
-                       with an exponent of up to three digits
-    plain, integer     digits, and no negative zero
-
-What is missing from "any" cannot be told by a finite automaton: whether 0.00…1e+n is at most 10
-depends on comparing a count with a number.
-
-What this module does not know: schemas.
+What this module does not know: schemas. How digits are read: `number_readers`.
 """
 
-from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
-from typing import final
+from functools import lru_cache, reduce
+from itertools import pairwise
+from math import gcd
 
-from fairlead.lowering.expr import EMPTY, alt, both, byte_set, concat, literal, optional, repeat
+from fairlead.errors import UnsupportedError
+from fairlead.lowering.expr import EMPTY, EPSILON, alt, both, concat, literal, optional, repeat
 from fairlead.lowering.nodes import Expr
-from fairlead.syntax.json_schema_tree import Bound
+from fairlead.lowering.number_forms import (
+    ANY_EXPONENT,
+    ANY_NUMBER,
+    DIGIT,
+    NONZERO,
+    PLAIN_INTEGER,
+    PLAIN_NUMBER,
+    SIGN,
+    WHOLE,
+    ZERO_FRACTION,
+    exponents,
+)
+from fairlead.lowering.number_machines import Shape, magnitudes
+from fairlead.lowering.number_readers import Comparison, Multiple, Reader
+from fairlead.syntax.json_schema_tree import Bound, Numbers
 
-DIGIT = byte_set(b"0123456789")
-NONZERO = byte_set(b"123456789")
-DIGITS = repeat(DIGIT)
 ZEROS = repeat(literal("0"))
-WHOLE = alt(literal("0"), concat(NONZERO, DIGITS))
-FRACTION = optional(concat(literal("."), repeat(DIGIT, 1)))
-ZERO_FRACTION = optional(concat(literal("."), repeat(literal("0"), 1)))
-SIGN = optional(literal("-"))
-EXPONENT_MARK = byte_set(b"eE")
-ANY_EXPONENT = concat(EXPONENT_MARK, optional(byte_set(b"+-")), repeat(DIGIT, 1))
-ZERO = concat(SIGN, literal("0"), ZERO_FRACTION, optional(ANY_EXPONENT))
-MANTISSA = concat(NONZERO, FRACTION)  # of scientific notation in its normal form
-PLAIN_EXPONENT = concat(EXPONENT_MARK, optional(byte_set(b"+-")), repeat(DIGIT, 1, 3))
 SHIFTED_DIGITS = 16  # what `repr` writes of a double after the point
+MOST_STATES = 1024  # of what a multiple leaves
+_DEPTHS = ((1, 8), (12, 2))  # the greatest factor, and how many digits and zeros are counted
+
+_DIGITS = Shape(point=False, exponent=False)
+_PLAIN_DIGITS = Shape(point=False, exponent=False, normal=True)
+_PLAIN = Shape(normal=True)
+_ANY = Shape()
+_EVERY = {
+    _DIGITS: concat(SIGN, WHOLE),
+    _PLAIN_DIGITS: PLAIN_INTEGER,
+    _PLAIN: PLAIN_NUMBER,
+    _ANY: ANY_NUMBER,
+}
+_ZEROS = {
+    _DIGITS: concat(SIGN, literal("0")),
+    _PLAIN_DIGITS: literal("0"),
+    _PLAIN: concat(SIGN, literal("0"), ZERO_FRACTION),
+    _ANY: concat(SIGN, literal("0"), ZERO_FRACTION, optional(ANY_EXPONENT)),
+}
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Forms:
-    """How numbers of 0 and more may be written: scientific in its normal form; and any zero."""
+def lower_numbers(numbers: Numbers, *, plain: bool = False) -> Expr:
+    """The numbers that satisfy all keywords.
 
-    decimal: Expr
-    scientific: Expr
-    zero: Expr
+    >>> lower_numbers(Numbers(lower=(Bound(Decimal(1)),), upper=(Bound(Decimal(-1)),))) is EMPTY
+    True
+
+    Raises:
+        UnsupportedError: a multipleOf that leaves more than 1,024 different rests.
+    """
+    shape = _shape(numbers, plain)
+    lower, upper = tightest(numbers)
+    parts: list[Expr] = []
+    if numbers.values is not None:
+        parts.append(alt(*(exactly(value, plain=plain) for value in sorted(numbers.values))))
+    if numbers.multiples:
+        whole = (Decimal(1),) if numbers.integer else ()
+        parts.append(_multiples(common_multiple(numbers.multiples + whole), shape))
+    elif numbers.integer and shape.exponent:
+        parts.append(_integers())
+    if not parts or lower is not None or upper is not None:
+        parts.append(_range(lower, upper, shape))
+    return reduce(both, parts)
 
 
-@lru_cache(maxsize=64)  # the bounds of a float have 309 digits: 14 ms, for each field
+def lower_other_numbers(numbers: Numbers, *, plain: bool = False) -> Expr:
+    """The numbers that do not satisfy some keyword; arguments and errors as in `lower_numbers`."""
+    options = [number_range(upper=_beyond(bound), plain=plain) for bound in numbers.lower]
+    options += [number_range(lower=_beyond(bound), plain=plain) for bound in numbers.upper]
+    if numbers.integer:
+        options.append(multiples(Decimal(1), denied=True, plain=plain))
+    if numbers.digits and not plain:
+        whole = concat(SIGN, WHOLE)
+        options.append(concat(whole, alt(concat(literal("."), repeat(DIGIT, 1)), ANY_EXPONENT)))
+        options.append(concat(whole, literal("."), repeat(DIGIT, 1), ANY_EXPONENT))
+    if numbers.values is not None:
+        options += _between(sorted(numbers.values), plain=plain)
+    options += [multiples(factor, denied=True, plain=plain) for factor in numbers.multiples]
+    return alt(*options)
+
+
+def _shape(numbers: Numbers, plain: bool) -> Shape:
+    if numbers.integer and (plain or numbers.digits):
+        return _PLAIN_DIGITS if plain else _DIGITS
+    return _PLAIN if plain else _ANY
+
+
+def tightest(numbers: Numbers) -> tuple[Bound | None, Bound | None]:
+    """The bound on either side that implies the others."""
+    lower = max(numbers.lower, key=lambda bound: (bound.value, bound.exclusive), default=None)
+    upper = min(numbers.upper, key=lambda bound: (bound.value, not bound.exclusive), default=None)
+    return lower, upper
+
+
+def common_multiple(factors: tuple[Decimal, ...]) -> Decimal:
+    """The least number that all of these divide.
+
+    >>> common_multiple((Decimal("0.4"), Decimal("0.6"), Decimal(1)))
+    Decimal('6.0')
+    """
+    places = max(0, *(-_exponent(factor) for factor in factors))
+    found = 1
+    for factor in factors:
+        whole = int(factor.scaleb(places))
+        found = found * whole // gcd(found, whole)
+    return Decimal((0, tuple(map(int, str(found))), -places))
+
+
+def _exponent(value: Decimal) -> int:
+    return int(value.as_tuple().exponent)
+
+
+def _between(values: list[Decimal], *, plain: bool) -> list[Expr]:
+    """All numbers but these."""
+    ends = [None, *(Bound(value, exclusive=True) for value in values), None]
+    return [number_range(lower, upper, plain=plain) for lower, upper in pairwise(ends)]
+
+
+def _beyond(bound: Bound) -> Bound:
+    """The other side of a bound."""
+    return Bound(bound.value, not bound.exclusive)
+
+
 def number_range(
     lower: Bound | None = None, upper: Bound | None = None, *, plain: bool = False
 ) -> Expr:
-    """The numbers between the bounds.
-
-    >>> from fairlead.lowering.expr import literal
-    >>> number_range(upper=Bound(Decimal("-1")), lower=Bound(Decimal(1)))
-    Empty(nullable=False, regular=True)
-    """
-    if plain:
-        forms = _Forms(concat(WHOLE, FRACTION), concat(MANTISSA, PLAIN_EXPONENT), EMPTY)
-    else:
-        forms = _Forms(concat(WHOLE, FRACTION), concat(MANTISSA, ANY_EXPONENT), ZERO)
-        if lower is upper is None:
-            return concat(SIGN, WHOLE, FRACTION, optional(ANY_EXPONENT))
-    return _between(lower, upper, forms)
+    """The numbers between the bounds."""
+    return _range(lower, upper, _PLAIN if plain else _ANY)
 
 
 def integer_range(
     lower: Bound | None = None, upper: Bound | None = None, *, plain: bool = False
 ) -> Expr:
     """The whole numbers between the bounds."""
-    if plain:
-        shape = plain_integers()
-        if lower is upper is None:
-            return shape
-        return both(shape, _between(lower, upper, _Forms(WHOLE, EMPTY, EMPTY)))
-    if lower is upper is None:
-        return alt(concat(SIGN, WHOLE, _integral_end()), ZERO)
-    scientific = concat(NONZERO, _integral_end())
-    return _between(lower, upper, _Forms(concat(WHOLE, ZERO_FRACTION), scientific, ZERO))
+    return lower_numbers(_numbers(lower, upper), plain=plain)
 
 
 def digits_range(lower: Bound | None = None, upper: Bound | None = None) -> Expr:
     """The whole numbers between the bounds, without fraction and exponent."""
+    return _range(lower, upper, _DIGITS)
+
+
+def _numbers(lower: Bound | None, upper: Bound | None) -> Numbers:
+    lowers, uppers = () if lower is None else (lower,), () if upper is None else (upper,)
+    return Numbers(integer=True, lower=lowers, upper=uppers)
+
+
+@lru_cache(maxsize=256)  # the bounds of a float have 309 digits, for each field
+def _range(lower: Bound | None, upper: Bound | None, shape: Shape) -> Expr:
     if lower is upper is None:
-        return concat(SIGN, WHOLE)
-    return _between(lower, upper, _Forms(WHOLE, EMPTY, EMPTY))
-
-
-def exactly(value: Decimal, *, plain: bool = False) -> Expr:
-    """The spellings of one number.
-
-    Plain, it has one, or two: what `repr` makes of a float, and its digits without an exponent.
-    """
-    if not value:
-        return literal("0") if plain else ZERO
-    sign = literal("-" if value < 0 else "")
-    whole, fraction = _digits(value)
-    digits, exponent = f"{whole}{fraction}".strip("0"), value.adjusted()
-    head, tail = digits[:1], digits[1:]
-    if plain:
-        spelled = [f"{whole}.{fraction}" if fraction else whole]
-        if not -5 <= exponent < 16:
-            spelled.append(f"{head}{'.' if tail else ''}{tail}e{exponent:+03d}")
-        return concat(sign, alt(*map(literal, spelled)))
-    end = Bound(Decimal(exponent))
-    decimal = concat(literal(whole), _exact_fraction(fraction))
-    scientific = concat(literal(head), _exact_fraction(tail), _exponents(end, end))
-    return concat(sign, alt(decimal, scientific))
-
-
-def _exact_fraction(digits: str) -> Expr:
-    return concat(literal(f".{digits}"), ZEROS) if digits else ZERO_FRACTION
-
-
-@lru_cache(maxsize=1)
-def plain_integers() -> Expr:
-    """Whole numbers as people write them: no fraction, exponent, or negative zero."""
-    return alt(literal("0"), concat(SIGN, NONZERO, DIGITS))
-
-
-@lru_cache(maxsize=1)
-def _integral_end() -> Expr:
-    """What makes the digits before it a whole number: a fraction of zeros or shifted away."""
-    shifted = EMPTY  # n digits of a fraction, the rest zeros: the exponent is at least n
-    for count in range(SHIFTED_DIGITS, 0, -1):
-        enough = _exponents(Bound(Decimal(count)), None)
-        shifted = concat(DIGIT, alt(concat(ZEROS, enough), shifted))
-    fractions = concat(literal("."), shifted)
-    return alt(concat(ZERO_FRACTION, optional(_exponents(Bound(Decimal(0)), None))), fractions)
+        return _EVERY[shape]
+    positive = _magnitudes(lower, upper, shape)
+    negative = concat(literal("-"), _magnitudes(_negated(upper), _negated(lower), shape))
+    return alt(positive, negative, _ZEROS[shape] if _holds_zero(lower, upper) else EMPTY)
 
 
 def _negated(bound: Bound | None) -> Bound | None:
@@ -154,118 +191,86 @@ def _holds_zero(lower: Bound | None, upper: Bound | None) -> bool:
     return above and below
 
 
-def _between(lower: Bound | None, upper: Bound | None, forms: _Forms) -> Expr:
-    positive = _magnitudes(lower, upper, forms)
-    negative = _magnitudes(_negated(upper), _negated(lower), forms)
-    zero = forms.zero if _holds_zero(lower, upper) else EMPTY
-    return alt(positive, concat(literal("-"), negative), zero)
-
-
-def _magnitudes(low: Bound | None, high: Bound | None, forms: _Forms) -> Expr:
-    """Numbers of 0 and more, without a sign, between the bounds; bounds may be negative."""
-    if low is not None and (low.value < 0 or (low.value == 0 and not low.exclusive)):
-        low = None
-    if high is not None and high.value < 0:
+@lru_cache(maxsize=256)
+def _magnitudes(lower: Bound | None, upper: Bound | None, shape: Shape) -> Expr:
+    """Numbers of more than 0, without a sign, between the bounds; bounds may be negative."""
+    if upper is not None and upper.value <= 0:
         return EMPTY
-    decimal, scientific = forms.decimal, forms.scientific
-    if low is not None:
-        decimal = both(decimal, _at_least(low))
-        scientific = both(scientific, _scientific_at_least(low))
-    if high is not None:
-        decimal = both(decimal, _at_most(high))
-        scientific = both(scientific, _scientific_at_most(high))
-    return alt(decimal, scientific)
+    readers: list[Reader] = []
+    if lower is not None and lower.value > 0:
+        readers.append(_comparison(lower, upper=False))
+    if upper is not None:
+        readers.append(_comparison(upper, upper=True))
+    return magnitudes(readers, shape)
 
 
-def _digits(value: Decimal) -> tuple[str, str]:
-    """The digits before and after the point, without zeros at the end."""
-    whole, _, fraction = f"{value.copy_abs():f}".partition(".")
-    return whole, fraction.rstrip("0")
+def _comparison(bound: Bound, *, upper: bool) -> Comparison:
+    digits = _stripped(bound.value).as_tuple().digits
+    return Comparison(digits, bound.value.adjusted(), bound.exclusive, upper)
 
 
-def _from(low: int, high: int) -> Expr:
-    return byte_set(range(ord("0") + low, ord("0") + high + 1))
+def _stripped(value: Decimal) -> Decimal:
+    """Without zeros at its end; `normalize` rounds to 28 digits."""
+    sign, digits, exponent = value.as_tuple()
+    text = "".join(map(str, digits)).lstrip("0")
+    short = text.rstrip("0")
+    return Decimal((sign, tuple(map(int, short)), int(exponent) + len(text) - len(short)))
 
 
-def _at_least(bound: Bound) -> Expr:
-    whole, fraction = _digits(bound.value)
-    rest = _fraction_at_least(fraction, bound.exclusive)
-    for behind, digit in enumerate(map(int, reversed(whole))):
-        greater = concat(_from(digit + 1, 9), repeat(DIGIT, behind, behind), FRACTION)
-        rest = alt(concat(_from(digit, digit), rest), greater)
-    longer = concat(NONZERO, repeat(DIGIT, len(whole)), FRACTION)
-    return alt(rest, longer)
+def exactly(value: Decimal, *, plain: bool = False) -> Expr:
+    """The spellings of one number.
 
-
-def _fraction_at_least(digits: str, exclusive: bool) -> Expr:
-    more = concat(ZEROS, NONZERO, DIGITS)
-    if not digits:
-        return concat(literal("."), more) if exclusive else FRACTION
-    rest = more if exclusive else DIGITS
-    for digit in map(int, reversed(digits)):
-        rest = alt(concat(_from(digit, digit), rest), concat(_from(digit + 1, 9), DIGITS))
-    return concat(literal("."), rest)
-
-
-def _at_most(bound: Bound) -> Expr:
-    whole, fraction = _digits(bound.value)
-    rest = _fraction_at_most(fraction, bound.exclusive)
-    for behind, digit in enumerate(map(int, reversed(whole))):
-        first = behind == len(whole) - 1 and behind > 0  # no 0 begins a number of many digits
-        smaller = concat(_from(int(first), digit - 1), repeat(DIGIT, behind, behind), FRACTION)
-        rest = alt(concat(_from(digit, digit), rest), smaller)
-    if len(whole) == 1:
-        return rest
-    shorter = alt(literal("0"), concat(NONZERO, repeat(DIGIT, 0, len(whole) - 2)))
-    return alt(rest, concat(shorter, FRACTION))
-
-
-def _fraction_at_most(digits: str, exclusive: bool) -> Expr:
-    rest = EMPTY if exclusive else ZEROS
-    more = rest
-    for digit in map(int, reversed(digits)):
-        more = alt(concat(_from(digit, digit), rest), concat(_from(0, digit - 1), DIGITS))
-        rest = optional(more)  # 0.12 is less than 0.125
-    if not digits:
-        return EMPTY if exclusive else ZERO_FRACTION
-    return optional(concat(literal("."), more))
-
-
-def _normal(bound: Bound) -> tuple[Bound, Bound, Bound]:
-    """The mantissa of a bound in [1, 10), its exponent, and the same exponent, exclusive.
-
-    Built from the digits: arithmetic on a Decimal rounds to 28 of them.
+    Plain, it has one, or two: what `repr` makes of a float, and its digits without an exponent.
     """
-    digits, exponent = bound.value.as_tuple().digits, bound.value.adjusted()
-    mantissa = Bound(Decimal((0, digits, 1 - len(digits))), bound.exclusive)
-    return mantissa, Bound(Decimal(exponent)), Bound(Decimal(exponent), exclusive=True)
+    if not plain:
+        return number_range(Bound(value), Bound(value))
+    if not value:
+        return literal("0")
+    text = f"{value.copy_abs():f}"
+    whole, _, fraction = text.partition(".")
+    fraction = fraction.rstrip("0")
+    digits, exponent = f"{whole}{fraction}".strip("0"), value.adjusted()
+    head, tail = digits[:1], digits[1:]
+    spelled = [f"{whole}.{fraction}" if fraction else whole]
+    if not -5 <= exponent < 16:
+        spelled.append(f"{head}{'.' if tail else ''}{tail}e{exponent:+03d}")
+    return concat(literal("-" if value < 0 else ""), alt(*map(literal, spelled)))
 
 
-def _scientific_at_least(bound: Bound) -> Expr:
-    if not bound.value:
-        return concat(MANTISSA, ANY_EXPONENT)
-    mantissa, equal, beyond = _normal(bound)
-    same = concat(both(MANTISSA, _at_least(mantissa)), _exponents(equal, equal))
-    return alt(same, concat(MANTISSA, _exponents(beyond, None)))
+@lru_cache(maxsize=1)
+def _integers() -> Expr:
+    """Whole numbers: digits, and an exponent that shifts away no more than zeros, or enough."""
+    behind = EMPTY  # n digits of a fraction, the rest zeros: the exponent is at least n
+    before = EMPTY  # n zeros at the end: the exponent is at least -n
+    for count in range(SHIFTED_DIGITS, 0, -1):
+        behind = concat(DIGIT, alt(concat(ZEROS, exponents(count, None)), behind))
+        ended = concat(ZERO_FRACTION, exponents(-count, -1))
+        before = concat(literal("0"), alt(ended, before))
+    free = concat(ZERO_FRACTION, alt(exponents(0, None), EPSILON))
+    whole = concat(WHOLE, alt(free, concat(literal("."), behind)))
+    return alt(concat(SIGN, alt(whole, concat(NONZERO, repeat(DIGIT), before))), _ZEROS[_ANY])
 
 
-def _scientific_at_most(bound: Bound) -> Expr:
-    if not bound.value:
-        return EMPTY
-    mantissa, equal, beyond = _normal(bound)
-    same = concat(both(MANTISSA, _at_most(mantissa)), _exponents(equal, equal))
-    return alt(same, concat(MANTISSA, _exponents(None, beyond)))
+def multiples(factor: Decimal, *, denied: bool = False, plain: bool = False) -> Expr:
+    """The multiples of a number of more than 0; or, `denied`, all other numbers.
+
+    Raises:
+        UnsupportedError: the factor has too many digits.
+    """
+    return _multiples(factor, _PLAIN if plain else _ANY, denied)
 
 
-def _exponents(low: Bound | None, high: Bound | None) -> Expr:
-    """`e` and a whole number between the bounds, with any zeros before its digits."""
-    positive = concat(optional(literal("+")), ZEROS, _whole(low, high))
-    negative = concat(literal("-"), ZEROS, _whole(_negated(high), _negated(low)))
-    return concat(EXPONENT_MARK, alt(positive, negative))
-
-
-def _whole(low: Bound | None, high: Bound | None) -> Expr:
-    if high is not None and high.value < 0:
-        return EMPTY
-    above = WHOLE if low is None or low.value < 0 else both(WHOLE, _at_least(low))
-    return above if high is None else both(above, _at_most(high))
+@lru_cache(maxsize=256)
+def _multiples(factor: Decimal, shape: Shape, denied: bool = False) -> Expr:
+    if factor == 1 and not denied and shape != _PLAIN:
+        return _integers() if shape == _ANY else _EVERY[shape]
+    exact = _stripped(factor)
+    scale = max(-_exponent(exact), 0)
+    if exact.adjusted() > 9 or (whole := int(exact.scaleb(scale))) * (scale + 1) > MOST_STATES:
+        raise UnsupportedError(
+            f"multipleOf {factor} leaves more than {MOST_STATES} different rests",
+            feature="multipleOf",
+        )
+    depth = next((depth for most, depth in _DEPTHS if whole <= most), None)
+    found = magnitudes([Multiple(whole, scale, depth, denied)], shape)
+    return alt(concat(SIGN, found), EMPTY if denied else _ZEROS[shape])

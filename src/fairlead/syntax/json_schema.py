@@ -26,7 +26,7 @@ from fairlead.syntax.json_schema_tree import (
     Schema,
     Strings,
 )
-from fairlead.syntax.json_schema_values import FORMATS, LATER_FORMATS, Keywords, kind_of, kinds_of
+from fairlead.syntax.json_schema_values import FORMATS, Keywords, kind_of, kinds_of
 from fairlead.syntax.json_text import Json, show
 from fairlead.syntax.names import did_you_mean
 from fairlead.syntax.regex_tree import Pattern
@@ -243,7 +243,7 @@ class _Reader:
         name = keywords.text("format")
         if name is None or name in FORMATS:
             return name
-        if self._strict or name in LATER_FORMATS:
+        if self._strict:
             raise UnsupportedError(
                 f"the format {show(name)} is not supported; supported are "
                 f"{', '.join(FORMATS)}{did_you_mean(name, FORMATS)}",

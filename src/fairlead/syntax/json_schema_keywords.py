@@ -31,7 +31,7 @@ READ: dict[str, tuple[Draft, Draft]] = {
     **dict.fromkeys(("type", "enum", "properties", "required", "additionalProperties"), (4, 2020)),
     **dict.fromkeys(("items", "minItems", "maxItems", "minLength", "maxLength"), (4, 2020)),
     **dict.fromkeys(("pattern", "format", "minimum", "maximum"), (4, 2020)),
-    **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum"), (4, 2020)),
+    **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum", "multipleOf"), (4, 2020)),
     **dict.fromkeys(("anyOf", "oneOf", "allOf", "$ref"), (4, 2020)),
     **dict.fromkeys(("const", "propertyNames"), (6, 2020)),
     "additionalItems": (4, 2019),
@@ -45,9 +45,7 @@ READ: dict[str, tuple[Draft, Draft]] = {
     "prefixItems": (2020, 2020),
 }
 
-_REFUSED = frozenset(
-    ("multipleOf", "$dynamicRef", "$recursiveRef", "extends", "disallow", "divisibleBy")
-)
+_REFUSED = frozenset(("$dynamicRef", "$recursiveRef", "extends", "disallow", "divisibleBy"))
 
 _ANNOTATIONS = frozenset(
     (

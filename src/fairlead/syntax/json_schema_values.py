@@ -18,8 +18,6 @@ FORMATS = (
     "ipv4", "ipv6", "uri", "uri-reference", "iri", "iri-reference", "uri-template", "json-pointer",
     "relative-json-pointer", "uuid", "regex",
 )  # fmt: skip
-# Names that once stood here wait for nothing: every format of the specification is honoured.
-LATER_FORMATS: tuple[str, ...] = ()
 TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 
 

@@ -1,0 +1,86 @@
+"""How JSON spells numbers: the parts of its grammar (RFC 8259 §6), and exponents in a range.
+
+What this module does not know: what a number is worth.
+"""
+
+from functools import lru_cache
+
+from fairlead.lowering.expr import (
+    EMPTY,
+    EPSILON,
+    alt,
+    both,
+    byte_set,
+    concat,
+    literal,
+    optional,
+    repeat,
+)
+from fairlead.lowering.nodes import Expr
+
+DIGIT = byte_set(b"0123456789")
+NONZERO = byte_set(b"123456789")
+DIGITS = repeat(DIGIT)
+WHOLE = alt(literal("0"), concat(NONZERO, DIGITS))
+FRACTION = optional(concat(literal("."), repeat(DIGIT, 1)))
+ZERO_FRACTION = optional(concat(literal("."), repeat(literal("0"), 1)))
+SIGN = optional(literal("-"))
+EXPONENT_MARK = byte_set(b"eE")
+ANY_EXPONENT = concat(EXPONENT_MARK, optional(byte_set(b"+-")), repeat(DIGIT, 1))
+PLAIN_EXPONENT = concat(EXPONENT_MARK, optional(byte_set(b"+-")), repeat(DIGIT, 1, 3))
+ANY_NUMBER = concat(SIGN, WHOLE, FRACTION, optional(ANY_EXPONENT))
+PLAIN_NUMBER = concat(SIGN, alt(concat(WHOLE, FRACTION), concat(NONZERO, FRACTION, PLAIN_EXPONENT)))
+PLAIN_INTEGER = alt(literal("0"), concat(SIGN, NONZERO, DIGITS))
+
+
+@lru_cache(maxsize=4096)
+def exponents(low: int | None, high: int | None, plain: bool = False) -> Expr:
+    """`e` and a whole number from `low` to `high` (None: no end), with any zeros before its digits.
+
+    >>> exponents(0, -1)
+    Empty(nullable=False, regular=True, inhabited=False)
+    """
+    if plain:  # up to three digits
+        low = -999 if low is None else max(low, -999)
+        high = 999 if high is None else min(high, 999)
+    if low is not None and high is not None and low > high:
+        return EMPTY
+    positive = concat(optional(literal("+")), _magnitude(low, high))
+    negative = concat(literal("-"), _magnitude(_negated(high), _negated(low)))
+    found = concat(EXPONENT_MARK, alt(positive, negative))
+    return both(found, PLAIN_EXPONENT) if plain else found
+
+
+def _negated(end: int | None) -> int | None:
+    return None if end is None else -end
+
+
+def _magnitude(low: int | None, high: int | None) -> Expr:
+    """The digits of whole numbers of 0 and more in the range, zeros before them."""
+    if high is not None and high < 0:
+        return EMPTY
+    zeros = repeat(literal("0"))
+    above = repeat(DIGIT, 1) if low is None or low <= 0 else concat(zeros, _at_least(str(low)))
+    return above if high is None else both(above, concat(zeros, _at_most(str(high))))
+
+
+def _at_least(digits: str) -> Expr:
+    """Numbers without zeros before them."""
+    rest = EPSILON
+    for behind, digit in enumerate(map(int, reversed(digits))):
+        greater = concat(_digits(digit + 1, 9), repeat(DIGIT, behind, behind))
+        rest = alt(concat(_digits(digit, digit), rest), greater)
+    return alt(rest, concat(NONZERO, repeat(DIGIT, len(digits))))
+
+
+def _at_most(digits: str) -> Expr:
+    """Numbers with up to as many digits, zeros before them too."""
+    rest = EPSILON
+    for behind, digit in enumerate(map(int, reversed(digits))):
+        smaller = concat(_digits(0, digit - 1), repeat(DIGIT, behind, behind))
+        rest = alt(concat(_digits(digit, digit), rest), smaller)
+    return alt(rest, repeat(DIGIT, 1, len(digits) - 1) if len(digits) > 1 else EMPTY)
+
+
+def _digits(low: int, high: int) -> Expr:
+    return byte_set(range(ord("0") + low, ord("0") + high + 1))
