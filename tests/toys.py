@@ -116,7 +116,10 @@ class Distinct:
         return least(literal("]"))
 
     def least_after(
-        self, argument: Hashable, least: Callable[[Expr], bytes | None]
+        self,
+        argument: Hashable,
+        least: Callable[[Expr], bytes | None],
+        captured: bytes | None = None,
     ) -> bytes | None:
         return least(literal("]"))
 
