@@ -19,6 +19,7 @@ from fairlead.lowering.expr import (
     repeat,
 )
 from fairlead.lowering.nodes import Rule
+from json_schemas import machine
 
 
 def shortest(expr):
@@ -86,3 +87,18 @@ def test_known_words_shorten_later_searches():
     assert machine.shortest(following) == b"aaaa"
     wider = alt(expr, both(repeat(byte_set(b"b"), 4), complement(literal("bbbb"))))
     assert machine.shortest(wider) == b"baaaa"
+
+
+def test_a_rule_that_a_search_inside_solves_is_not_guessed_again():
+    engine = machine(
+        {
+            "enum": [{"bar": 2}],
+            "not": {
+                "allOf": [
+                    {"properties": {"bar": {"type": "integer"}}, "required": ["bar"]},
+                    {"properties": {"foo": {"type": "string"}}, "required": ["foo"]},
+                ]
+            },
+        }
+    )
+    assert engine.shortest(engine.start()) == b'{"bar":2}'

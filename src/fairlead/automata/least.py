@@ -70,7 +70,9 @@ class Least:
         while True:
             found: dict[Expr, Found] = {}
             self._solve(expr, found, guesses)
-            better = [rule for rule in guesses if _less(found[rule], guesses[rule])]
+            # A rule that a search inside has solved meanwhile is known, and in no later round.
+            again = [rule for rule in guesses if rule in found]
+            better = [rule for rule in again if _less(found[rule], guesses[rule])]
             if not better:
                 self._known.update(found)
                 return found[expr]

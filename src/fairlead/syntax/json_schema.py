@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import final
 
 from fairlead.errors import SourceError, UnsupportedError
-from fairlead.syntax.json_schema_keywords import LATEST, check_names
+from fairlead.syntax.json_schema_keywords import LATEST, asserted
 from fairlead.syntax.json_schema_parts import read_numbers, read_pattern, with_scalars
 from fairlead.syntax.json_schema_references import Library, Place, check_loops
 from fairlead.syntax.json_schema_source import JsonSchema
@@ -65,8 +65,7 @@ class _Reader:
 
     def read(self) -> Address:
         """The address of the root, when `schemas` holds all."""
-        main = self._library.main
-        root = self._visit(Place(main, "", main.raw))
+        root = self._visit(self._library.root)
         while self._todo:
             place = self._todo.pop()
             if place.address not in self.schemas:
@@ -91,14 +90,14 @@ class _Reader:
                 f"a schema is an object or a boolean, not {show(raw)}", place=outer.shown
             )
         place = outer.entered()
-        keywords = Keywords(raw, place.shown)
+        said = asserted(raw, place.scope.draft)
         if "$ref" in raw and place.scope.draft <= 7:  # there, what stands beside $ref is ignored
-            return Schema(place.address, ("$ref",), all_of=(self._reference(place, keywords),))
-        names = check_names(raw, place.scope.draft, place.shown)
+            said = {"$ref": raw["$ref"]}
+        keywords = Keywords(said, place.shown)
         types = keywords.types()
         schema = Schema(
-            place.address,
-            names,
+            outer.address,
+            tuple(said),
             kinds_of(types),
             strings=self._strings(keywords),
             numbers=read_numbers(keywords, types, place.scope.draft),
@@ -131,13 +130,12 @@ class _Reader:
         branches = self._children(place, keywords, name)
         return (branches,) if branches else ()
 
-    def _reference(self, place: Place, keywords: Keywords) -> Address:
-        return self._visit(self._library.resolve(place, keywords.raw["$ref"]))
-
     def _all_of(self, place: Place, keywords: Keywords) -> tuple[Address, ...]:
         parts = self._children(place, keywords, "allOf")
-        if "$ref" in keywords.raw:
-            parts = (self._reference(place, keywords), *parts)
+        for name in ("$recursiveRef", "$dynamicRef", "$ref"):
+            if name in keywords.raw:
+                target = self._library.resolve(place, name, keywords.raw[name])
+                parts = (self._visit(target), *parts)
         if "enum" in keywords.raw and "const" in keywords.raw:
             parts = (*parts, self._visit(_const(place, keywords)))
         return parts

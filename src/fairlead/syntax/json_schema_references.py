@@ -1,40 +1,61 @@
-"""Where `$ref` leads: into the same document or a given resource, never onto a network.
+"""Where references lead: into the same document or a given resource, never onto a network.
 
-A reference is a URI, resolved against the URI of the resource it stands in (the nearest `$id`), and
-a JSON pointer into that resource. A resource that stands inside another (`$id` in a subschema) is
-its own scope: `#` there means its root.
+A reference is a URI, resolved against the URI of the resource it stands in, and a fragment: a JSON
+pointer into that resource, or the name of an anchor in it.
+
+A `$dynamicRef` that leads to a `$dynamicAnchor` goes on to the anchor of the same name in the
+outermost resource on the way to it, `$recursiveRef` in the same way to a root. So what a schema
+means may depend on the resources passed through; the scope carries which anchors they bind, and
+`Place.address` tells places with different bindings apart. Bindings are kept only where a dynamic
+reference stands in some document, and there are finitely many.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import final
+from dataclasses import dataclass, replace
+from typing import TypeAlias, final
 from urllib.parse import unquote, urljoin
 
 from fairlead.errors import SourceError, UnsupportedError
-from fairlead.syntax.json_schema_keywords import LATEST, Draft, find_draft
+from fairlead.syntax.json_schema_resources import RECURSIVE, Catalogue, Resource
 from fairlead.syntax.json_schema_tree import Address, Document
-from fairlead.syntax.json_text import Json, extend, read_json, show
+from fairlead.syntax.json_text import Json, extend, show
 from fairlead.syntax.names import did_you_mean
+
+Bindings: TypeAlias = tuple[tuple[str, Resource], ...]
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Scope:
-    """The resource that a schema belongs to.
+    """The resource that a schema belongs to, and what dynamic anchors mean there.
 
     Attributes:
-        uri: its URI, "" where it has none.
-        document: the name of the JSON text it stands in, "" for the main one.
-        pointer: its root in that text.
-        raw: what stands there.
-        draft: the draft it is written in.
+        resource: the nearest one around it.
+        bindings: the anchors of the resources on the way here: name and outermost resource.
+        catalogue: all resources.
     """
 
-    uri: str
-    document: str
-    pointer: str
-    raw: Json
-    draft: Draft
+    resource: Resource
+    bindings: Bindings
+    catalogue: Catalogue
+
+    @property
+    def draft(self) -> int:
+        """The draft that the resource is written in."""
+        return self.resource.draft
+
+    def entering(self, resource: Resource) -> "Scope":
+        """This scope, inside another resource."""
+        if resource is self.resource:
+            return self
+        bound = {name for name, _ in self.bindings}
+        fresh = tuple((name, resource) for name in resource.dynamic if name not in bound)
+        return Scope(resource, self.bindings + fresh, self.catalogue)
+
+    @property
+    def name(self) -> str:
+        """The document, with a number that stands for the bindings if there are any."""
+        number = self.catalogue.number(self.bindings) if self.bindings else 0
+        return f"{self.resource.document}~{number}" if number else self.resource.document
 
 
 @final
@@ -50,12 +71,13 @@ class Place:
     @property
     def address(self) -> Address:
         """The name of the schema in the tree."""
-        return f"{'=' if self.constant else ''}{self.scope.document}#{self.pointer}"
+        return f"{'=' if self.constant else ''}{self.scope.name}#{self.pointer}"
 
     @property
     def shown(self) -> str:
         """The place for a message: the pointer, after the URI if it is another document's."""
-        return f"{self.scope.document}#{self.pointer}" if self.scope.document else self.pointer
+        document = self.scope.resource.document
+        return f"{document}#{self.pointer}" if document else self.pointer
 
     def child(self, *keys: str | int) -> str:
         """The pointer of a part."""
@@ -65,59 +87,98 @@ class Place:
         return pointer
 
     def entered(self) -> "Place":
-        """This place, in the scope that it opens if it has an `$id`."""
-        return Place(_inner(self.scope, self.pointer, self.raw), self.pointer, self.raw)
+        """This place, in the scope that it opens if a resource begins here."""
+        own = self.scope.catalogue.at(self.scope.resource.document, self.pointer)
+        return self if own is None else replace(self, scope=self.scope.entering(own))
 
 
 @final
 class Library:
-    """The main document and the resources, by URI."""
+    """The main document and the resources, and where references lead."""
 
     def __init__(self, text: str, resources: tuple[tuple[str, str], ...]) -> None:
-        self._roots: dict[str, Scope] = {}
-        self.main = self._add("", text, LATEST)
-        for uri, other in resources:
-            self._add(uri, other, self.main.draft)
+        self._catalogue = Catalogue(text, resources)
+        main = self._catalogue.main
+        bindings = tuple((name, main) for name in main.dynamic)
+        self.main = Scope(main, bindings, self._catalogue)
 
-    def resolve(self, place: Place, reference: object) -> Place:
-        """The place that a `$ref` at `place` names.
+    @property
+    def root(self) -> Place:
+        """The whole main document."""
+        return Place(self.main, "", self._catalogue.main.raw)
+
+    def resolve(self, place: Place, keyword: str, reference: object) -> Place:
+        """The place that a reference at `place` names.
 
         Raises:
             SourceError: it is no string, or leads nowhere.
-            UnsupportedError: it leaves the documents at hand, or names an anchor.
+            UnsupportedError: it leaves the documents at hand.
         """
-        at = f"{place.shown}/$ref"
+        at = f"{place.shown}/{keyword}"
         if not isinstance(reference, str):
-            raise SourceError(f"$ref must be a string, not {show(reference)}", place=at)
+            raise SourceError(f"{keyword} must be a string, not {show(reference)}", place=at)
+        what = f"{keyword} {show(reference)}"
         base, _, fragment = reference.partition("#")
-        scope = self._root(place.scope, base) if base else place.scope
-        if scope is None:
+        resource = self._resource(place.scope.resource, base, what, at)
+        name = unquote(fragment)
+        if keyword == "$recursiveRef":
+            return self._recursive(place, resource)
+        if not name or name.startswith("/"):
+            return self._follow(place.scope.entering(resource), name, what, at)
+        target = self._anchored(resource, name, what, at)
+        if keyword == "$dynamicRef" and name in resource.dynamic:
+            scope = place.scope.entering(resource)
+            target = dict(scope.bindings)[name]
+            return self._at(scope.entering(target), target.dynamic[name])
+        return self._at(place.scope.entering(resource), target)
+
+    def _resource(self, current: Resource, base: str, what: str, at: str) -> Resource:
+        found = current if not base else self._catalogue.find(urljoin(current.uri, base))
+        if found is None:
             raise UnsupportedError(
-                f"$ref {show(reference)} leaves this schema; nothing is fetched, so pass what it "
+                f"{what} leaves this schema; nothing is fetched, so pass what it "
                 "means as JsonSchema(..., resources={uri: schema})",
                 feature="$ref",
                 place=at,
             )
-        if fragment and not fragment.startswith("/"):
-            raise UnsupportedError(
-                f"$ref {show(reference)} names an anchor; only JSON pointers are supported",
-                feature="$ref",
-                place=at,
-            )
-        return _follow(scope, unquote(fragment), f"$ref {show(reference)}", at)
+        return found
 
-    def _root(self, scope: Scope, base: str) -> Scope | None:
-        uri = urljoin(scope.uri, base)
-        return scope if uri == scope.uri else self._roots.get(uri)
+    def _recursive(self, place: Place, resource: Resource) -> Place:
+        scope = place.scope.entering(resource)
+        if RECURSIVE in resource.dynamic:
+            resource = dict(scope.bindings)[RECURSIVE]
+        return Place(scope.entering(resource), resource.pointer, resource.raw)
 
-    def _add(self, document: str, text: str, default: Draft) -> Scope:
-        raw = read_json(text)
-        said: Mapping[str, Json] = raw if isinstance(raw, dict) else {}
-        draft = find_draft(said.get("$schema"), document, default)
-        uri = urljoin(document, _identifier(raw, draft)).removesuffix("#")
-        scope = Scope(uri, document, "", raw, draft)
-        self._roots[uri] = self._roots[document.removesuffix("#")] = scope
-        return scope
+    def _anchored(self, resource: Resource, name: str, what: str, at: str) -> str:
+        pointer = resource.anchors.get(name)
+        if pointer is None:
+            hint = did_you_mean(name, list(resource.anchors))
+            raise SourceError(f"{what} leads nowhere: there is no such anchor{hint}", place=at)
+        return pointer
+
+    def _at(self, scope: Scope, pointer: str) -> Place:
+        """A place inside the scope's resource, which is there."""
+        start = len(scope.resource.pointer)
+        return self._follow(scope, pointer[start:], "", "")
+
+    def _follow(self, scope: Scope, pointer: str, what: str, at: str) -> Place:
+        """Along a pointer that begins at the root of the scope's resource."""
+        place = Place(scope, scope.resource.pointer, scope.resource.raw)
+        for step in pointer.split("/")[1:]:
+            key = step.replace("~1", "/").replace("~0", "~")
+            place, value = place.entered(), place.raw
+            path = place.child(key)
+            if isinstance(value, dict) and key in value:
+                value = value[key]
+            elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+                value = value[int(key)]
+            else:
+                names = list(value) if isinstance(value, dict) else []
+                raise SourceError(
+                    f"{what} leads nowhere: there is no {path}{did_you_mean(key, names)}", place=at
+                )
+            place = Place(place.scope, path, value)
+        return place
 
 
 def check_loops(document: Document) -> None:
@@ -146,36 +207,3 @@ def check_loops(document: Document) -> None:
                         place=address.partition("#")[2],
                     )
             stack.extend(target for target in following if target not in closed)
-
-
-def _follow(scope: Scope, pointer: str, what: str, at: str) -> Place:
-    value, path = scope.raw, scope.pointer
-    for step in pointer.split("/")[1:]:
-        key = step.replace("~1", "/").replace("~0", "~")
-        scope = _inner(scope, path, value)
-        path = extend(path, key)
-        if isinstance(value, dict) and key in value:
-            value = value[key]
-        elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
-            value = value[int(key)]
-        else:
-            names = list(value) if isinstance(value, dict) else []
-            raise SourceError(
-                f"{what} leads nowhere: there is no {path}{did_you_mean(key, names)}", place=at
-            )
-    return Place(scope, path, value)
-
-
-def _inner(scope: Scope, pointer: str, raw: Json) -> Scope:
-    """The scope inside `raw`: its own, where it has an `$id`."""
-    identifier = _identifier(raw, scope.draft)
-    if not identifier or pointer == scope.pointer or identifier.startswith("#"):
-        return scope
-    draft = find_draft(raw.get("$schema"), pointer, scope.draft) if isinstance(raw, dict) else 0
-    uri = urljoin(scope.uri, identifier).removesuffix("#")
-    return Scope(uri, scope.document, pointer, raw, draft)
-
-
-def _identifier(raw: Json, draft: Draft) -> str:
-    given = raw.get("id" if draft == 4 else "$id") if isinstance(raw, dict) else None
-    return given if isinstance(given, str) else ""

@@ -1,0 +1,188 @@
+"""The resources in the documents at hand: where each begins, its URI, and its anchors.
+
+A resource is a whole document, or a schema inside of one that has an identifier of its own (`$id`;
+`id` in draft 4). Only places where a schema stands count: an `$id` in an enum or under a keyword
+that nobody knows is no identifier.
+
+    2019-09 on   $id opens a resource, $anchor and $dynamicAnchor name a place in it
+    draft 4–7    an identifier with a fragment names a place; beside $ref it says nothing
+    2019-09      $recursiveAnchor: true is the dynamic anchor RECURSIVE at the root
+
+What this module does not know: references.
+"""
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import cast, final
+from urllib.parse import urljoin
+
+from fairlead.errors import FairleadError, UnsupportedError
+from fairlead.syntax.json_schema_keywords import LATEST, Draft, find_draft
+from fairlead.syntax.json_text import Json, extend, read_json
+
+RECURSIVE = ""
+
+_SCHEMAS = (
+    *("additionalItems", "items", "contains", "additionalProperties", "propertyNames", "not"),
+    *("if", "then", "else", "unevaluatedItems", "unevaluatedProperties", "contentSchema"),
+)
+_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems", "items")
+_MAPS = (
+    *("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"),
+    "dependencies",
+)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Resource:
+    """One resource.
+
+    Attributes:
+        uri: its URI, "" where it has none.
+        document: the name of the JSON text it stands in, "" for the main one.
+        pointer: its root in that text.
+        raw: what stands there.
+        draft: the draft it is written in.
+        anchors: the pointers of its anchors, by name.
+        dynamic: those of them that are dynamic; empty if no document has a dynamic reference.
+    """
+
+    uri: str
+    document: str
+    pointer: str
+    raw: Json
+    draft: Draft
+    anchors: dict[str, str] = field(default_factory=dict[str, str])
+    dynamic: dict[str, str] = field(default_factory=dict[str, str])
+
+
+@final
+class Catalogue:
+    """All resources, found when a reference or a nested schema first asks for them."""
+
+    def __init__(self, text: str, resources: tuple[tuple[str, str], ...]) -> None:
+        texts = (text, *(other for _, other in resources))
+        self._dynamic = any("$dynamicRef" in part or "$recursiveRef" in part for part in texts)
+        self._by_uri: dict[str, Resource] = {}
+        self._by_place: dict[tuple[str, str], Resource] = {}
+        self._numbers: dict[Hashable, int] = {}
+        self._refused: dict[str, UnsupportedError] = {}
+        self.main = self._add("", text, LATEST)
+        for uri, other in resources:
+            try:
+                self._add(uri, other, self.main.draft)
+            except UnsupportedError as error:  # it matters only if something refers to it
+                self._refused[uri.removesuffix("#")] = error
+
+    def find(self, uri: str) -> Resource | None:
+        """The resource with this URI, if it is at hand.
+
+        Raises:
+            UnsupportedError: it is written in a draft that is not read.
+        """
+        name = uri.removesuffix("#")
+        if name in self._refused:
+            raise self._refused[name]
+        return self._by_uri.get(name)
+
+    def at(self, document: str, pointer: str) -> Resource | None:
+        """The resource that begins at this place, if one does."""
+        return self._by_place.get((document, pointer))
+
+    def number(self, bindings: Hashable) -> int:
+        """A number for these bindings: 0 for those of the main document alone."""
+        return self._numbers.setdefault(bindings, len(self._numbers))
+
+    def _add(self, document: str, text: str, default: Draft) -> Resource:
+        raw = read_json(text)
+        said: Mapping[str, Json] = raw if isinstance(raw, dict) else {}
+        draft = find_draft(said.get("$schema"), document, default)
+        uri = urljoin(document, identifier(said, draft)).partition("#")[0]
+        root = Resource(uri, document, "", raw, draft)
+        for name in (uri, document.removesuffix("#")):
+            self._by_uri.setdefault(name, root)
+        self._by_place[document, ""] = root
+        self._walk(root)
+        return root
+
+    def _walk(self, root: Resource) -> None:
+        """Every schema of a document; a list of places to go, as nesting is the user's."""
+        todo: list[tuple[Resource, str, Json]] = [(root, "", root.raw)]
+        while todo:
+            around, pointer, raw = todo.pop()
+            if isinstance(raw, dict):
+                resource = self._entered(around, pointer, raw)
+                self._name(resource, pointer, raw)
+                todo += [(resource, at, part) for at, part in _parts(pointer, raw)]
+
+    def _entered(self, around: Resource, pointer: str, raw: dict[str, Json]) -> Resource:
+        """The resource that begins here, or the one around."""
+        if pointer == around.pointer:
+            return around
+        draft = _own_draft(raw, around.draft)
+        given = identifier(raw, draft)
+        uri = urljoin(around.uri, given).partition("#")[0]
+        if not given or given.startswith("#") or (draft <= 7 and "$ref" in raw):
+            return around
+        resource = Resource(uri, around.document, pointer, raw, draft)
+        self._by_uri.setdefault(uri, resource)
+        self._by_place[around.document, pointer] = resource
+        return resource
+
+    def _name(self, resource: Resource, pointer: str, raw: dict[str, Json]) -> None:
+        """The anchors that stand here."""
+        for name in _anchors(raw, resource.draft):
+            resource.anchors.setdefault(name, pointer)
+        if not self._dynamic:
+            return
+        dynamic = raw.get("$dynamicAnchor")
+        if resource.draft == LATEST and isinstance(dynamic, str):
+            resource.dynamic.setdefault(dynamic, pointer)
+        recursive = raw.get("$recursiveAnchor") is True and pointer == resource.pointer
+        if resource.draft == 2019 and recursive:
+            resource.dynamic[RECURSIVE] = pointer
+
+
+def identifier(raw: Mapping[str, Json], draft: Draft) -> str:
+    """What a schema calls itself, "" if nothing."""
+    given = raw.get("id" if draft == 4 else "$id")
+    return given if isinstance(given, str) else ""
+
+
+def _own_draft(raw: dict[str, Json], around: Draft) -> Draft:
+    """The draft that a nested schema names; what it gets wrong matters when it is read."""
+    try:
+        return find_draft(raw.get("$schema"), "", around)
+    except FairleadError:
+        return around
+
+
+def _anchors(raw: dict[str, Json], draft: Draft) -> Iterator[str]:
+    if draft <= 7:
+        fragment = "" if "$ref" in raw else identifier(raw, draft).partition("#")[2]
+        if fragment:
+            yield fragment
+        return
+    for keyword in ("$anchor", "$dynamicAnchor"):
+        name = raw.get(keyword)
+        if isinstance(name, str) and (keyword == "$anchor" or draft == LATEST):
+            yield name
+
+
+def _parts(pointer: str, raw: dict[str, Json]) -> Iterator[tuple[str, Json]]:
+    """The schemas right below."""
+    for keyword in _SCHEMAS:
+        if keyword in raw:
+            yield extend(pointer, keyword), raw[keyword]
+    for keyword in _LISTS:
+        members = raw.get(keyword)
+        if isinstance(members, list):
+            at = extend(pointer, keyword)
+            yield from ((extend(at, str(n)), part) for n, part in enumerate(members))
+    for keyword in _MAPS:
+        named = raw.get(keyword)
+        if isinstance(named, dict):
+            at = extend(pointer, keyword)
+            parts = cast("dict[str, Json]", named)
+            yield from ((extend(at, name), part) for name, part in parts.items())
