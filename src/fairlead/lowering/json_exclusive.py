@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TypeAlias, final
 
-from fairlead.lowering.json_formulas import FALSE, Formula, all_of, any_of, opposite
+from fairlead.lowering.json_atoms import Among, Holds
+from fairlead.lowering.json_formulas import FALSE, Every, Formula, Leaf, all_of, any_of, opposite
 from fairlead.lowering.json_values import Exact, exact
 from fairlead.syntax.json_schema_tree import KINDS, Address, Document, Kind, Schema
 
 Scalars: TypeAlias = "frozenset[Exact] | None"  # None: any
 _DEPTH = 8
+_MOST_KNOWN = 1 << 14
 
 
 @final
@@ -45,10 +47,35 @@ class Outlines:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._known: dict[Address, Outline] = {}
+        self._impossible: dict[Formula, bool] = {}
 
     def exclude(self, first: Address, second: Address, kind: Kind) -> bool:
         """Whether surely no value of a type satisfies both."""
         return self._exclude((first,), (second,), kind, _DEPTH)
+
+    def impossible(self, value: Formula) -> bool:
+        """Whether what is said of a value plainly leaves none: constants that differ, and types."""
+        if not isinstance(value, Every):
+            return value is FALSE
+        found = self._impossible.get(value)
+        if found is None:
+            if len(self._impossible) > _MOST_KNOWN:
+                self._impossible.clear()
+            found = self._impossible[value] = self._contradict(value.parts)
+        return found
+
+    def _contradict(self, parts: tuple[Formula, ...]) -> bool:
+        kinds, scalars = KINDS, None
+        for part in parts:
+            if isinstance(part, Leaf) and isinstance(part.atom, Holds) and part.atom.sign:
+                outline = self.of(part.atom.schema)
+                kinds, scalars = kinds & outline.kinds, _common(scalars, outline.scalars)
+            elif isinstance(part, Leaf) and isinstance(part.atom, Among) and part.atom.sign:
+                kinds &= {kind for kind, _ in part.atom.values}
+                scalars = _common(scalars, _or_nested(part.atom.values))
+        if not kinds or scalars is None or kinds & {"array", "object"}:
+            return not kinds
+        return not any(kind in kinds for kind, _ in scalars)
 
     def _exclude(
         self, first: tuple[Address, ...], second: tuple[Address, ...], kind: Kind, depth: int
@@ -148,6 +175,11 @@ def _scalars(schema: Schema) -> Scalars:
     found |= {exact(value) for value in schema.booleans}
     found.add(exact(None))
     return frozenset(found)
+
+
+def _or_nested(values: frozenset[Exact]) -> Scalars:
+    """The values, if they are scalars."""
+    return None if any(kind in ("array", "object") for kind, _ in values) else values
 
 
 def _common(first: Scalars, second: Scalars) -> Scalars:

@@ -72,8 +72,15 @@ class Rest:
 class ItemsTemplate:
     """Unfolds the rest of an array, given what it has to satisfy."""
 
-    def __init__(self, said: Formula, value: Callable[[Formula], Expr], style: JsonStyle) -> None:
+    def __init__(
+        self,
+        said: Formula,
+        value: Callable[[Formula], Expr],
+        style: JsonStyle,
+        impossible: Callable[[Formula], bool],
+    ) -> None:
         self._said, self._value, self._style = said, value, style
+        self._impossible = impossible
         self._last = max((_reach(atom) for atom in atoms(said)), default=0)
         self._unfolded = lru_cache(_REMEMBERED)(self._unfold)
 
@@ -136,9 +143,12 @@ class ItemsTemplate:
         """The position, what the rest satisfies, and what the item does, one of these."""
         position = max(rest.position, 0)
         known = frozenset(value for value in rest.used if value is not None)
-        found = Progress(lambda atom: _read(atom, position, known)).pairs(rest.said)
+        found = self._progress(position, known).pairs(rest.said)
         behind = min(position + 1, self._last)
         return [(behind, said, value) for said, value in found.items()]
+
+    def _progress(self, position: int, used: frozenset[Exact]) -> Progress:
+        return Progress(lambda atom: _read(atom, position, used), self._impossible)
 
     def _may_close(self, said: Formula) -> bool:
         return holds(said, _holds_at_end)

@@ -153,10 +153,13 @@ def said_of(atoms: Iterable[Atom], key: KeyClass) -> Formula:
     """What atoms that all hold say of the value of a key."""
     parts: list[Formula] = []
     for atom in atoms:
-        if isinstance(atom, Named) and atom.name == key.name:
-            parts.append(atom.value)
-        elif isinstance(atom, Matching) and key.among(atom.keys):
-            parts.append(atom.value)
+        match atom:
+            case Named(name, value) if name == key.name:
+                parts.append(value)
+            case Matching(keys, value) if key.among(keys):
+                parts.append(value)
+            case _:
+                pass
     return all_of(*parts)
 
 

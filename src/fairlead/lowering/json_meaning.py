@@ -79,7 +79,7 @@ class Meaning:
         self._read: dict[tuple[Address, Kind], Formula] = {}
         self._denied: dict[tuple[Address, Kind], Formula] = {}
         self._patterns: dict[Pattern, Expr] = {}
-        self._outlines = Outlines(document)
+        self.outlines = Outlines(document)
 
     def said(self, address: Address | None) -> Formula:
         """That a schema holds; nothing, where there is none, or one that says nothing."""
@@ -156,7 +156,7 @@ class Meaning:
     def _exactly_one(self, group: tuple[Address, ...], kind: Kind) -> Formula:
         branches = [(part, self._read[(part, kind)]) for part in group]
         possible = [(part, said) for part, said in branches if said is not FALSE]
-        exclude = self._outlines.exclude
+        exclude = self.outlines.exclude
         return exclusive_parts(
             [said for _, said in possible],
             lambda first, second: exclude(possible[first][0], possible[second][0], kind),
@@ -171,10 +171,7 @@ class Meaning:
             TRUE if part is None else self._read[(part, kind)]
             for part in (condition.then, condition.otherwise)
         )
-        if otherwise is TRUE:
-            return any_of(denied, then)
-        if then is TRUE:
-            return any_of(test, otherwise)
+        # Where both sides tell the test, a member that decides it leaves one of them.
         return any_of(all_of(test, then), all_of(denied, otherwise))
 
     def _own(self, schema: Schema, kind: Kind) -> Formula:

@@ -95,6 +95,7 @@ class MembersTemplate:
         value: Callable[[Formula], Expr],
         style: JsonStyle,
         keysets: Keysets,
+        impossible: Callable[[Formula], bool],
     ) -> None:
         listed = atoms(said)
         self._said, self._value, self._style = said, value, style
@@ -108,7 +109,7 @@ class MembersTemplate:
             for key in self._keys
         )
         self._limited = len(self._keys) > self._count + 1
-        self._progress = tuple(_progress(key) for key in self._keys)
+        self._progress = tuple(_progress(key, impossible) for key in self._keys)
         self._closing: dict[Formula, bool] = {}
         self._unfolded = lru_cache(_REMEMBERED)(self._unfold)
 
@@ -270,8 +271,8 @@ class MembersTemplate:
         return [text for _, text in listed]
 
 
-def _progress(key: KeyClass) -> Progress:
-    return Progress(lambda atom: _read(atom, key))
+def _progress(key: KeyClass, impossible: Callable[[Formula], bool]) -> Progress:
+    return Progress(lambda atom: _read(atom, key), impossible)
 
 
 def _holds_at_end(atom: Atom) -> bool:

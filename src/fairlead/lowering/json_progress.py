@@ -1,6 +1,6 @@
 """What is left of a formula about an array or object when a part of it has been read.
 
-Reading a member changes each atom on its own: what it says of the member's value goes to the value,
+Reading a member changes each atom on its own: what it says of the member goes to its value,
 what it says of the rest stays (Brzozowski's derivative, with members instead of characters)::
 
     Named(a, F) and Required(b)      read "a": the value satisfies F; the rest, Required(b)
@@ -14,6 +14,7 @@ What this module does not know: keys, spelling.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 from typing import TypeAlias, final
 
 from fairlead.errors import FairleadError, LimitError
@@ -29,12 +30,16 @@ from fairlead.lowering.json_formulas import (
     Truth,
     all_of,
     any_of,
+    atoms,
     fold,
     leaf,
+    opposite,
+    replace,
 )
 
 MOST_PAIRS = 1 << 10
 _MOST_KNOWN = 1 << 16
+_FEW = 16  # products of alternatives
 Pairs: TypeAlias = dict[Formula, Formula]  # what is said of the rest: what of the value
 
 
@@ -62,8 +67,10 @@ class Progress:
     What has been found for parts of a formula is kept: the next formula has most of them too.
     """
 
-    def __init__(self, read: Callable[[Atom], Formula]) -> None:
-        self._read = read
+    def __init__(
+        self, read: Callable[[Atom], Formula], impossible: Callable[[Formula], bool]
+    ) -> None:
+        self._read, self._impossible = read, impossible
         self._known: dict[Formula, Pairs | None] = {}
 
     def pairs(self, formula: Formula) -> Pairs:
@@ -84,7 +91,7 @@ class Progress:
                 return {TRUE: TRUE} if holds else {}
             case Leaf(atom):
                 after = self._read(atom)
-                return None if after is node else _listed(after)
+                return None if after is node else self._listed(after)
             case Some(parts) | Every(parts):
                 changed = [found for part in parts if (found := made[part]) is not None]
                 if not changed:
@@ -92,26 +99,94 @@ class Progress:
                 same = [part for part in parts if made[part] is None]
                 if isinstance(node, Some):
                     return _united([{any_of(*same): TRUE}, *changed] if same else changed)
-                return _crossed([{all_of(*same): TRUE}, *changed] if same else changed)
+                if prod(len(found) for found in changed) > _FEW:
+                    return self._split(replace(node, self._read))
+                return self._crossed([{all_of(*same): TRUE}, *changed] if same else changed)
+
+    def _split(self, after: Formula) -> Pairs:
+        """The alternatives by what holds for the value and what does not.
+
+        Where many alternatives ask for one of a few constants, most of their products cannot hold:
+        there are as many cases as constants, and not more.
+        """
+        found: Pairs = {}
+        todo = [(after, TRUE)]
+        while todo:
+            said, value = todo.pop()
+            if said is FALSE or self._impossible(value):
+                continue
+            tested = next((atom for atom in atoms(said) if isinstance(atom, Now)), None)
+            if tested is None:
+                found[said] = any_of(found.get(said, FALSE), value)
+                continue
+            holds, fails = tested.value, opposite(tested.value)
+            denied = any(isinstance(atom, Now) and atom.value is fails for atom in atoms(said))
+            todo.append((_decided(said, fails, holds), all_of(value, fails if denied else TRUE)))
+            todo.append((_decided(said, holds, fails), all_of(value, holds)))
+            spend(1)
+            if len(found) + len(todo) > MOST_PAIRS:
+                raise _too_many()
+        return found
+
+    def _listed(self, after: Formula) -> Pairs:
+        """What an atom has become, which is small."""
+
+        def make(node: Formula, made: dict[Formula, Pairs]) -> Pairs:
+            match node:
+                case Truth(holds):
+                    return {TRUE: TRUE} if holds else {}
+                case Leaf(Now(value)):
+                    return {TRUE: value}
+                case Leaf():
+                    return {node: TRUE}
+                case Some(parts):
+                    return _united([made[part] for part in parts])
+                case Every(parts):
+                    return self._crossed([made[part] for part in parts])
+
+        return fold(after, make)
+
+    def _crossed(self, parts: list[Pairs]) -> Pairs:
+        """All of several; those without alternatives first, as they multiply nothing."""
+        single = [next(iter(part.items())) for part in parts if len(part) == 1]
+        rest, value = all_of(*(rest for rest, _ in single)), all_of(*(value for _, value in single))
+        crossed = {} if rest is FALSE or self._impossible(value) else {rest: value}
+        for part in parts:
+            if len(part) == 1:
+                continue
+            products = [
+                {all_of(rest, more): all_of(value, other)}
+                for rest, value in crossed.items()
+                for more, other in part.items()
+            ]
+            crossed = {
+                rest: value
+                for rest, value in _united(products).items()
+                if rest is not FALSE and not self._impossible(value)
+            }
+            spend(len(crossed))
+            if len(crossed) > MOST_PAIRS:
+                raise _too_many()
+        return crossed
 
 
-def _listed(after: Formula) -> Pairs:
-    """What an atom has become, which is small."""
+def _decided(said: Formula, holds: Formula, fails: Formula) -> Formula:
+    """What is left to be said where one formula holds for the value, and another does not."""
 
-    def make(node: Formula, made: dict[Formula, Pairs]) -> Pairs:
-        match node:
-            case Truth(holds):
-                return {TRUE: TRUE} if holds else {}
-            case Leaf(Now(value)):
-                return {TRUE: value}
-            case Leaf():
-                return {node: TRUE}
-            case Some(parts):
-                return _united([made[part] for part in parts])
-            case Every(parts):
-                return _crossed([made[part] for part in parts])
+    def change(atom: Atom) -> Formula:
+        if isinstance(atom, Now) and atom.value in (holds, fails):
+            return TRUE if atom.value is holds else FALSE
+        return leaf(atom)
 
-    return fold(after, make)
+    return replace(said, change)
+
+
+def _too_many() -> LimitError:
+    return LimitError(
+        f"alternatives about one member or item multiply to more than {MOST_PAIRS}",
+        limit="alternatives",
+        given=MOST_PAIRS,
+    )
 
 
 def _united(options: list[Pairs]) -> Pairs:
@@ -124,30 +199,3 @@ def _united(options: list[Pairs]) -> Pairs:
     for rest, value in by_rest.items():
         by_value[value] = any_of(by_value.get(value, FALSE), rest)
     return {rest: value for value, rest in by_value.items()}
-
-
-def _crossed(parts: list[Pairs]) -> Pairs:
-    """All of several; those without alternatives first, as they multiply nothing."""
-    single = [next(iter(part.items())) for part in parts if len(part) == 1]
-    rest, value = all_of(*(rest for rest, _ in single)), all_of(*(value for _, value in single))
-    crossed = {rest: value} if rest is not FALSE and value is not FALSE else {}
-    for part in parts:
-        if len(part) == 1:
-            continue
-        products = [
-            {all_of(rest, more): all_of(value, other)}
-            for rest, value in crossed.items()
-            for more, other in part.items()
-        ]
-        crossed = {
-            rest: value for rest, value in _united(products).items() if FALSE not in (rest, value)
-        }
-        spend(len(crossed))
-        if len(crossed) > MOST_PAIRS:
-            raise LimitError(
-                f"alternatives about one member or item multiply to more than {MOST_PAIRS}",
-                limit="alternatives",
-                given=MOST_PAIRS,
-                needed=len(crossed),
-            )
-    return crossed

@@ -22,7 +22,7 @@ from typing import assert_never, final
 from fairlead.lowering.expr import EMPTY, EPSILON, alt, concat, literal, optional, repeat
 from fairlead.lowering.json_atoms import Flag, Holds, Item, Items, Longer, Shorter
 from fairlead.lowering.json_cases import Case, cases
-from fairlead.lowering.json_formulas import FALSE, Atom, Formula, all_of, holds, leaf
+from fairlead.lowering.json_formulas import FALSE, Formula, all_of, holds, leaf
 from fairlead.lowering.json_items import ItemsTemplate
 from fairlead.lowering.json_keysets import Keysets
 from fairlead.lowering.json_meaning import Meaning
@@ -119,9 +119,10 @@ class Lowering:
         return found
 
     def _general(self, kind: Kind, said: Formula) -> Expr:
+        impossible = self.meaning.outlines.impossible
         if kind == "array":
-            return ItemsTemplate(said, self.value, self._style).start()
-        return MembersTemplate(said, self.value, self._style, self.keysets).start()
+            return ItemsTemplate(said, self.value, self._style, impossible).start()
+        return MembersTemplate(said, self.value, self._style, self.keysets, impossible).start()
 
     # Arrays
 
@@ -182,8 +183,11 @@ def item_of(case: Case, position: int) -> Formula:
     """What is said of the item at a position."""
     parts: list[Formula] = []
     for atom in case:
-        if isinstance(atom, Item) and atom.position == position:
-            parts.append(atom.value)
-        elif isinstance(atom, Items) and atom.start <= position:
-            parts.append(atom.value)
+        match atom:
+            case Item(at, value) if at == position:
+                parts.append(value)
+            case Items(start, value) if start <= position:
+                parts.append(value)
+            case _:
+                pass
     return all_of(*parts)

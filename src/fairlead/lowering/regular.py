@@ -27,7 +27,7 @@ from fairlead.lowering.nodes import (
     Unsure,
 )
 
-_LOOKED_AT = 400  # expressions, before a search for a string gives up
+_LOOKED_AT = 64  # expressions, before a search for a string gives up
 
 
 def contains(expr: Expr, text: bytes) -> bool:
