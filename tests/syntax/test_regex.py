@@ -190,6 +190,29 @@ def test_flags_can_stand_beside_the_pattern() -> None:
     assert body("a", flags="m") == Text("a", Mode(multiline=True), 0)
 
 
+def test_lookaround_boundaries_and_references_are_named() -> None:
+    tree = parse_regex(r"(?=a)(?!b)(?<=c)(?<!d)\b\B(e)\1(?P<n>f)(?P=n)")
+    assert [line.strip() for line in outline(tree)] == [
+        "0: Sequence", "0:   Look ahead", "3:     Text 'a'", "5:   Look not ahead",
+        "8:     Text 'b'", "10:   Look behind", "14:     Text 'c'", "16:   Look not behind",
+        "20:     Text 'd'", "22:   Boundary", "24:   Boundary no", "26:   Group 1",
+        "27:     Text 'e'", "29:   Back 1", "31:   Group 2 n", "37:     Text 'f'", "39:   Back 2",
+    ]  # fmt: skip
+    assert (tree.looks, tree.boundaries, tree.backs) == (True, True, True)
+    plain = parse_regex("a")
+    assert (plain.looks, plain.boundaries, plain.backs) == (False, False, False)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["(?<=ab|cd)", r"(?<=\d[a-z].)", "(?<=(?:ab){2})", r"(ab)(?<=\1)", r"(?<=^a\b(?=b*)$)",
+     "(?<=a{0})", "(?<=(?:){3,4})", "(?<=)", "(?=a*)", "(?<!(a)b)", "(?:(?=a))*"],
+)  # fmt: skip
+def test_re_looks_back_over_what_has_one_width(pattern: str) -> None:
+    assert oracle(pattern)
+    assert refusal(pattern) is None
+
+
 def test_only_parentheses_that_capture_have_a_number() -> None:
     groups = body("(a)(?:b)(?P<c>c)(?i:d)").items
     assert [(group.number, group.name) for group in groups] == [(1, ""), (0, ""), (2, "c"), (0, "")]
@@ -197,10 +220,8 @@ def test_only_parentheses_that_capture_have_a_number() -> None:
 
 @pytest.mark.parametrize(
     ("pattern", "feature"),
-    [("(?=a)", "lookahead"), ("(?!a)", "lookahead"), ("(?<=a)", "lookbehind"),
-     ("(?<!a)", "lookbehind"), (r"(a)\1", "backreference"), ("(?P<x>a)(?P=x)", "backreference"),
-     ("(a)(?(1)b|c)", "conditional group"),
-     (r"\b", "word boundary"), (r"\B", "word boundary"), ("(?>a)", "atomic group"),
+    [("(a)(?(1)b|c)", "conditional group"), ("(?>a)", "atomic group"),
+     (r"\p{Script=Greek}", r"\p{Script=…}"),
      ("a*+", "possessive quantifier"), ("a{2}+", "possessive quantifier"), ("(?L)a", "flag L")],
 )  # fmt: skip
 def test_what_has_no_automaton_here_is_refused_by_name(pattern: str, feature: str) -> None:
@@ -230,7 +251,11 @@ def test_what_has_no_automaton_here_is_refused_by_name(pattern: str, feature: st
         ("a{3,2}", 1, "ends before it begins"),
         ("ab\\", 2, "escapes nothing"),
         (r"\q", 0, "no escape"),
-        (r"\p{L}", 0, "dialect='ecma'"),
+        (r"\pL", 0, "in braces"),
+        (r"\k<x>", 0, "(?P=name) in Python"),
+        (r"a\b*", 3, "nothing here to repeat"),
+        (r"a(?<=b*)", 1, "fixed number of characters"),
+        (r"(a)|(?<=\1b|c)", 4, "fixed number of characters"),
         (r"\z", 0, r"\Z in Python"),
         (r"[\Z]", 1, "no escape"),
         (r"\x4", 0, "2 hexadecimal digits"),

@@ -104,15 +104,21 @@ def test_an_error_points_at_what_is_wrong(pattern: str, position: int, words: st
 
 @pytest.mark.parametrize(
     ("pattern", "feature"),
-    [("(?=a)", "lookahead"), ("(?<=a)", "lookbehind"), (r"\b", "word boundary"),
-     (r"(a)\1", "backreference"), (r"(?<x>a)\k<x>", "backreference"), ("(?i)a", "inline flags"),
-     ("(?i:a)", "inline flags"), (r"\p{Script=Greek}", r"\p{Script=…}"),
+    [("(?i)a", "inline flags"), ("(?i:a)", "inline flags"), (r"\p{Script=Greek}", r"\p{Script=…}"),
      (r"\p{Greek}", r"\p{Greek}"), ("(?>a)", "atomic group")],
 )  # fmt: skip
 def test_what_is_not_supported_is_refused_by_name(pattern: str, feature: str) -> None:
     with pytest.raises(UnsupportedError) as caught:
         body(pattern)
     assert caught.value.feature == feature
+
+
+def test_ecma_looks_back_over_anything_and_names_its_references() -> None:
+    assert parse_regex(r"(?<=a*)(?<x>a)\k<x>", "ecma").backs
+    with pytest.raises(SourceError, match="no group before this place has that name"):
+        body(r"(?<x>a)\k<y>")
+    with pytest.raises(SourceError, match="nothing here to repeat"):
+        body("(?=a)*")
 
 
 def test_an_unknown_property_has_a_near_name() -> None:

@@ -16,11 +16,10 @@ from fairlead.errors import LimitError
 from fairlead.lowering.anchors import (
     AFTER_NEWLINE,
     AFTER_OTHER,
+    AFTER_WORD,
     BEFORE_NEWLINE,
     BEFORE_OTHER,
-    NEWLINE,
-    ONE_NEWLINE,
-    OTHER,
+    BEFORE_WORD,
     SIDES,
     Sided,
     Sides,
@@ -29,14 +28,14 @@ from fairlead.lowering.anchors import (
     at,
     sided,
 )
+from fairlead.lowering.edges import NEWLINE, ONE_NEWLINE, OTHER, WORD
 from fairlead.lowering.expr import EMPTY, EPSILON, alt, concat, repeat
 from fairlead.lowering.nodes import Expr
 
 MOST_WRITTEN_OUT = 1000
 
-_INSIDE = tuple(product((BEFORE_NEWLINE, BEFORE_OTHER), (AFTER_NEWLINE, AFTER_OTHER)))
-_BEGINS = {AFTER_NEWLINE: NEWLINE | ONE_NEWLINE, AFTER_OTHER: OTHER}
-_ENDS = {BEFORE_NEWLINE: NEWLINE, BEFORE_OTHER: OTHER}
+_BEGINS = {AFTER_NEWLINE: NEWLINE | ONE_NEWLINE, AFTER_OTHER: OTHER, AFTER_WORD: WORD}
+_ENDS = {BEFORE_NEWLINE: NEWLINE, BEFORE_OTHER: OTHER, BEFORE_WORD: WORD}
 
 
 def count(sides: Sides, item: Value, low: int, high: int | None, place: str) -> Value:
@@ -48,13 +47,16 @@ def count(sides: Sides, item: Value, low: int, high: int | None, place: str) -> 
     if not isinstance(item, Sided):
         return repeat(item, low, high)
     some = sides.nonempty(item)
-    if len({at(some, *inside) for inside in _INSIDE}) == 1:
+    empty = {at(item, *pair).nullable for pair in sides.inside}
+    everywhere = all(at(item, *pair).nullable for pair in SIDES)
+    same = len({at(some, *pair) for pair in sides.inside}) == 1
+    if same and (everywhere or True not in empty):
         return _blind(sides, item, some, low, high)
     bound = low if high is None else high
     if bound > MOST_WRITTEN_OUT:
         raise LimitError(
-            f"a part whose ^ or $ looks at lines is repeated at most {MOST_WRITTEN_OUT} times, "
-            f"not {bound}; leave the bound out for any number",
+            f"a part whose anchors look at what is beside them is repeated at most "
+            f"{MOST_WRITTEN_OUT} times, not {bound}; leave the bound out for any number",
             limit="repetitions of a part that looks at lines",
             given=bound,
             place=place,
@@ -70,7 +72,7 @@ def count(sides: Sides, item: Value, low: int, high: int | None, place: str) -> 
 def _blind(sides: Sides, item: Sided, some: Value, low: int, high: int | None) -> Value:
     """A count whose inner iterations see nothing: all of them denote the same."""
     inner = at(some, BEFORE_OTHER, AFTER_OTHER)
-    low = 0 if at(item, BEFORE_OTHER, AFTER_OTHER).nullable else low
+    low = 0 if at(item, BEFORE_OTHER, AFTER_OTHER).nullable else low  # then it is everywhere
     found = [_chain(sides, some, low, high, inner)]
     if low > 0:
         # Fewer than `low`, made up for by an empty one: at the beginning, at the end, or before a
@@ -104,28 +106,31 @@ def _closure(sides: Sides, some: Value) -> Value:
 
     A state is a place between two iterations: what is before it, what is after it.
     """
+    inside = sides.inside
     steps: dict[tuple[int, int], dict[tuple[int, int], Expr]] = {
         (before, begins): {
             (ends, after): sides.ending(
                 sides.beginning(at(some, before, after), _BEGINS[begins]), _ENDS[ends]
             )
-            for ends, after in _INSIDE
+            for ends, after in inside
         }
-        for before, begins in _INSIDE
+        for before, begins in inside
     }
-    for via in _INSIDE:
+    for via in inside:
         loop = repeat(steps[via][via])
-        into = {state: steps[state][via] for state in _INSIDE}
+        into = {state: steps[state][via] for state in inside}
         out = dict(steps[via])
-        for source, target in product(_INSIDE, _INSIDE):
+        for source, target in product(inside, inside):
             detour = concat(into[source], loop, out[target])
             steps[source][target] = alt(steps[source][target], detour)
 
+    befores, afters = {before for before, _ in inside}, {after for _, after in inside}
+
     def between(before: int, after: int) -> Expr:
         # START and END never stand beside the inner iterations, nor does the last newline.
-        before = BEFORE_NEWLINE if before == BEFORE_NEWLINE else BEFORE_OTHER
-        after = AFTER_OTHER if after not in _BEGINS else after
-        paths = [steps[before, begins][ends, after] for begins in _BEGINS for ends in _ENDS]
+        before = before if before in befores else BEFORE_OTHER
+        after = after if after in afters else AFTER_OTHER
+        paths = [steps[before, begins][ends, after] for begins in afters for ends in befores]
         return alt(EPSILON, *paths)
 
     return sided(between(*s) for s in SIDES)

@@ -2,12 +2,13 @@ r"""Parts of a pattern with anchors: what they denote depends on what stands bes
 
 Every place of a text has a side before it and a side after it, of which anchors see
 
-    before   START (nothing), NEWLINE (a newline), OTHER
-    after    END (nothing), LAST (a newline that ends the text), NEWLINE (another), OTHER
+    before   START (nothing), NEWLINE (a newline), OTHER, WORD
+    after    END (nothing), LAST (a newline that ends the text), NEWLINE (another), OTHER, WORD
 
-A part without anchors denotes the same strings between all sides: an Expr. A part with anchors is
-`Sided`: twelve Exprs, one for each pair of a side before its first and a side after its last
-character. `^`, for instance, is ε after START and ∅ after the others. The whole pattern stands
+WORD is a word character, where \b or \B asks; in patterns without them it is never told apart from
+OTHER. A part without anchors denotes the same strings between all sides: an Expr. A part with
+anchors is `Sided`: twenty Exprs, one for each pair of a side before its first and a side after its
+last character. `^`, for instance, is ε after START and ∅ after the others. The whole pattern stands
 between START and END.
 
 In a sequence each part makes a side of the other: after `a` it is OTHER, but in `a?^b`, where the a
@@ -26,14 +27,31 @@ from itertools import product
 from typing import TypeAlias, final
 
 from fairlead.lowering.alternatives import either
-from fairlead.lowering.expr import ALL_BYTES, EMPTY, EPSILON, alt, both, concat, repeat
+from fairlead.lowering.edges import NEWLINE, NOTHING, ONE_NEWLINE, OTHER, SOMETHING, WORD, Edge
+from fairlead.lowering.expr import (
+    EMPTY,
+    EPSILON,
+    alt,
+    both,
+    complement,
+    concat,
+    repeat,
+)
 from fairlead.lowering.fuel import spend
-from fairlead.lowering.nodes import Alt, And, Bytes, Concat, Empty, Epsilon, Expr, Repeat
-from fairlead.lowering.unicode import SCALARS, CodePoints, difference, points
+from fairlead.lowering.nodes import Bytes, Expr
+from fairlead.lowering.unicode import (
+    SCALARS,
+    CodePoints,
+    character,
+    difference,
+    intersection,
+    points,
+    union,
+)
 from fairlead.syntax.regex_tree import AnchorKind
 
-START, BEFORE_NEWLINE, BEFORE_OTHER = BEFORE = range(3)
-END, LAST, AFTER_NEWLINE, AFTER_OTHER = AFTER = range(4)
+START, BEFORE_NEWLINE, BEFORE_OTHER, BEFORE_WORD = BEFORE = range(4)
+END, LAST, AFTER_NEWLINE, AFTER_OTHER, AFTER_WORD = AFTER = range(5)
 SIDES = tuple(product(BEFORE, AFTER))
 
 
@@ -47,22 +65,22 @@ class Sided:
 
 Value: TypeAlias = Expr | Sided
 
-# How strings begin and end, as bits: sets of them are sums. A string that is one newline and ends
-# the text is told apart from other beginnings, as $ is true before it.
-NOTHING, NEWLINE, OTHER, ONE_NEWLINE = 1, 2, 4, 8
-SOMETHING = NEWLINE | OTHER | ONE_NEWLINE
-_BEGINNINGS = (NOTHING, NEWLINE, OTHER, ONE_NEWLINE)
-_ENDINGS = (NOTHING, NEWLINE, OTHER)
+_NEWLINE, _ASCII = points([0x0A]), points(range(0x80))
+_WITHOUT_WORDS = tuple(product(BEFORE[:BEFORE_WORD], AFTER[:AFTER_WORD]))
+
+_BEGINNINGS = (NOTHING, NEWLINE, OTHER, WORD, ONE_NEWLINE)
+_ENDINGS = (NOTHING, NEWLINE, OTHER, WORD)
 
 
 def _sides_after(after: int) -> tuple[int, ...]:
     """What is after u in u·v, by the beginning of v, where `after` is after v."""
-    return (after, AFTER_NEWLINE, AFTER_OTHER, LAST if after == END else AFTER_NEWLINE)
+    last = LAST if after == END else AFTER_NEWLINE
+    return (after, AFTER_NEWLINE, AFTER_OTHER, AFTER_WORD, last)
 
 
 def _sides_before(before: int) -> tuple[int, ...]:
     """What is before v in u·v, by the ending of u, where `before` is before u."""
-    return (before, BEFORE_NEWLINE, BEFORE_OTHER)
+    return (before, BEFORE_NEWLINE, BEFORE_OTHER, BEFORE_WORD)
 
 
 def at(value: Value, before: int, after: int) -> Expr:
@@ -80,12 +98,27 @@ def anchor(kind: AnchorKind) -> Value:
     """The empty string where the condition holds."""
     holds: dict[AnchorKind, Callable[[int, int], bool]] = {
         "text start": lambda before, after: before == START,
-        "line start": lambda before, after: before != BEFORE_OTHER,
+        "line start": lambda before, after: before < BEFORE_OTHER,
         "text end": lambda before, after: after == END,
         "last line end": lambda before, after: after in (END, LAST),
-        "line end": lambda before, after: after != AFTER_OTHER,
+        "line end": lambda before, after: after < AFTER_OTHER,
     }
     return sided(EPSILON if holds[kind](*sides) else EMPTY for sides in SIDES)
+
+
+def boundary(negated: bool, in_empty: bool) -> Value:
+    r"""The empty string between a word character and another or none; negated, anywhere else.
+
+    Args:
+        negated: whether \B is meant.
+        in_empty: whether \B holds in the empty text; in Python it does not, before 3.14.
+    """
+
+    def holds(before: int, after: int) -> bool:
+        beside_one_word = (before == BEFORE_WORD) != (after == AFTER_WORD)
+        return beside_one_word != negated and (in_empty or (before, after) != (START, END))
+
+    return sided(EPSILON if holds(*sides) else EMPTY for sides in SIDES)
 
 
 def any_of(values: Sequence[Value | bytes]) -> Value:
@@ -100,80 +133,56 @@ def any_of(values: Sequence[Value | bytes]) -> Value:
 
 
 @final
-class _Edge:
-    """The bytes with which strings of regular expressions may begin, or end, and what that tells.
-
-    Args:
-        inward: of a concatenation, the parts in which its strings begin, or end.
-        shapes: all strings of each shape.
-    """
-
-    def __init__(self, inward: Callable[[Concat], list[Expr]], shapes: dict[int, Expr]) -> None:
-        self._inward, self._shapes = inward, shapes
-        self._known: dict[Expr, int] = {}
-        self._bytes = {shape: self._members(strings) for shape, strings in shapes.items()}
-
-    def restrict(self, expr: Expr, shapes: int) -> Expr:
-        """The strings of `expr` that have one of the shapes."""
-        members = self._members(expr)
-        possible = sum(shape for shape, edge in self._bytes.items() if members & edge)
-        possible |= NOTHING if expr.nullable else 0
-        kept = possible & shapes
-        if kept == possible:
-            return expr
-        if kept in (0, NOTHING):
-            return EPSILON if kept else EMPTY
-        if kept == possible - NOTHING and isinstance(expr, Repeat) and not expr.item.nullable:
-            return repeat(expr.item, 1, expr.high)
-        strings = [strings for shape, strings in self._shapes.items() if shape & kept]
-        return both(expr, alt(*strings, EPSILON if kept & NOTHING else EMPTY))
-
-    def _members(self, expr: Expr) -> int:
-        """The bytes at the edge, maybe a few more: of And one side is asked, of Not nothing."""
-        members, todo, seen = 0, [expr], {expr}
-        while todo:
-            node = todo.pop()
-            below: list[Expr] = []
-            match node:
-                case _ if node in self._known:
-                    members |= self._known[node]
-                case Bytes(bits):
-                    members |= bits
-                case Concat():
-                    below = self._inward(node)
-                case Alt(options):
-                    below = list(options)
-                case Repeat(item) | And(item):
-                    below = [item]
-                case Epsilon() | Empty():
-                    pass
-                case _:
-                    members = ALL_BYTES
-            todo += [part for part in below if part not in seen]
-            seen.update(below)
-        self._known[expr] = members
-        return members
-
-
-@final
 class Sides:
     """Sequences of parts, for a spelling of characters.
 
     Args:
         spell: one character out of a set, as bytes.
+        words: the word characters, none if nothing asks for them.
+
+    Attributes:
+        text: any text.
+        inside: the pairs of sides that a place between two characters can have.
     """
 
-    def __init__(self, spell: Callable[[CodePoints], Expr]) -> None:
-        newline, other = spell(points([0x0A])), spell(difference(SCALARS, points([0x0A])))
-        self.text = repeat(spell(SCALARS))
+    def __init__(self, spell: Callable[[CodePoints], Expr], words: CodePoints = ()) -> None:
+        self._spell, self._words = spell, words
+        self._characters: dict[Expr, dict[int, Expr]] = {}
+        newline, self.text = spell(_NEWLINE), repeat(spell(SCALARS))
         self._newline = newline
-        begins = {
-            NEWLINE: concat(newline, repeat(spell(SCALARS), 1)),
-            OTHER: concat(other, self.text),
-            ONE_NEWLINE: newline,
+        kinds = self._kinds(SCALARS)
+        ends = {shape: concat(self.text, char) for shape, char in kinds.items()}
+        begins = {shape: concat(char, self.text) for shape, char in kinds.items()}
+        begins[NEWLINE] = concat(newline, repeat(spell(SCALARS), 1))
+        begins[ONE_NEWLINE] = newline
+        single = self._kinds(_ASCII) if words and spell is character else {}
+        plain = {shape: char.members for shape, char in single.items() if isinstance(char, Bytes)}
+        self._begin = Edge(False, begins, self._characters, plain)
+        self._end = Edge(True, ends, self._characters, plain)
+        self.inside = tuple(product(BEFORE[1 : len(kinds) + 1], AFTER[2 : len(kinds) + 2]))
+        self._told_apart = SIDES if words else _WITHOUT_WORDS
+
+    def character(self, ranges: CodePoints) -> Expr:
+        """One character out of the set, as bytes; where words are told apart, its kinds as well."""
+        expr = self._spell(ranges)
+        if self._words:
+            kinds = self._kinds(ranges)
+            self._characters |= {kind: {shape: kind} for shape, kind in kinds.items()}
+            self._characters[expr] = kinds
+        return expr
+
+    def _kinds(self, ranges: CodePoints) -> dict[int, Expr]:
+        """The characters of a set, by the shape of their strings."""
+        sets = {
+            NEWLINE: intersection(ranges, _NEWLINE),
+            OTHER: difference(ranges, union(_NEWLINE, self._words)),
+            WORD: intersection(ranges, self._words),
         }
-        ends = {NEWLINE: concat(self.text, newline), OTHER: concat(self.text, other)}
-        self._begin, self._end = _Edge(_first, begins), _Edge(_last, ends)
+        return {
+            shape: self._spell(found)
+            for shape, found in sets.items()
+            if self._words or shape != WORD
+        }
 
     def then(self, first: Value, second: Value) -> Value:
         """A string of the first part, then one of the second."""
@@ -184,14 +193,26 @@ class Sides:
         spend(len(SIDES))
         known: dict[tuple[tuple[Expr, ...], tuple[Expr, ...]], Expr] = {}
         entries: list[Expr] = []
-        for before, after in SIDES:
+        for before, after in self._told_apart:
             firsts = tuple(at(first, before, side) for side in _sides_after(after))
             seconds = tuple(at(second, side, after) for side in _sides_before(before))
             found = known.get((firsts, seconds))
             if found is None:
                 found = known[firsts, seconds] = self._joined(firsts, seconds)
             entries.append(found)
-        return sided(entries)
+        return sided(entries if self._told_apart is SIDES else _with_words(entries))
+
+    def meet(self, first: Value, second: Value) -> Value:
+        """Strings of both parts."""
+        if not isinstance(first, Sided) and not isinstance(second, Sided):
+            return both(first, second)
+        return sided(both(at(first, *sides), at(second, *sides)) for sides in SIDES)
+
+    def opposite(self, value: Value) -> Value:
+        """Texts that are no strings of a part."""
+        if not isinstance(value, Sided):
+            return both(self.text, complement(value))
+        return sided(both(self.text, complement(entry)) for entry in value.table)
 
     def _joined(self, firsts: tuple[Expr, ...], seconds: tuple[Expr, ...]) -> Expr:
         """The sum over how v begins and u ends, equal cases together."""
@@ -218,6 +239,12 @@ class Sides:
         return sided(self.beginning(at(value, *sides), SOMETHING) for sides in SIDES)
 
 
+def _with_words(entries: list[Expr]) -> list[Expr]:
+    """A table in which a word character is another character like any."""
+    rows = [entries[start : start + 4] for start in range(0, len(entries), 4)]
+    return [entry for row in (*rows, rows[BEFORE_OTHER]) for entry in (*row, row[AFTER_OTHER])]
+
+
 def _together(parts: tuple[Expr, ...], shapes: tuple[int, ...]) -> dict[Expr, int]:
     """For each part that is not ∅, the shapes with which it goes."""
     found: dict[Expr, int] = {}
@@ -225,11 +252,3 @@ def _together(parts: tuple[Expr, ...], shapes: tuple[int, ...]) -> dict[Expr, in
         if part is not EMPTY:
             found[part] = found.get(part, 0) | shape
     return found
-
-
-def _first(pair: Concat) -> list[Expr]:
-    return [pair.head, pair.tail] if pair.head.nullable else [pair.head]
-
-
-def _last(pair: Concat) -> list[Expr]:
-    return [pair.head, pair.tail] if pair.tail.nullable else [pair.tail]

@@ -68,6 +68,24 @@ def shorthand_points(shorthand: Shorthand) -> CodePoints:
     return inverse(found) if shorthand.negated else found
 
 
+def leaf_points(node: Class | Shorthand | Dot) -> CodePoints:
+    """The characters that a leaf matches."""
+    match node:
+        case Class():
+            return class_points(node)
+        case Shorthand():
+            return shorthand_points(node)
+        case Dot():
+            return dot_points(node)
+        case _:
+            assert_never(node)
+
+
+def word_points(mode: Mode) -> CodePoints:
+    r"""The characters between which and others \b is."""
+    return shorthand_points(Shorthand("word", False, mode, 0))
+
+
 def class_points(node: Class) -> CodePoints:
     """The characters of a bracketed class."""
     found = _folded(node) if node.mode.ignore_case else union(*map(_plain, node.items))

@@ -9,26 +9,38 @@ The tree is walked with a stack of its own, from the leaves up.
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import assert_never
 
+from fairlead.errors import FairleadError, UnsupportedError
 from fairlead.lowering.anchored_counts import count
-from fairlead.lowering.anchors import END, START, Sided, Sides, Value, anchor, any_of, at
-from fairlead.lowering.characters import (
-    class_points,
-    dot_points,
-    literal_points,
-    shorthand_points,
+from fairlead.lowering.anchors import (
+    END,
+    START,
+    Sided,
+    Sides,
+    Value,
+    anchor,
+    any_of,
+    at,
+    boundary,
 )
+from fairlead.lowering.characters import leaf_points, literal_points, word_points
 from fairlead.lowering.expr import EMPTY, EPSILON, concat, literal
 from fairlead.lowering.fuel import spend
+from fairlead.lowering.lookaround import Lookaround
 from fairlead.lowering.nodes import Expr
+from fairlead.lowering.references import written_out
 from fairlead.lowering.unicode import CodePoints, character
 from fairlead.syntax.regex_tree import (
     Alternation,
     Anchor,
+    Back,
+    Boundary,
     Class,
     Dot,
     Group,
+    Look,
     Node,
     Pattern,
     Repeat,
@@ -54,10 +66,11 @@ def lower_regex(pattern: Pattern, spell: Spell = character) -> Expr:
         spell: one character out of a set, as bytes; UTF-8, or as it stands in a JSON string.
 
     Raises:
+        UnsupportedError: lookaround or a reference back that is not known to be regular.
         LimitError: a part that looks at lines, as `(?m:^a$)` does, is counted beyond 1,000.
     """
     lowering = _Lowering(pattern, spell)
-    return at(lowering.body(), START, END)
+    return lowering.between(EPSILON)
 
 
 def lower_search(pattern: Pattern, spell: Spell = character) -> Expr:
@@ -69,19 +82,57 @@ def lower_search(pattern: Pattern, spell: Spell = character) -> Expr:
     True
     """
     lowering = _Lowering(pattern, spell)
-    sides = lowering.sides
-    return at(sides.then(sides.text, sides.then(lowering.body(), sides.text)), START, END)
+    return lowering.between(lowering.sides.text)
+
+
+@lru_cache(maxsize=64)
+def _sides(spell: Spell) -> Sides:
+    return Sides(spell)
 
 
 class _Lowering:
     def __init__(self, pattern: Pattern, spell: Spell) -> None:
-        self.sides = Sides(spell)
         self._pattern, self._spell = pattern, spell
+        self.sides = Sides(spell, self._words()) if pattern.boundaries else _sides(spell)
 
-    def body(self) -> Value:
-        """What the pattern denotes between all sides."""
+    def between(self, around: Expr) -> Expr:
+        """The texts of the pattern, with any of `around` before and after it."""
+        sides, body = self.sides, self._pattern.body
+        if self._pattern.backs:
+            body = written_out(body, self._refuse_reference)
+        if self._pattern.looks:
+            return Lookaround(sides, self.value, self._refuse_look).lower(body, around)
+        return at(sides.then(around, sides.then(self.value(body), around)), START, END)
+
+    def _words(self) -> CodePoints:
+        r"""What \b takes for a word, anywhere in the pattern."""
+        found: set[CodePoints] = set()
+        todo = [self._pattern.body]
+        while todo:
+            node = todo.pop()
+            todo += children(node)
+            if isinstance(node, Boundary):
+                found.add(word_points(node.mode))
+                if len(found) > 1:
+                    raise self._refused("word boundaries with and without flag a", node)
+        return found.pop()
+
+    def _refuse_reference(self, what: str, node: Node) -> UnsupportedError:
+        return self._refused(what, node, "backreference")
+
+    def _refuse_look(self, what: str, node: Node) -> UnsupportedError:
+        return self._refused(what, node, "lookaround")
+
+    def _refused(self, what: str, node: Node, feature: str = "word boundary") -> UnsupportedError:
+        text, at_place = self._pattern.text, node.place
+        place = describe_place(text, at_place)
+        message = f"{what} has no automaton here; write it without"
+        return UnsupportedError(message, feature=feature, place=place, text=text, position=at_place)
+
+    def value(self, root: Node) -> Value:
+        """What a part without lookaround denotes between all sides."""
         values: list[Value | bytes] = []
-        todo: list[tuple[Node, bool]] = [(self._pattern.body, False)]
+        todo: list[tuple[Node, bool]] = [(root, False)]
         while todo:
             node, ready = todo.pop()
             below = children(node)
@@ -101,11 +152,15 @@ class _Lowering:
             case Text():
                 return self._text(node)
             case Class() | Shorthand() | Dot():
-                found = _points(node)
+                found = leaf_points(node)
                 spend(len(found))
-                return self._spell(found)
+                return self.sides.character(found)
             case Anchor(kind):
                 return anchor(kind)
+            case Boundary(negated, mode):
+                return boundary(negated, in_empty=mode.dialect == "ecma")
+            case Back() | Look():
+                raise FairleadError("lookaround and references are lowered before")
             case Group():
                 return parts[0]
             case Repeat(_, low, high):
@@ -120,9 +175,9 @@ class _Lowering:
 
     def _text(self, node: Text) -> Expr | bytes:
         """Plain text stays bytes, which is the quick way into an alternation."""
-        if self._spell is not character or node.mode.ignore_case:
+        if self._spell is not character or node.mode.ignore_case or self._pattern.boundaries:
             sets = [literal_points(char, node.mode) for char in node.text]
-            return concat(*map(self._spell, sets))
+            return concat(*map(self.sides.character, sets))
         try:
             return node.text.encode()
         except UnicodeEncodeError:  # no text holds a lone surrogate
@@ -139,18 +194,6 @@ class _Lowering:
             else:
                 run.append(part)
         return self.sides.then(concat(*reversed(run)), found)
-
-
-def _points(node: Class | Shorthand | Dot) -> CodePoints:
-    match node:
-        case Class():
-            return class_points(node)
-        case Shorthand():
-            return shorthand_points(node)
-        case Dot():
-            return dot_points(node)
-        case _:
-            assert_never(node)
 
 
 def _plain(value: Value | bytes) -> Value:

@@ -25,9 +25,12 @@ from fairlead.syntax.regex import parse_regex
 from fairlead.syntax.regex_tree import (
     Alternation,
     Anchor,
+    Back,
+    Boundary,
     Class,
     Dot,
     Group,
+    Look,
     Node,
     Range,
     Repeat,
@@ -59,6 +62,7 @@ _SETS: dict[tuple[str, str], str] = {
 _SIGNS: dict[tuple[int, int | None], str] = {(0, None): "*", (1, None): "+", (0, 1): "?"}
 _ONE_PROPERTY = re.compile(r"\\p\{\w+\}")
 _RUST_ONLY = re.compile(r"\\[<>]|\\b\{")
+_REFUSED = {Look: "lookaround", Boundary: "word boundary", Back: "backreference"}
 _RUST_ANCHORS = {r"\A": "^", r"\z": "$"}
 _FLAGS = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.VERBOSE: "x", re.ASCII: "a"}
 
@@ -134,7 +138,9 @@ def _differs(root: Node) -> bool:
     while todo:
         node = todo.pop()
         shorthands = node.items if isinstance(node, Class) else (node,)
-        if isinstance(node, Dot) or any(isinstance(item, Shorthand) for item in shorthands):
+        if isinstance(node, Dot | Look | Boundary | Back) or any(
+            isinstance(item, Shorthand) for item in shorthands
+        ):
             return True
         todo.extend(children(node))
     return False
@@ -154,6 +160,8 @@ def _print(node: Node, engine: Engine, last: bool) -> str:
             return f"{_print(item, engine, False)}{_count(low, high)}"
         case Anchor(kind):
             return _print_anchor(kind, last)
+        case Look() | Boundary() | Back():
+            raise _unsupported(_REFUSED[type(node)])
         case _:
             return _print_leaf(node, engine)
 

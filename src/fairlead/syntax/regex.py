@@ -1,11 +1,12 @@
 r"""The text of a regular expression to its tree, for the two dialects that are told apart.
 
-python: what `re.compile` takes as a str pattern, all of it refused that it refuses. ecma: what JSON
+python: what `re.compile` takes as a str pattern, all of it refused that it refuses, \p{…} excepted,
+which is taken besides. ecma: what JSON
 Schema's "pattern" holds, ECMA-262 with its u flag; where that would be an error but every engine in
 use agrees (`\-`, a lone `]`), the pattern is taken as Annex B of ECMA-262 has it.
 
-Refused by name, as no finite automaton or not this library's yet: lookaround, references back,
-conditional groups, word boundaries, atomic groups, possessive counts, and flag L.
+Refused by name: conditional groups, atomic groups, possessive counts, and flag L. Which lookaround
+and which references back have a finite automaton `lowering.regex` knows.
 
 The parser keeps its own stack, one entry for each open parenthesis, so that no pattern can exhaust
 Python's. What a character class or an anchor means is not known here.
@@ -17,13 +18,16 @@ from typing import final
 
 from fairlead.errors import SourceError
 from fairlead.syntax.regex_classes import read_class
-from fairlead.syntax.regex_escapes import Reference, read_escape, refused_reference
+from fairlead.syntax.regex_escapes import Name, read_escape
 from fairlead.syntax.regex_flags import EXCLUSIVE, read_flags, start_mode
 from fairlead.syntax.regex_tree import (
     Alternation,
     Anchor,
+    Back,
+    Boundary,
     Dot,
     Group,
+    Look,
     Mode,
     Node,
     Pattern,
@@ -31,6 +35,7 @@ from fairlead.syntax.regex_tree import (
     Sequence,
     Text,
 )
+from fairlead.syntax.regex_width import width
 from fairlead.syntax.source import Cursor
 from fairlead.syntax.sources import Dialect
 
@@ -47,6 +52,7 @@ _BOUNDS = {
 }
 _NO_LOWER_BOUND = re.compile(r"\{,[0-9]+\}")
 _SIGNS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+_LOOK = re.compile("<?[=!]")
 _NAME = re.compile(r"([^>]*)>")
 _REFERENCE_NAME = re.compile(r"([^)]*)\)")
 
@@ -64,7 +70,7 @@ def parse_regex(pattern: str, dialect: Dialect = "python", flags: str = "") -> P
 
     Raises:
         SourceError: the pattern is not well formed: exactly where `re.compile` raises, for python.
-        UnsupportedError: it uses what the module's first lines list, or an unknown \p{…}.
+        UnsupportedError: it uses what the module's first lines refuse, or an unknown \p{…}.
         LimitError: groups nest more than 200 deep, or a count is beyond 2**31.
     """
     if not isinstance(pattern, str):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -81,6 +87,7 @@ class _Open:
     place: int
     number: int = 0
     name: str = ""
+    look: str = ""
     options: list[Node] = field(default_factory=list[Node])
     items: list[Node] = field(default_factory=list[Node])
     option_place: int = 0
@@ -95,6 +102,8 @@ class _Parser:
         self._flags_of_all = flags
         self._names: dict[str, int] = {}
         self._closed = [False]  # of each capturing group, by number
+        self._widths: dict[int, tuple[int, int | None]] = {}  # of closed capturing groups
+        self._looks = self._boundaries = self._backs = False
         self._actions = {
             "\\": self._escape,
             "[": self._class,
@@ -125,7 +134,8 @@ class _Parser:
             raise cursor.error(
                 "the group that begins here has no end: ) is missing", self._top.place
             )
-        return Pattern(cursor.text, self._finish(self._top))
+        body = self._finish(self._top)
+        return Pattern(cursor.text, body, self._looks, self._boundaries, self._backs)
 
     def _finish(self, group: _Open) -> Node:
         """The alternation that a group holds; one option or one item stands for itself."""
@@ -148,17 +158,27 @@ class _Parser:
     def _escape(self, at: int) -> None:
         mode = self._top.mode
         escape = read_escape(self._cursor, mode)
-        if isinstance(escape, Reference):
-            raise self._refuse_number(escape.number, at)
-        node = Text(chr(escape), mode, at) if isinstance(escape, int) else escape
-        self._top.items.append(node)
+        if isinstance(escape, Name):
+            self._back(self._number(escape.name, at), at)
+        elif isinstance(escape, Back):
+            self._back(escape.number, at)
+        else:
+            self._boundaries = self._boundaries or isinstance(escape, Boundary)
+            node = Text(chr(escape), mode, at) if isinstance(escape, int) else escape
+            self._top.items.append(node)
 
-    def _refuse_number(self, number: int, at: int) -> Exception:
+    def _back(self, number: int, at: int) -> None:
         if number >= len(self._closed):
-            return self._cursor.error(f"there is no group {number} before this place", at)
+            raise self._cursor.error(f"there is no group {number} before this place", at)
         if not self._closed[number]:
-            return self._cursor.error(f"group {number} is still open here", at)
-        return refused_reference(self._cursor, at)
+            raise self._cursor.error(f"group {number} is still open here", at)
+        self._backs = True
+        self._top.items.append(Back(number, self._top.mode, at))
+
+    def _number(self, name: str, at: int) -> int:
+        if name not in self._names:
+            raise self._cursor.error("no group before this place has that name", at)
+        return self._names[name]
 
     def _broken_comment(self, at: int) -> None:
         """A comment of a verbose pattern that _BLANK leaves over ends in a lone backslash."""
@@ -221,7 +241,7 @@ class _Parser:
 
     def _repeat(self, low: int, high: int | None, at: int) -> None:
         cursor, items = self._cursor, self._top.items
-        if not items or isinstance(items[-1], Anchor):
+        if not items or isinstance(items[-1], _NOTHING_TO_REPEAT[self._top.mode.dialect]):
             raise cursor.error(
                 "there is nothing here to repeat; write \\ before it for the sign", at
             )
@@ -264,12 +284,14 @@ class _Parser:
         else:
             self._enter(at, self._top.mode, captures=True)
 
-    def _enter(self, at: int, mode: Mode, captures: bool = False, name: str = "") -> None:
+    def _enter(
+        self, at: int, mode: Mode, captures: bool = False, name: str = "", look: str = ""
+    ) -> None:
         number = len(self._closed) if captures else 0
         if captures:
             self._closed.append(False)
         self._outer.append(self._top)
-        self._top = _Open(mode, at, number, name, option_place=self._cursor.position)
+        self._top = _Open(mode, at, number, name, look, option_place=self._cursor.position)
 
     def _close(self, at: int) -> None:
         if not self._outer:
@@ -277,15 +299,35 @@ class _Parser:
         group = self._top
         body = self._finish(group)
         self._top = self._outer.pop()
+        if group.look:
+            self._top.items.append(self._look(group.look, body, group.place))
+            return
         self._top.items.append(Group(body, group.number, group.name, group.place))
         if group.number:
             self._closed[group.number] = True
+            self._widths[group.number] = width(body, self._widths)
+
+    def _look(self, sign: str, body: Node, at: int) -> Look:
+        self._looks = True
+        ahead = sign in "=!"
+        if not ahead and self._top.mode.dialect == "python":
+            least, most = width(body, self._widths)
+            if least != most:
+                raise self._cursor.error(
+                    "re looks back over a fixed number of characters only; dialect='ecma' does not "
+                    "mind",
+                    at,
+                )
+        return Look(body, ahead, sign[-1] == "!", at)
 
     def _extension(self, at: int) -> None:
         """What begins with (? says."""
         cursor, ecma = self._cursor, self._top.mode.dialect == "ecma"
         self._refuse_extension(at)
-        if cursor.match(":"):
+        look = cursor.run(_LOOK)
+        if look:
+            self._enter(at, self._top.mode, look=look)
+        elif cursor.match(":"):
             self._enter(at, self._top.mode)
         elif cursor.match("P<") or (ecma and cursor.match("<")):
             self._enter(at, self._top.mode, captures=True, name=self._name(at))
@@ -293,7 +335,8 @@ class _Parser:
             if cursor.scan(_COMMENT) is None:
                 raise cursor.error("the comment that begins here has no end: ) is missing", at)
         elif not ecma and cursor.match("P="):
-            raise self._refuse_name(at)
+            found = cursor.scan(_REFERENCE_NAME)
+            self._back(self._number(found[1] if found else "", at), at)
         else:
             self._flags(at)
 
@@ -316,12 +359,6 @@ class _Parser:
         self._names[name] = len(self._closed)
         return name
 
-    def _refuse_name(self, at: int) -> Exception:
-        found = self._cursor.scan(_REFERENCE_NAME)
-        if found is None or found[1] not in self._names:
-            return self._cursor.error("no group before this place has that name", at)
-        return self._refuse_number(self._names[found[1]], at)
-
     def _flags(self, at: int) -> None:
         """(?i) for the whole pattern, at its beginning only; (?i-s:…) for a group."""
         cursor, top = self._cursor, self._top
@@ -337,11 +374,9 @@ class _Parser:
         top.mode = change.mode
 
 
+# ECMA-262 counts lookaround in Annex B only, and not with its u flag.
+_NOTHING_TO_REPEAT = {"python": (Anchor, Boundary), "ecma": (Anchor, Boundary, Look)}
 _REFUSED = {
-    "=": "lookahead",
-    "!": "lookahead",
-    "<=": "lookbehind",
-    "<!": "lookbehind",
     ">": "atomic group",
     "(": "conditional group",
 }

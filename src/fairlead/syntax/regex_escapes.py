@@ -1,6 +1,7 @@
 r"""What a backslash means, in the two dialects: \n \x41 \N{EM DASH} \d \A \1.
 
-python: as the `re` module of Python 3.11 to 3.13 reads a str pattern. ecma: ECMA-262 §22.2.1 with
+python: as the `re` module of Python 3.11 to 3.13 reads a str pattern, and \p{…}, \P{…} besides,
+which `re` does not have: general categories, as in the other dialect. ecma: ECMA-262 §22.2.1 with
 the u flag, beside which the identity escapes of Annex B are let through for what is no letter or
 digit, `\-` and `\_` say, as schemas in the wild use them. Case, classes and anchors are not decided
 here: an escape is only named.
@@ -12,20 +13,19 @@ from dataclasses import dataclass
 from typing import TypeAlias, final
 
 from fairlead.syntax.names import did_you_mean
-from fairlead.syntax.regex_tree import Anchor, Mode, Shorthand
+from fairlead.syntax.regex_tree import Anchor, Back, Boundary, Mode, Shorthand
 from fairlead.syntax.source import Cursor
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Reference:
-    """A reference back to a group by its number; whether it exists the parser knows."""
+class Name:
+    """A reference back to a group by its name; whether it exists the parser knows."""
 
-    number: int
-    place: int
+    name: str
 
 
-Escape: TypeAlias = int | Shorthand | Anchor | Reference
+Escape: TypeAlias = int | Shorthand | Anchor | Boundary | Back | Name
 
 _CONTROLS = {"b": 0x08, "f": 0x0C, "n": 0x0A, "r": 0x0D, "t": 0x09, "v": 0x0B}
 _SHORTHANDS = (
@@ -44,6 +44,7 @@ _LOW_SURROGATE = re.compile(r"\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _OCTAL = re.compile("[0-7]{1,3}")
 _THREE_OCTAL = re.compile("[0-7]{3}")
 _ONE_OR_TWO_DIGITS = re.compile("[0-9]{1,2}")
+_NAMED_REFERENCE = re.compile(r"k<([^>]*)>")
 _BRACED_NAME = re.compile(r"\{([^}]*)\}")
 
 # Unicode's general categories: property value aliases of UAX #44, §5.7.1.
@@ -67,22 +68,20 @@ def read_escape(cursor: Cursor, mode: Mode) -> Escape:
 
     Raises:
         SourceError: there is no such escape.
-        UnsupportedError: a word boundary, a named reference, or a property that is not known here.
+        UnsupportedError: a property that is not known here.
     """
     at, letter = cursor.position - 1, cursor.peek()
     if letter in ("b", "B"):
-        raise cursor.unsupported(
-            f"\\{letter} looks at the characters beside it, which is not supported yet",
-            "word boundary",
-            at,
-        )
+        cursor.position += 1
+        return Boundary(letter == "B", mode, at)
     if letter in _NUMERALS:
         return _read_number(cursor, mode, at)
     if letter in ("A", "Z") and mode.dialect == "python":
         cursor.position += 1
         return Anchor("text start" if letter == "A" else "text end", at)
-    if letter == "k" and mode.dialect == "ecma":
-        raise refused_reference(cursor, at)
+    named = cursor.scan(_NAMED_REFERENCE) if mode.dialect == "ecma" else None
+    if named is not None:
+        return Name(named[1])
     return read_class_escape(cursor, mode)
 
 
@@ -99,15 +98,15 @@ def read_class_escape(cursor: Cursor, mode: Mode) -> int | Shorthand:
     if letter == "x":
         return _read_hex(cursor, 2, at)
     if mode.dialect == "python":
-        return _read_python(cursor, letter, at)
+        return _read_python(cursor, mode, letter, at)
     return _read_ecma(cursor, mode, letter, at)
 
 
-def _read_python(cursor: Cursor, letter: str, at: int) -> int:
+def _read_python(cursor: Cursor, mode: Mode, letter: str, at: int) -> int | Shorthand:
     if letter in _HEX_DIGITS:
         return _read_hex(cursor, _HEX_DIGITS[letter], at)
-    if letter == "N":
-        return _read_name(cursor, at)
+    if letter in _NAMED:
+        return _NAMED[letter](cursor, mode, at)
     if letter in _OCTAL_DIGITS:
         cursor.position = at + 1
         return _octal(cursor, cursor.run(_OCTAL), at)
@@ -118,7 +117,7 @@ def _read_ecma(cursor: Cursor, mode: Mode, letter: str, at: int) -> int | Shorth
     if letter == "u":
         return _read_unit(cursor, at)
     if letter in _PROPERTY_LETTERS:
-        return _read_property(cursor, mode, letter == "P", at)
+        return _read_property(cursor, mode, at)
     if letter == "c":
         return _read_control(cursor, at)
     if letter == "0" and cursor.peek() not in _DIGITS:
@@ -126,28 +125,19 @@ def _read_ecma(cursor: Cursor, mode: Mode, letter: str, at: int) -> int | Shorth
     return _identity(cursor, letter, at)
 
 
-def _read_number(cursor: Cursor, mode: Mode, at: int) -> int | Reference:
+def _read_number(cursor: Cursor, mode: Mode, at: int) -> int | Back:
     """What begins with 1 to 9: three octal digits are a character in Python, all else a group."""
     octal = cursor.run(_THREE_OCTAL) if mode.dialect == "python" else ""
     if octal:
         return _octal(cursor, octal, at)
-    return Reference(int(cursor.run(_ONE_OR_TWO_DIGITS)), at)
-
-
-def refused_reference(cursor: Cursor, at: int) -> Exception:
-    """The error for a reference to a group: what it matches depends on what the group matched."""
-    return cursor.unsupported(
-        "a reference back to a group has no finite automaton; write the group's alternatives out",
-        "backreference",
-        at,
-    )
+    return Back(int(cursor.run(_ONE_OR_TWO_DIGITS)), mode, at)
 
 
 _HINTS = {
     "A": "; the beginning of the text is ^",
     "Z": "; the end of the text is $",
     "z": "; the end of the text is \\Z in Python, $ in JSON Schema",
-    "p": "; classes by Unicode property are not Python's, write the range or use dialect='ecma'",
+    "k": "; a reference to a group by its name is \\k<name> in JSON Schema, (?P=name) in Python",
     "e": "; write \\x1b",
     "a": "; write \\x07",
     "U": "; write \\u{…}",
@@ -179,7 +169,7 @@ def _code_point(cursor: Cursor, digits: str, at: int) -> int:
     return value
 
 
-def _read_name(cursor: Cursor, at: int) -> int:
+def _read_name(cursor: Cursor, mode: Mode, at: int) -> int:
     named = cursor.scan(_BRACED_NAME)
     if named is None:
         raise cursor.error("\\N takes the name of a character in braces, \\N{EM DASH} say", at)
@@ -216,7 +206,8 @@ def _read_control(cursor: Cursor, at: int) -> int:
     return ord(letter) % 32
 
 
-def _read_property(cursor: Cursor, mode: Mode, negated: bool, at: int) -> Shorthand:
+def _read_property(cursor: Cursor, mode: Mode, at: int) -> Shorthand:
+    negated = cursor.text[at + 1] == "P"
     named = cursor.scan(_BRACED_NAME)
     if named is None:
         raise cursor.error("\\p takes the name of a property in braces, \\p{Lu} say", at)
@@ -235,3 +226,6 @@ def _read_property(cursor: Cursor, mode: Mode, negated: bool, at: int) -> Shorth
             at,
         )
     return Shorthand(PROPERTIES[name], negated, mode, at)
+
+
+_NAMED = {"N": _read_name, "p": _read_property, "P": _read_property}

@@ -6,6 +6,9 @@ r"""The tree of a regular expression: what was written, where, and how it is to 
     Shorthand       \d \w \s \D \W \S, \p{Lu} (also inside a Class)
     Dot             .
     Anchor          ^ $ \A \Z
+    Boundary        \b \B
+    Look            (?=…) (?!…) (?<=…) (?<!…)
+    Back            \1, (?P=name), \k<name>
     Group           (…), (?P<name>…), (?:…), (?i:…)
     Repeat          * + ? {2,5}, and lazily *? +? ?? {2,5}?
     Sequence        parts in a row: two or more, or none at all
@@ -107,6 +110,37 @@ class Anchor:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Boundary:
+    """A place between a word character and another, or the end; negated, any other place."""
+
+    negated: bool
+    mode: Mode
+    place: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Back:
+    """The text that a capturing group has matched, once more."""
+
+    number: int
+    mode: Mode
+    place: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A place after which (`ahead`), or before which, the item matches, or does not (`negated`)."""
+
+    item: "Node"
+    ahead: bool
+    negated: bool
+    place: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Group:
     """Parentheses. `number` counts the capturing ones from 1 and is 0 for all others."""
 
@@ -146,17 +180,20 @@ class Alternation:
     place: int
 
 
-Leaf: TypeAlias = Text | Class | Shorthand | Dot | Anchor
-Node: TypeAlias = Leaf | Group | Repeat | Sequence | Alternation
+Leaf: TypeAlias = Text | Class | Shorthand | Dot | Anchor | Boundary | Back
+Node: TypeAlias = Leaf | Look | Group | Repeat | Sequence | Alternation
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A whole pattern: its text and its tree."""
+    """A whole pattern: its text and its tree, and whether that holds any Look, Boundary or Back."""
 
     text: str
     body: Node
+    looks: bool = False
+    boundaries: bool = False
+    backs: bool = False
 
 
 def children(node: Node) -> tuple[Node, ...]:
@@ -166,7 +203,7 @@ def children(node: Node) -> tuple[Node, ...]:
             return items
         case Alternation(options):
             return options
-        case Group(item) | Repeat(item):
+        case Group(item) | Repeat(item) | Look(item):
             return (item,)
         case _:
             return ()
@@ -201,6 +238,12 @@ def _describe(node: Node) -> str:  # noqa: PLR0911  one arm for each node
             return _describe_item(node)
         case Anchor(kind):
             return kind
+        case Boundary(negated):
+            return "no" if negated else ""
+        case Back(number):
+            return str(number)
+        case Look(_, ahead, negated):
+            return f"{'not ' if negated else ''}{'ahead' if ahead else 'behind'}"
         case Group(_, number, name):
             return f"{number or ''} {name}".strip()
         case Repeat(_, low, high, lazy):

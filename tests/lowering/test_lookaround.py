@@ -1,0 +1,212 @@
+r"""Lookaround, word boundaries and references back: `re` is the oracle, text by text."""
+
+import random
+import re
+from itertools import product
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from fairlead.errors import FairleadError, UnsupportedError
+from fairlead.lowering.expr import EMPTY
+from fairlead.lowering.json_text import spell_character
+from fairlead.lowering.regex import lower_regex, lower_search
+from fairlead.syntax.regex import parse_regex
+from fairlead.syntax.regex_tree import Back, Mode, Pattern
+from fairlead.syntax.sources import Dialect
+from regex_samples import oracle, reader
+
+SIGNS = ["*", "+", "?", "{2}", "{1,2}", "{0,3}", "{2,}", "{1,14}"]
+LEAVES = ["a", "b", "ab", "[ab]", "[^a]", ".", "(?s:.)", r"\n", "", "^", "$", "(?m:^)", "(?m:$)"]
+WORDS = ["a", "a ", "_", r"\w", r"\s", r"\b", r"\B", r"\n", ""]
+BEHIND = ["a", "ab", "[ab]", ".", r"\n", "^a", "b$", "(?<!a)b", r"\b"]
+LOOPS = ["(?:(?!%s).)*", "(?:(?!%s)[ab])+", "(?:(?!%s)(?s:.)){1,20}"]
+
+
+def trees(leaves: list[str], deepest: int = 6) -> st.SearchStrategy[str]:
+    """Patterns with lookaround in them."""
+    return st.recursive(
+        st.sampled_from(leaves),
+        lambda inner: st.one_of(
+            st.builds("{}{}".format, inner, inner),
+            st.builds("{}{}{}".format, inner, inner, inner),
+            st.builds("(?:{}|{})".format, inner, inner),
+            st.builds("(?:{}){}".format, inner, st.sampled_from(SIGNS)),
+            st.builds("(?{}{})".format, st.sampled_from("=!"), inner),
+            st.builds("(?<{}{})".format, st.sampled_from("=!"), st.sampled_from(BEHIND)),
+            st.builds(str.__mod__, st.sampled_from(LOOPS), inner),
+        ),
+        max_leaves=deepest,
+    )
+
+
+def every(alphabet: str, size: int) -> list[str]:
+    return ["".join(word) for n in range(size + 1) for word in product(alphabet, repeat=n)]
+
+
+def check(pattern: str, texts: list[str]) -> bool:
+    """Whether the pattern is taken; if it is, it has to mean the same as in `re`."""
+    expected = oracle(pattern)
+    tree = parse_regex(pattern)
+    try:
+        whole, found = reader(lower_regex(tree)), reader(lower_search(tree))
+    except UnsupportedError:
+        return False
+    for text in texts:
+        assert whole(text) == bool(expected.fullmatch(text)), text
+        assert found(text) == bool(expected.search(text)), text
+    return True
+
+
+@given(trees(LEAVES))
+@example("(?!a)[ab]+(?<!b)")
+@example("a(?=b)b(?<!a)")
+@example("(?:(?!ab).)*b")
+@example("(?:(?!ab|ba).){2,}")
+@example("(?:(?!.*b)[ab])*")
+@example("(?:(?!.*b)[ab])*b?")
+@example("(?:(?!)a)*")
+@example("(?:(?!)a)+")
+@example("(?:(?=a).)*b")
+@example("(?:(?!b)(?!ab).)*b")
+@example("(?:(?!b|)a)*")
+@example("(?=a|(?!b))[ab]")
+@example("(?:a(?=b)|b){1,2}")
+def test_lookaround_means_what_it_means_in_re(pattern: str) -> None:
+    check(pattern, every("ab\n", 4))
+
+
+@settings(max_examples=settings.default.max_examples // 4)
+@given(trees(WORDS))
+@example(r"(?:\B){1,2}")
+@example(r"\B")
+@example(r"(?:\ba\b ?)*")
+@example(r"(?:\w+\b\s*){2,3}")
+@example(r"(?:a|\b)\b(?: \b)?a")
+@example(r"(?:(?:a?){3})\b(?:_? )")
+def test_word_boundaries_mean_what_they_mean_in_re(pattern: str) -> None:
+    check(pattern, every("a _\n", 3))
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [r"\bé\b", r"(?a:\bé\b.)", r"\w\b\W", r"[^a]\b[^ ]", r"(?:é|\b) ?", r"\B.\B", r"é+\b.?"],
+)
+def test_words_are_those_of_unicode(pattern: str) -> None:
+    assert check(pattern, every("éa \u212a", 3))
+
+
+@settings(max_examples=settings.default.max_examples // 4)
+@given(st.data())
+def test_references_are_the_texts_of_their_groups(data: st.DataObject) -> None:
+    part = st.sampled_from(["a", "b", "[ab]", "a?", "(?:a|bb)", "", "(?:ab){0,2}", "[^b\n]"])
+    names = st.sampled_from([r"\1", r"\2", r"(?:\1|b)", r"\1*", "a"])
+    pattern = (
+        "("
+        + data.draw(part)
+        + ")"
+        + "".join(
+            data.draw(st.lists(st.one_of(names, part.map("({})".format)), min_size=1, max_size=4))
+        )
+    )
+    try:
+        oracle(pattern)
+    except re.error:
+        return
+    check(pattern, every("ab", 5))
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [r"(['\"])[ab]*\1", r"(a|b)\1", r"(?P<x>a|b)(?:(?P=x)|c)", r"(?:(a|b)\1)*", r"((a)b)\1",
+     r"(a|b)(c|d)\2\1", r"(?:x(a|b)y\1|z)", r"()\1", r"(?i:(a))\1", r"(a|b)(?=\1)."],
+)  # fmt: skip
+def test_references_to_few_texts_are_written_out(pattern: str) -> None:
+    assert check(pattern, [*every("abc", 4), *every("x'\"azyA", 4)])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [(r"(a*)\1", "more than 256 texts"), (r"(\w)\1", "more than 256 texts"),
+     (r"(a)?\1", "left out"), (r"(?:(a)|b)\1", "left out"), (r"((a)b)\1\2", "left out"),
+     (r"(?=(a|b))\1", "left out"), (r"(a)(?i:\1)", "ignores case"), (r"(^a)\1", "256 texts"),
+     (r"([a-z])([a-z])(?:\1\2){3}" + "x*" * 99, "50000 parts"), (r"(a{300})\1", "256 texts"),
+     (r"([a-z]{2})\1", "256 texts"), (r"((?:[a-z]|aa){0,2})\1", "256 texts"),
+     (r"(?:a(?!b)\w+(?<!c)d)", "both in the middle"), ("(?:(?=a)bc)*", "more than single"),
+     ("(?:(?!.*b)a)*b", "reach beyond"), ("(?=a(?<=a))a", "lookbehind inside"),
+     ("a(?<=a(?=b))b", "lookahead inside"), ("(?:(?!a$)b)*", "an anchor beside"),
+     ("(?:(?=ab)a)*b", "must match"), ("(?=" * 13 + "a" + ")" * 13, "nested more than 12"),
+     ("(?:a|b(?!a)){9}", "256 alternatives"), ("(?:(?!" + "ab" * 30 + ").)*b", "reach beyond"),
+     ("(?:(?!ab).)*(?<!b)b", "both in the middle"), (r"b(?<=(?:(?!ab).))b", "lookahead"),
+     (r"\b(?a:\b)", "with and without flag a"), ("(?:(?!(?=a)b)a)*", "more than single")],
+)  # fmt: skip
+def test_what_has_no_automaton_here_is_refused_by_name(pattern: str, words: str) -> None:
+    with pytest.raises(UnsupportedError, match=words) as caught:
+        lower_regex(parse_regex(pattern))
+    assert caught.value.feature in ("lookaround", "backreference", "word boundary")
+    assert caught.value.position is not None
+
+
+def test_lookaround_can_be_spelled_as_json() -> None:
+    def spell(ranges: tuple[tuple[int, int], ...]) -> object:
+        return spell_character(ranges, False)
+
+    tree = parse_regex(r'^(?!.*"")[a"]+(?<!a)$', "ecma")
+    accepts = reader(lower_search(tree, spell))  # type: ignore[arg-type]
+    for text, good in [('a"', True), ('a""', False), ('"a', False), ("a", False)]:
+        for quote in ('\\"', "\\u0022"):
+            assert accepts(text.replace('"', quote)) == good
+    bounded = reader(lower_search(parse_regex(r"\ba\b", "ecma"), spell))  # type: ignore[arg-type]
+    assert bounded(r"\u0061 b")
+    assert bounded(r"é\u0061")
+    assert not bounded("ab")
+
+
+@pytest.mark.parametrize(("dialect", "taken"), [("python", False), ("ecma", True)])
+def test_no_boundary_is_in_the_empty_text_for_ecma_alone(dialect: Dialect, taken: bool) -> None:
+    assert lower_regex(parse_regex(r"\B", dialect)).nullable == taken
+    assert lower_regex(parse_regex(r"\b", dialect)) is EMPTY
+
+
+def test_deeply_nested_parts_beside_a_boundary_are_cut_as_far_as_they_are_known() -> None:
+    pattern = r"\b" + "(?:a" * 60 + "b?" + ")?" * 60 + r"\b"
+    accepts = reader(lower_regex(parse_regex(pattern)))
+    expected = oracle(pattern)
+    for text in ("a", "a" * 60, "a" * 61, "ab", "a" * 60 + "b", ""):
+        assert accepts(text) == bool(expected.fullmatch(text))
+
+
+def test_what_is_lowered_before_never_arrives() -> None:
+    with pytest.raises(FairleadError, match="lowered before"):
+        lower_regex(Pattern("", Back(1, Mode(), 0)))
+
+
+@pytest.mark.slow
+def test_a_million_random_pairs_of_patterns_and_texts_agree_with_re() -> None:
+    """About ten minutes; a sample of it runs above."""
+    choose = random.Random(2026)
+    pairs, texts = 0, every("ab\n ", 5)
+    while pairs < 1_000_000:
+        pattern = _pattern(choose, 4)
+        try:
+            oracle(pattern)
+        except re.error:
+            continue
+        pairs += 2 * len(texts) * check(pattern, texts)
+
+
+def _pattern(choose: random.Random, depth: int) -> str:
+    if depth == 0:
+        return choose.choice([*LEAVES, r"\b", r"\w", r"\s"])
+    inner, more = _pattern(choose, depth - 1), _pattern(choose, depth - choose.randint(1, depth))
+    options = [
+        inner,
+        inner + more,
+        f"(?:{inner}|{more})",
+        f"(?:{inner}){choose.choice(SIGNS)}",
+        f"{more}(?{choose.choice('=!')}{inner})",
+        f"{inner}(?<{choose.choice('=!')}{choose.choice(BEHIND)}){more}",
+        choose.choice(LOOPS) % inner,
+    ]
+    return choose.choice(options)
