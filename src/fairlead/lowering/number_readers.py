@@ -231,9 +231,9 @@ class Multiple:
         return _Long(0, None) if self.depth is None else _Rest(0, 0, 0, None)
 
     def cuts(self, state: State) -> Iterable[int]:
-        """Every digit leaves another rest; behind the scale, zero and the others."""
+        """Every digit leaves another rest; of one, and behind the scale, zero and the others."""
         ended = isinstance(state, _Long) and state.place is not None and state.place >= self.scale
-        return (1,) if ended else range(1, 10)
+        return (1,) if ended or self.factor == 1 else range(1, 10)
 
     def step(self, state: State, symbol: int) -> State:
         """A short number becomes a long one, and stays it."""
