@@ -55,6 +55,18 @@ class Now:
         raise FairleadError("what is said of a part has no opposite")
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What says nothing of the part that is read, as one atom while that is told apart."""
+
+    said: Formula
+
+    def opposite(self) -> Formula:
+        """Never asked for: it stands where it stood."""
+        raise FairleadError("what is kept aside has no opposite")
+
+
 def now(value: Formula) -> Formula:
     """`Now`, unless that says nothing or cannot hold."""
     return value if isinstance(value, Truth) else leaf(Now(value))
@@ -93,6 +105,7 @@ class Progress:
                 after = self._read(atom)
                 return None if after is node else self._listed(after)
             case Some(parts) | Every(parts):
+                spend(1 + len(parts) // 4)
                 changed = [found for part in parts if (found := made[part]) is not None]
                 if not changed:
                     return None
@@ -110,14 +123,17 @@ class Progress:
         there are as many cases as constants, and not more.
         """
         found: Pairs = {}
-        todo = [(after, TRUE)]
+        todo = [(_skeleton(after), TRUE)]
         while todo:
             said, value = todo.pop()
             if said is FALSE or self._impossible(value):
                 continue
             tested = next((atom for atom in atoms(said) if isinstance(atom, Now)), None)
             if tested is None:
-                found[said] = any_of(found.get(said, FALSE), value)
+                rest = replace(
+                    said, lambda atom: atom.said if isinstance(atom, Kept) else leaf(atom)
+                )
+                found[rest] = any_of(found.get(rest, FALSE), value)
                 continue
             holds, fails = tested.value, opposite(tested.value)
             denied = any(isinstance(atom, Now) and atom.value is fails for atom in atoms(said))
@@ -168,6 +184,30 @@ class Progress:
             if len(crossed) > MOST_PAIRS:
                 raise _too_many()
         return crossed
+
+
+def _skeleton(after: Formula) -> Formula:
+    """A formula with all that holds no `Now` put aside."""
+
+    def make(node: Formula, made: dict[Formula, Formula]) -> Formula:
+        match node:
+            case Leaf(Now()) | Truth():
+                return node
+            case Leaf():
+                return leaf(Kept(node))
+            case Every(parts) | Some(parts):
+                joined = all_of if isinstance(node, Every) else any_of
+                kept = [part for part in parts if _is_kept(made[part])]
+                if len(kept) == len(parts):
+                    return leaf(Kept(node))
+                aside = [leaf(Kept(joined(*kept)))] if kept else []
+                return joined(*aside, *(made[part] for part in parts if part not in kept))
+
+    return fold(after, make)
+
+
+def _is_kept(part: Formula) -> bool:
+    return isinstance(part, Leaf) and isinstance(part.atom, Kept)
 
 
 def _decided(said: Formula, holds: Formula, fails: Formula) -> Formula:

@@ -27,7 +27,7 @@ from fairlead.lowering.nodes import (
     Unsure,
 )
 
-_LOOKED_AT = 64  # expressions, before a search for a string gives up
+_LOOKED_AT = 24  # expressions, before a search for a string gives up
 
 
 def contains(expr: Expr, text: bytes) -> bool:
@@ -47,12 +47,13 @@ def contains(expr: Expr, text: bytes) -> bool:
 def surely_empty(expr: Expr) -> bool:
     """Whether a short search shows that the regular `expr` has no string."""
     seen, todo = {expr}, [expr]
-    while todo:
-        node = todo.pop()
-        if node.nullable or len(seen) > _LOOKED_AT:
+    for looked_at, node in enumerate(todo):  # grows while we go: the shortest strings first
+        if node.nullable or looked_at > _LOOKED_AT:
             return False
         for byte in _representatives(node):
             after = derivative(node, byte)
+            if after.nullable:
+                return False
             if after is not EMPTY and after not in seen:
                 seen.add(after)
                 todo.append(after)
