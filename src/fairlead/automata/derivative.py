@@ -111,11 +111,13 @@ class Derivatives:
 
     def step(self, state: Expr, byte: int) -> Expr | None:
         """The state after one more byte, None where no text goes on so."""
-        following = self._exact(state, byte)
+        following = self._derive(state, byte) if state.regular else self._exact(state, byte)
         return following if self.alive(following) else None
 
     def blurred(self, state: Expr) -> Expr:
         """The state without what its captures have read."""
+        if state.regular:
+            return state
         blurred: dict[Expr, Expr] = {}
         stack = [state]
         while stack:
@@ -164,7 +166,7 @@ class Derivatives:
                 stack.extend(inner)
                 continue
             options = _options(stack.pop())
-            after[node] = alt_by_head(self._after(option, byte, after) for option in options)
+            after[node] = alt_by_head([self._after(option, byte, after) for option in options])
         return after[state]
 
     def _after(self, option: Expr, byte: int, after: dict[Expr, Expr]) -> Expr:
@@ -180,11 +182,13 @@ class Derivatives:
         return concat(going_on, option.tail) if isinstance(option, Concat) else going_on
 
     def _derive(self, expr: Expr, byte: int) -> Expr:
-        return alt_by_head(x for members, x in self._lines(expr) if members >> byte & 1)
+        return alt_by_head([x for members, x in self._lines(expr) if members >> byte & 1])
 
     def _disjoint(self, expr: Expr) -> Arcs:
         """Disjoint byte sets with the whole derivative, dead ones included."""
-        return [(members, alt_by_head(xs)) for members, xs in _partition(self._lines(expr))]
+        known: dict[tuple[Expr, ...], Expr] = {}
+        parts = _partition(self._lines(expr))
+        return [(members, alt_by_head(xs, known)) for members, xs in parts]
 
     def _lines(self, root: Expr) -> Arcs:
         """The linear form of `root`; an explicit stack, as nesting is the user's."""

@@ -6,7 +6,7 @@ bytes, a repetition; bytes that lead to the same rest merge, and the rests, bein
 shared too. Languages do not change: union distributes over concatenation.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from fairlead.lowering.expr import EMPTY, EPSILON, alt, byte_set, concat
 from fairlead.lowering.fuel import spend
@@ -38,12 +38,18 @@ def either(options: Iterable[bytes | Expr]) -> Expr:
     return _node(below.pop(0, {}), 0 in ends)
 
 
-def alt_by_head(options: Iterable[Expr]) -> Expr:
+def alt_by_head(options: Sequence[Expr], known: dict[tuple[Expr, ...], Expr] | None = None) -> Expr:
     """The same as `alt`, with what begins alike put together: x·y | x·z is x·(y|z).
 
     Only the first parts are looked at, and only regular ones: what follows is put together when it
     is reached. Inside a character that several options read, that leaves one of them.
+
+    Args:
+        options: the alternatives.
+        known: unions made before, by what they unite; filled. The arcs of a state often share them.
     """
+    if len(options) == 1:
+        return options[0]
     tails: dict[Expr, list[Expr]] = {}
     others: list[Expr] = []
     for option in options:
@@ -53,8 +59,17 @@ def alt_by_head(options: Iterable[Expr]) -> Expr:
             else:
                 others.append(part)
     for head, rest in tails.items():
-        others.append(concat(head, rest[0] if len(rest) == 1 else alt(*rest)))
-    return alt(*others)
+        others.append(concat(head, _any_known(tuple(rest), {} if known is None else known)))
+    return _any_known(tuple(others), {} if known is None else known)
+
+
+def _any_known(options: tuple[Expr, ...], known: dict[tuple[Expr, ...], Expr]) -> Expr:
+    if len(options) == 1:
+        return options[0]
+    found = known.get(options)
+    if found is None:
+        found = known[options] = alt(*options)
+    return found
 
 
 def _flatten(options: Iterable[bytes | Expr]) -> Iterator[bytes | Expr]:
