@@ -27,7 +27,7 @@ class Budget:
 
     fuel: int = 4_000_000
     table_bytes: int = 256 << 20
-    rows: int = 256
+    rows: int = 1024
 
     def __post_init__(self) -> None:
         """Refuse what cannot work."""

@@ -10,14 +10,14 @@ end, and no other is ever offered.
 """
 
 import threading
-from dataclasses import dataclass
 from operator import index
-from typing import SupportsIndex, final
+from typing import SupportsIndex, TypeAlias, final
 
 import numpy as np
 
 from fairlead.automata.budget import Budget
 from fairlead.automata.derivative import Derivatives
+from fairlead.constraints.explored import ExploredStates
 from fairlead.constraints.segmentation import fewest_tokens
 from fairlead.constraints.tables import MOST_STATES, Tables, build_tables
 from fairlead.constraints.token_graph import TokenGraph
@@ -27,16 +27,10 @@ from fairlead.lowering.nodes import Expr
 from fairlead.masks.bits import Row, count, unpack
 from fairlead.masks.memory import Held, track
 from fairlead.masks.rows import Rows
+from fairlead.masks.states import State, States
 from fairlead.vocabulary.spellings import Vocabulary
 
-
-@final
-@dataclass(frozen=True, slots=True)
-class DecodeState:
-    """Where a text stands: what may follow, and whether an end id has been taken."""
-
-    rest: Expr
-    ended: bool = False
+DecodeState: TypeAlias = State
 
 
 @final
@@ -68,7 +62,11 @@ class CompiledConstraint:
         self._expr, self._machine, self._graph = expr, machine, graph
         self._budget = budget
         self._rows = Rows(machine, vocabulary, budget)
-        self._longest_token = max((len(token) for token in vocabulary.tokens if token), default=0)
+        self._states: States | ExploredStates = (
+            States(expr, machine, vocabulary, budget)
+            if graph is None
+            else ExploredStates(expr, graph, self._rows, vocabulary)
+        )
         self._lock = threading.RLock()
         track(self)
 
@@ -79,12 +77,7 @@ class CompiledConstraint:
             lead: bytes that the tokens spell before the text itself; what decoding takes away from
                 the beginning of a text (`vocabulary.lead`), if not given.
         """
-        before = self.vocabulary.lead if lead is None else lead
-        rest = concat(literal(before), self._expr)
-        if self._graph is not None:
-            with self._lock:
-                self._graph.include(rest)
-        return DecodeState(rest)
+        return self._states.start(self.vocabulary.lead if lead is None else lead)
 
     def mask(self, state: DecodeState) -> Row:
         """The tokens that may come next.
@@ -92,12 +85,11 @@ class CompiledConstraint:
         Returns:
             Read-only uint32[ceil(width / 32)]: token t is bit t % 32 of word t // 32.
         """
-        if state.ended:
-            return self._rows.end_row
-        with self._lock:
-            if self._graph is not None:
-                return self._graph.row(state.rest)
-            return self._rows.row(state.rest)
+        row = state.row
+        if row is None:
+            return self._states.mask(state)
+        state.hits += 1
+        return row
 
     def advance(self, state: DecodeState, token: int) -> DecodeState:
         """The state after one more token.
@@ -105,20 +97,23 @@ class CompiledConstraint:
         Raises:
             TokenRejected: the bit of `token` is not set in `mask(state)`.
         """
+        following = state.following.get(token) if token.__class__ is int else None
+        return following or self._advance(state, token)
+
+    def _advance(self, state: DecodeState, token: int) -> DecodeState:
         if not isinstance(token, SupportsIndex):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TokenRejected(f"a token is an id, not {token!r}", token=-1)
         token = index(token)
-        if token in self.vocabulary.eos_ids and (state.ended or self.accepts(state)):
-            return DecodeState(state.rest, ended=True)
-        with self._lock:
-            following = None if state.ended or token < 0 else self._after(state.rest, token)
+        if token in self.vocabulary.eos_ids and state.accepts:
+            return state if state.ended else self._states.end(state)
+        following = None if state.ended or token < 0 else self._states.after(state, token)
         if following is None:
             raise self._rejection(state, token)
-        return DecodeState(following)
+        return following
 
     def accepts(self, state: DecodeState) -> bool:
         """Whether the text may end here: exactly then the end ids are set in the mask."""
-        return self._machine.accepts(state.rest)
+        return state.accepts
 
     def forced(self, state: DecodeState) -> tuple[int, ...]:
         """The longest chain of tokens with no other choice at each step, () where there is one.
@@ -126,20 +121,20 @@ class CompiledConstraint:
         An end id that is the only choice is the last of the chain.
         """
         chain: list[int] = []
-        seen = {state.rest}
+        seen = {state}
         while not state.ended and count(row := self.mask(state)) == 1:
             token = int(unpack(row)[0])
             chain.append(token)
             state = self.advance(state, token)
-            if state.rest in seen and not state.ended:
+            if state in seen and not state.ended:
                 break  # a loop without exit only exists where accepting needs no token
-            seen.add(state.rest)
+            seen.add(state)
         return tuple(chain)
 
     def forced_bytes(self, state: DecodeState) -> bytes:
         """The bytes common to every continuation: a draft, not a mask."""
         common = bytearray()
-        rest = self._machine.blurred(state.rest)
+        rest = self._machine.blurred(self._states.rest(state))
         with self._lock:
             while not state.ended and not self._machine.accepts(rest):
                 arcs = self._machine.arcs(rest)
@@ -156,12 +151,12 @@ class CompiledConstraint:
         0 exactly where `accepts`; else some allowed token has a distance smaller by at least one.
         """
         with self._lock:
-            return self._distance(state.rest)
+            return self._distance(self._states.rest(state))
 
     def fits(self, state: DecodeState, tokens: int) -> bool:
         """Whether `tokens` suffice to reach an accepting state: `distance(state) <= tokens`."""
         with self._lock:
-            return self._fits(state.rest, tokens)
+            return self._fits(self._states.rest(state), tokens)
 
     def mask_within(self, state: DecodeState, tokens_left: int) -> Row:
         """The mask without the tokens after which `tokens_left - 1` more would not suffice.
@@ -172,7 +167,7 @@ class CompiledConstraint:
         if state.ended or tokens_left > len(self.vocabulary.tokens):
             return self.mask(state)
         with self._lock:
-            needed = self._distance(state.rest)
+            needed = self._distance(self._states.rest(state))
             if needed > tokens_left:
                 raise LimitError(
                     f"{needed} tokens are needed to end the text, {tokens_left} are left",
@@ -180,7 +175,7 @@ class CompiledConstraint:
                     given=tokens_left,
                     needed=needed,
                 )
-            return self._row_within(state.rest, tokens_left)
+            return self._row_within(self._states.rest(state), tokens_left)
 
     def matches(self, text: str | bytes) -> bool:
         """Whether `text` is in the language and the vocabulary can spell it.
@@ -220,22 +215,17 @@ class CompiledConstraint:
 
     def held(self) -> Held:
         """What is remembered of it at the moment; see `fairlead.cache_info`."""
-        return self._rows.held()
+        return self._rows.held() + self._states.held()
 
     def forget(self) -> None:
         """Drop masks and transitions; what is asked for later is made again, the same."""
         with self._lock:
             self._rows.forget()
+            self._states.forget()
 
     @property
     def _lead(self) -> bytes:
         return self.vocabulary.lead
-
-    def _after(self, rest: Expr, token: int) -> Expr | None:
-        following = self._rows.after(rest, token)
-        if following is None or self._graph is None or self._graph.alive(following):
-            return following
-        return None
 
     def _distance(self, rest: Expr) -> int:
         if self._graph is not None:
@@ -246,7 +236,7 @@ class CompiledConstraint:
         if self._graph is None:
             # A token is at least a byte and at most the longest: mostly that decides.
             length = self._machine.shortest_length(rest)
-            if length <= tokens or length > tokens * self._longest_token:
+            if length <= tokens or length > tokens * self.vocabulary.longest:
                 return length <= tokens
         return self._distance(rest) <= tokens
 

@@ -25,7 +25,7 @@ What this module does not know: schemas.
 import json
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TypeAlias, cast, final
 
 from fairlead.lowering.expr import (
@@ -86,17 +86,31 @@ class ObjectTemplate:
 
     def __init__(self, members: Members, style: JsonStyle) -> None:
         self.members, self.style, self._count = members, style, len(members.names)
-        self._trie = KeyTrie(members.names)
-        self._keys = tuple(self._key(name) for name in members.names)
-        between = concat(QUOTE, style.colon)
-        self._bodies = tuple(concat(between, value) for value in members.values)
-        quoted = zip(self._keys, self._bodies, strict=True)
-        self._words = tuple(concat(QUOTE, key, body) for key, body in quoted)
-        self._other_body = concat(style.colon, members.others)
-        self._other_key = self._undeclared_key()
         self._unfolded = lru_cache(_REMEMBERED)(self._unfold)
         self._missing = lru_cache(_REMEMBERED)(self._find_missing)
         self._coming = lru_cache(_REMEMBERED)(self._find_coming)
+
+    @cached_property
+    def _trie(self) -> KeyTrie:
+        return KeyTrie(self.members.names)
+
+    @cached_property
+    def _keys(self) -> tuple[Expr, ...]:
+        return tuple(self._key(name) for name in self.members.names)
+
+    @cached_property
+    def _bodies(self) -> tuple[Expr, ...]:
+        between = concat(QUOTE, self.style.colon)
+        return tuple(concat(between, value) for value in self.members.values)
+
+    @cached_property
+    def _words(self) -> tuple[Expr, ...]:
+        quoted = zip(self._keys, self._bodies, strict=True)
+        return tuple(concat(QUOTE, key, body) for key, body in quoted)
+
+    @cached_property
+    def _other_body(self) -> Expr:
+        return concat(self.style.colon, self.members.others)
 
     def unfold(self, argument: Hashable) -> Expr:
         """What may follow at this position."""
@@ -218,7 +232,8 @@ class ObjectTemplate:
         # Every beginning of a key goes on to some unused key, unless names are limited.
         return concat(keys, QUOTE, UNSURE) if self.members.allowed is None else UNSURE
 
-    def _undeclared_key(self) -> Expr:
+    @cached_property
+    def _other_key(self) -> Expr:
         allowed, spelling = self.members.allowed, self.style.spelling
         if self.members.others is EMPTY:
             return EMPTY

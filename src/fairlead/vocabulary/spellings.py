@@ -184,6 +184,11 @@ class Vocabulary:
         return Trie.of_flat(self.flat_trie)
 
     @cached_property
+    def longest(self) -> int:
+        """The length of the longest spelling, in bytes."""
+        return max((len(token) for token in self.tokens if token), default=0)
+
+    @cached_property
     def flat_trie(self) -> FlatTrie:
         """The same tree depth first, for compiled walks.
 

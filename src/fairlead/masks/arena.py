@@ -1,0 +1,201 @@
+"""The arrays of one constraint's automaton: small at first, grown when a kernel says so.
+
+Numbers stay what they are when an array grows; only the hash tables are filled anew.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlead.masks.gallery import Gallery, address
+from fairlead.masks.kernels import layout as at
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Arrays that grow together: slot, element type, elements for each unit of room."""
+
+    room: int
+    first: int
+    arrays: tuple[tuple[int, Any, int], ...]
+    hashes: tuple[tuple[int, Any, int], ...] = ()
+
+
+_TABLES: Final[dict[int, _Table]] = {
+    at.NODES: _Table(
+        at.NODE_ROOM,
+        512,
+        ((at.NODE, np.int32, 6), (at.TARGET, np.int32, 1)),
+        ((at.NODE_HASH, np.int32, 2),),
+    ),
+    at.STACKS: _Table(
+        at.STACK_ROOM, 256, ((at.STACK, np.int64, 1),), ((at.STACK_HASH, np.int32, 2),)
+    ),
+    at.MACROS: _Table(
+        at.MACRO_ROOM,
+        256,
+        ((at.MACRO, np.int32, 4), (at.FIRST, np.uint64, 4)),
+        ((at.MACRO_HASH, np.int32, 2),),
+    ),
+    at.CONFIGS: _Table(at.CONFIG_ROOM, 512, ((at.CONFIG, np.int64, 1),)),
+    at.STEPS: _Table(
+        at.STEP_ROOM, 1024, (), ((at.STEP_KEY, np.int64, 2), (at.STEP_VALUE, np.int32, 2))
+    ),
+    at.FRAMES: _Table(
+        at.FRAME_ROOM, 64, ((at.FRAME, np.int32, 6),), ((at.FRAME_HASH, np.int32, 2),)
+    ),
+    at.BITS: _Table(at.BIT_ROOM, 128, ((at.BIT, np.uint64, 1),)),
+    at.TEXTS: _Table(at.TEXT_ROOM, 256, ((at.TEXT, np.int64, 1),), ((at.TEXT_HASH, np.int32, 2),)),
+    at.EXTRAS: _Table(
+        at.EXTRA_ROOM, 64, ((at.EXTRA, np.int64, 1),), ((at.EXTRA_HASH, np.int32, 2),)
+    ),
+    at.VISITED: _Table(
+        at.WORK_ROOM,
+        256,
+        ((at.SCRATCH, np.int64, 2), (at.SPARE, np.int64, 1)),
+        ((at.SEEN, np.int64, 4),),
+    ),
+}
+_HASHES: Final = (
+    at.NODE_HASH, at.MACRO_HASH, at.FRAME_HASH, at.STACK_HASH, at.TEXT_HASH, at.EXTRA_HASH
+)  # fmt: skip
+
+
+@final
+class Arena:
+    """The arrays, and the context that tells the kernels where they are."""
+
+    def __init__(self, gallery: Gallery) -> None:
+        from fairlead.masks.kernels.entry import build
+
+        self._build = build
+        self.context = np.zeros(at.CONTEXT_SIZE, np.int64)
+        self._arrays: dict[int, NDArray[Any]] = {}
+        gallery.describe(self.context)
+        for table in _TABLES.values():
+            self.context[table.room] = table.first
+            for slot, kind, each in (*table.arrays, *table.hashes):
+                self._place(slot, np.zeros(table.first * each, kind))
+        for count in (at.STACKS, at.MACROS, at.TEXTS, at.EXTRAS):
+            self.context[count] = 1
+        self._place(at.WALK, np.zeros(gallery.deepest + 2, np.int32))
+        self._place(at.BEGUN, np.zeros(gallery.deepest + 2, np.int32))
+        self._place(at.UNSURE, np.empty(gallery.words * 32, np.int32))
+        self._used = dict.fromkeys((at.EDGE, at.POOL, at.OBJECT, at.NAME, at.KEYS), 0)
+        for slot, kind, size in (
+            (at.EDGE, np.int32, 64),
+            (at.POOL, np.uint8, 256),
+            (at.OBJECT, np.int32, 16 * 4),
+            (at.NAME, np.int32, 6 * 16),
+            (at.KEYS, np.int32, 6 * 64),
+        ):
+            self._place(slot, np.zeros(size, kind))
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes."""
+        return sum(array.nbytes for array in self._arrays.values())
+
+    def grow(self, count: int) -> None:
+        """Make room for four times as many of what `count` counts."""
+        from fairlead.masks.kernels.entry import rehash_steps
+
+        table = _TABLES[count]
+        old = {slot: self._arrays[slot] for slot, _, _ in table.hashes}
+        room = int(self.context[table.room]) * 4
+        self.context[table.room] = room
+        for slot, kind, each in table.arrays:
+            grown = np.zeros(room * each, kind)
+            before = self._arrays[slot]
+            grown[: len(before)] = before
+            self._place(slot, grown)
+        for slot, kind, each in table.hashes:
+            self._place(slot, np.zeros(room * each, kind))
+        if count == at.STEPS:
+            self.context[at.STEPS] = 0
+            rehash_steps(self.context, old[at.STEP_KEY], old[at.STEP_VALUE])
+        elif table.hashes and count != at.VISITED:
+            for slot in _HASHES:
+                self._arrays[slot][:] = 0
+            self._build(self.context, at.REHASH, 0, 0, 0, 0, 0)
+
+    def make(self, kind: int, a: int = 0, b: int = 0, c: int = 0, d: int = 0) -> int:
+        """The node of this kind with these fields."""
+        while True:
+            made = self._build(self.context, at.MAKE_NODE, kind, a, b, c, d)
+            if made >= 0:
+                return made
+            self.grow(at.NODES)
+
+    def choice(self, nodes: Sequence[int]) -> int:
+        """The node of a choice."""
+        start = self.put(at.EDGE, np.array(nodes, np.int32))
+        return self.make(at.CHOICE, start, len(nodes))
+
+    def pool(self, text: bytes) -> int:
+        """Where a literal now is."""
+        return self.put(at.POOL, np.frombuffer(text, np.uint8))
+
+    def fields(self, node: int) -> tuple[int, int, int]:
+        """The kind and the first two fields of a node."""
+        kind, a, b = self._arrays[at.NODE][node * 6 : node * 6 + 3].tolist()
+        return kind, a, b
+
+    def set_target(self, node: int, target: int) -> None:
+        """Say what an EXPR or RESUME node is."""
+        self._arrays[at.TARGET][node] = target + 1
+
+    def macro(self, macro: int) -> tuple[bool, bool]:
+        """Whether a text may end at a macro state, and whether it is unsure."""
+        accepts, unsure = self._arrays[at.MACRO][macro * 4 + 2 : macro * 4 + 4].tolist()
+        return bool(accepts), bool(unsure)
+
+    def unsure(self) -> list[int]:
+        """The tokens that the last mask could not decide."""
+        return self._arrays[at.UNSURE][: int(self.context[at.UNSURE_COUNT])].tolist()
+
+    def text(self, text: int) -> bytes:
+        """The bytes of a text."""
+        found = bytearray()
+        pairs = self._arrays[at.TEXT]
+        while text:
+            pair = int(pairs[text])
+            found.append(pair & 0xFF)
+            text = pair >> 32
+        return bytes(reversed(found))
+
+    def read_text(self, text: bytes) -> int:
+        """The number of a text."""
+        made = 0
+        for byte in text:
+            following = self._build(self.context, at.MAKE_TEXT, 0, made, byte, 0, 0)
+            if following < 0:
+                self.grow(at.TEXTS)
+                following = self._build(self.context, at.MAKE_TEXT, 0, made, byte, 0, 0)
+            made = following
+        return made
+
+    def put(self, slot: int, values: NDArray[Any]) -> int:
+        """Append to an array that Python alone writes; where the values now begin."""
+        begin = self.reserve(slot, len(values))
+        self._arrays[slot][begin : begin + len(values)] = values
+        return begin
+
+    def reserve(self, slot: int, size: int) -> int:
+        """Room behind what is used of such an array; where it begins."""
+        begin = self._used[slot]
+        self._used[slot] = begin + size
+        array = self._arrays[slot]
+        if begin + size > len(array):
+            grown = np.zeros(max(2 * len(array), begin + size), array.dtype)
+            grown[:begin] = array[:begin]
+            self._place(slot, grown)
+        return begin
+
+    def _place(self, slot: int, array: NDArray[Any]) -> None:
+        self._arrays[slot] = array
+        self.context[slot] = address(array)

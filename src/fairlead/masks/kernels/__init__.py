@@ -1,0 +1,17 @@
+"""The compiled inner loops of the mask engine: flat numba functions over one context array.
+
+    layout      what stands where: slots of the context, kinds and fields of nodes
+    views       arrays from the pointers in the context
+    intern      hash-consing: nodes, stacks, macro states, frames, texts
+    frames      objects: which keys may come
+    keys        one byte within a key
+    step        closures, and one byte of a macro state
+    fill        masks: base rows, walks of the token trie
+    entry       the few functions that Python calls
+
+Rules: no class, dict or list crosses the boundary; integers are int64 inside, narrower in arrays;
+errors are negative return codes, after which Python serves what `WANT` names and calls again: all
+that a kernel has made stays valid, so the second call goes further. Nothing here raises.
+
+What these modules do not know: expressions. `masks.network` translates them.
+"""

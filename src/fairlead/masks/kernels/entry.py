@@ -1,0 +1,145 @@
+"""The kernels that Python calls, compiled for these signatures when the module is imported.
+
+Small requests share one kernel, since compiling the same closures into each would take its time.
+"""
+
+from pathlib import Path
+
+from fairlead.masks.kernel_cache import Kernels
+from fairlead.masks.kernels.fill import base_row as _base_row
+from fairlead.masks.kernels.fill import count_rows as _count_rows
+from fairlead.masks.kernels.fill import fill as _fill
+from fairlead.masks.kernels.fill import stack_rows as _stack_rows
+from fairlead.masks.kernels.frames import build_keys, first_frame, rehash_frames
+from fairlead.masks.kernels.intern import (
+    node_of,
+    rehash_macros,
+    rehash_nodes,
+    rehash_pairs,
+    remember_step,
+    text_of,
+)
+from fairlead.masks.kernels.layout import (
+    BUILD_KEYS,
+    ENTER,
+    EXTRA,
+    EXTRA_HASH,
+    EXTRA_ROOM,
+    EXTRAS,
+    FILL,
+    FIRST_FRAME,
+    MAKE_NODE,
+    MAKE_TEXT,
+    OK,
+    READ,
+    REHASH,
+    STACK,
+    STACK_HASH,
+    STACK_ROOM,
+    STACKS,
+    TEXT,
+    TEXT_HASH,
+    TEXT_ROOM,
+    TEXTS,
+    TOKEN,
+    TOKEN_AT,
+)
+from fairlead.masks.kernels.step import begin, close, finish, step
+from fairlead.masks.kernels.views import Context, inner, int64s, uint8s
+
+_kernels = Kernels("the mask engine", Path(__file__).parent.glob("*.py"), count=5)
+
+
+@inner
+def _enter(context: Context, node: int) -> int:
+    begin(context)
+    code = close(context, node, 0)
+    return finish(context) if code == OK else code
+
+
+@inner
+def _advance(context: Context, macro: int, token: int) -> int:
+    text, at = uint8s(context, TOKEN), int64s(context, TOKEN_AT)
+    for place in range(at[token], at[token + 1]):
+        macro = step(context, macro, int(text[place]))
+        if macro <= 0:
+            return macro
+    return macro
+
+
+@inner
+def _rehash(context: Context) -> None:
+    rehash_nodes(context)
+    rehash_macros(context)
+    rehash_frames(context)
+    rehash_pairs(context, STACK, STACK_HASH, STACKS, STACK_ROOM)
+    rehash_pairs(context, TEXT, TEXT_HASH, TEXTS, TEXT_ROOM)
+    rehash_pairs(context, EXTRA, EXTRA_HASH, EXTRAS, EXTRA_ROOM)
+
+
+@_kernels.compiled("int64(int64[::1], int64, int64, int64, uint32[::1], uint32[::1])")
+def run(context: Context, what: int, a: int, b: int, row: "Context", spare: "Context") -> int:
+    """Do one thing that needs closures.
+
+    ENTER a: the macro state of a text that begins with node a. READ a b: the macro state after
+    token b from a, 0 if its bytes cannot be read. FILL a: write the mask of a to `row`, `spare`
+    being a row to work in.
+    """
+    if what == FILL:
+        return _fill(context, a, row, spare)
+    if what == READ:
+        return _advance(context, a, b)
+    if what == ENTER:
+        return _enter(context, a)
+    return OK
+
+
+@_kernels.compiled("int64(int64[::1], int64, int64, int64, int64, int64, int64)")
+def build(context: Context, what: int, kind: int, a: int, b: int, c: int, d: int) -> int:
+    """Make one thing that needs none.
+
+    MAKE_NODE: of a kind with four fields. MAKE_TEXT: text a with byte b behind it. BUILD_KEYS: the
+    key trie of object a from row b on. FIRST_FRAME: of object a. REHASH: all tables anew.
+    """
+    if what == MAKE_NODE:
+        return node_of(context, kind, a, b, c, d, 0)
+    if what == MAKE_TEXT:
+        return text_of(context, a, b)
+    if what == BUILD_KEYS:
+        return build_keys(context, a, b)
+    if what == FIRST_FRAME:
+        return first_frame(context, a)
+    if what == REHASH:
+        _rehash(context)
+    return OK
+
+
+@_kernels.compiled("int64(int64[::1], int64, uint32[::1], int32[::1], int64)")
+def base_row(context: Context, state: int, row: "Context", exits: "Context", most: int) -> int:
+    """Write the tokens that stay within a lexical state, and its exits; gives their number."""
+    return _base_row(context, state, row, exits, most)
+
+
+@_kernels.compiled("int64(int64[::1], int64, int32[::1], int32[::1], int64, int64, int64)")
+def count_rows(
+    context: Context, state: int, items: "Context", exits: "Context", most: int, base: int, top: int
+) -> int:
+    """How many items each token begins, and the exits of a counted state; gives their number.
+
+    With `base` >= 0: write the rows for 0 to `top` items from there on instead.
+    """
+    if base >= 0:
+        _stack_rows(context, items, base, top)
+        return OK
+    return _count_rows(context, state, items, exits, most)
+
+
+@_kernels.compiled("void(int64[::1], int64[::1], int32[::1])")
+def rehash_steps(context: Context, keys: Context, values: "Context") -> None:
+    """Put the steps of a smaller memo into the present, empty one."""
+    for place in range(keys.shape[0]):
+        if keys[place] != 0:
+            remember_step(context, int(keys[place]), int(values[place]))
+
+
+_kernels.finish()

@@ -1,0 +1,241 @@
+r"""One byte within a key: the text it spells, the names it may still become.
+
+A key is read by three things at once: the lexical state of any JSON string, which knows what is
+well formed; the trie of the declared names; and, if undeclared keys are allowed, the text so far.
+The last two see characters, so that "\u0061" is "a".
+
+An escape that is not finished is a number, phase << 26 | high surrogate - 0xD800 << 16 | digits:
+
+    phase   read so far                phase    read so far
+    0       no escape                  6        \uD83D
+    1       \                          7        \uD83D\
+    2–5     \u and 0–3 digits          8–11     \uD83D\u and 0–3 digits
+"""
+
+from fairlead.masks.kernels.frames import (
+    any_may_come,
+    frame_field,
+    has_extra,
+    key_child,
+    key_ends,
+    may_come,
+    name_field,
+    object_field,
+)
+from fairlead.masks.kernels.intern import node_of, text_of
+from fairlead.masks.kernels.layout import (
+    BACKSLASH,
+    EXTRA,
+    K_DEPTH,
+    K_HIGH,
+    K_LOW,
+    KEY,
+    KEYS,
+    LEX,
+    N_AT,
+    N_LENGTH,
+    NEED_LEX,
+    NODE,
+    O_PLAIN,
+    POOL,
+    TEXT,
+    WANT,
+)
+from fairlead.masks.kernels.views import Context, inner, int32s, int64s, uint8s
+
+
+@inner
+def _hex_digit(byte: int) -> int:
+    return byte - 0x30 if byte < 0x3A else (byte & 0xDF) - 0x37
+
+
+@inner
+def _short_escape(byte: int) -> int:
+    """The character of a two-character escape, by its second."""
+    if byte == 0x6E:
+        return 0x0A
+    if byte == 0x74:
+        return 0x09
+    if byte == 0x72:
+        return 0x0D
+    if byte == 0x62:
+        return 0x08
+    if byte == 0x66:
+        return 0x0C
+    return byte
+
+
+@inner
+def read_escape(escape: int, byte: int) -> tuple[int, int]:
+    """The escape after one more byte, and the character that it has become, -1 if none yet."""
+    phase = escape >> 26
+    if phase == 1:
+        return (2 << 26, -1) if byte == 0x75 else (0, _short_escape(byte))
+    if phase in (6, 7):
+        return escape + (1 << 26), -1
+    digits = ((escape & 0xFFFF) << 4) | _hex_digit(byte)
+    if phase not in (5, 11):
+        return ((escape >> 16) << 16) + (1 << 26) | digits, -1
+    if phase == 11:
+        high = (escape >> 16) & 0x3FF
+        return 0, 0x10000 + (high << 10) + (digits - 0xDC00)
+    if 0xD800 <= digits < 0xDC00:
+        return (6 << 26) | ((digits - 0xD800) << 16), -1
+    return 0, digits
+
+
+@inner
+def _follow(context: Context, others: int, node: int, text: int, byte: int) -> tuple[int, int]:
+    """Trie node and text after one more byte of UTF-8; a text below 0 is FULL."""
+    child = key_child(context, node, byte) if node >= 0 else -1
+    return child, text_of(context, text, byte) if others != 0 else 0
+
+
+@inner
+def _follow_character(
+    context: Context, others: int, node: int, text: int, code: int
+) -> tuple[int, int]:
+    if code < 0x80:
+        return _follow(context, others, node, text, code)
+    if code < 0x800:
+        node, text = _follow(context, others, node, text, 0xC0 | (code >> 6))
+    else:
+        if code < 0x10000:
+            node, text = _follow(context, others, node, text, 0xE0 | (code >> 12))
+        else:
+            node, text = _follow(context, others, node, text, 0xF0 | (code >> 18))
+            if text >= 0:
+                node, text = _follow(context, others, node, text, 0x80 | ((code >> 12) & 63))
+        if text >= 0:
+            node, text = _follow(context, others, node, text, 0x80 | ((code >> 6) & 63))
+    if text < 0:
+        return node, text
+    return _follow(context, others, node, text, 0x80 | (code & 63))
+
+
+@inner
+def _character_at(context: Context, at: int) -> int:
+    """The character whose UTF-8 begins at this place of the pool."""
+    pool = uint8s(context, POOL)
+    lead = int(pool[at])
+    if lead < 0x80:
+        return lead
+    if lead < 0xE0:
+        return ((lead & 31) << 6) | (pool[at + 1] & 63)
+    if lead < 0xF0:
+        return ((lead & 15) << 12) | ((pool[at + 1] & 63) << 6) | (pool[at + 2] & 63)
+    high = ((lead & 7) << 18) | ((pool[at + 1] & 63) << 12)
+    return high | ((pool[at + 2] & 63) << 6) | (pool[at + 3] & 63)
+
+
+@inner
+def _has_short(code: int) -> bool:
+    return code in (0x22, 0x5C, 0x08, 0x0C, 0x0A, 0x0D, 0x09)
+
+
+@inner
+def _spelled_so(code: int, escape: int, plain: int) -> bool:
+    """Whether a character can be what an unfinished escape becomes."""
+    phase = escape >> 26
+    if phase == 1:
+        return plain == 0 or code < 0x20 or _has_short(code)
+    if plain != 0 and (code >= 0x20 or _has_short(code)):
+        return False
+    high = (0xD800 + ((code - 0x10000) >> 10)) if code >= 0x10000 else code
+    if phase <= 5:
+        return (high >> (4 * (6 - phase))) == (escape & 0xFFFF)
+    if code < 0x10000 or high - 0xD800 != (escape >> 16) & 0x3FF:
+        return False
+    low = 0xDC00 + ((code - 0x10000) & 0x3FF)
+    return phase <= 7 or (low >> (4 * (12 - phase))) == (escape & 0xFFFF)
+
+
+@inner
+def _can_escape(context: Context, frame: int, node: int, escape: int) -> bool:
+    """Whether a name below a trie node goes on with a character that an escape can become."""
+    if node < 0:
+        return False
+    keys, thing = int32s(context, KEYS), frame_field(context, frame, 0)
+    depth, plain = keys[node * 6 + K_DEPTH], object_field(context, thing, O_PLAIN)
+    for rank in range(keys[node * 6 + K_LOW], keys[node * 6 + K_HIGH]):
+        if name_field(context, thing, rank, N_LENGTH) > depth and may_come(context, frame, rank):
+            code = _character_at(context, name_field(context, thing, rank, N_AT) + depth)
+            if _spelled_so(code, escape, plain):
+                return True
+    return False
+
+
+@inner
+def _can_come(context: Context, frame: int, node: int, escape: int) -> bool:
+    """Whether a declared name below a trie node may come."""
+    if node < 0:
+        return False
+    if escape != 0:
+        return _can_escape(context, frame, node, escape)
+    keys = int32s(context, KEYS)
+    return any_may_come(context, frame, keys[node * 6 + K_LOW], keys[node * 6 + K_HIGH])
+
+
+@inner
+def key_after(context: Context, key: int, byte: int) -> int:
+    """The KEY node after one more byte, which does not end it; DEAD (0), or a code below 0."""
+    at = key * 6
+    nodes = int32s(context, NODE)
+    frame, node, text = nodes[at + 1], int(nodes[at + 2]), int(nodes[at + 3])
+    escape = int(nodes[at + 5])
+    others = frame_field(context, frame, 5)
+    state = int32s(context, LEX)[int(nodes[at + 4]) * 256 + byte]
+    if state <= 0:
+        if state == 0:
+            context[WANT] = nodes[at + 4]
+            return NEED_LEX
+        return 0
+    code = -1
+    if escape != 0:
+        escape, code = read_escape(escape, byte)
+    elif byte == BACKSLASH:
+        escape = 1 << 26
+    else:
+        node, text = _follow(context, others, node, text, byte)
+    if code >= 0:
+        node, text = _follow_character(context, others, node, text, code)
+    if text < 0:
+        return text
+    if others == 0 and not _can_come(context, frame, node, escape):
+        return 0
+    return node_of(context, KEY, frame, node, text, state, escape)
+
+
+@inner
+def is_prefix(context: Context, text: int, whole: int) -> bool:
+    """Whether `whole` begins with `text`; later texts have greater numbers."""
+    texts = int64s(context, TEXT)
+    while whole > text:
+        whole = texts[whole] >> 32
+    return whole == text
+
+
+@inner
+def is_special(context: Context, key: int) -> bool:
+    """Whether a key may still become a declared name, or an undeclared one that has come."""
+    nodes = int32s(context, NODE)
+    if nodes[key * 6 + 2] >= 0:
+        return True
+    pairs, extras = int64s(context, EXTRA), frame_field(context, nodes[key * 6 + 1], 2)
+    while extras != 0:
+        if is_prefix(context, nodes[key * 6 + 3], pairs[extras] >> 32):
+            return True
+        extras = pairs[extras] & 0xFFFFFFFF
+    return False
+
+
+@inner
+def ends_special(context: Context, key: int) -> bool:
+    """Whether a key that ends here is such a name."""
+    nodes = int32s(context, NODE)
+    frame = nodes[key * 6 + 1]
+    if nodes[key * 6 + 2] >= 0:
+        thing = frame_field(context, frame, 0)
+        if key_ends(context, thing, nodes[key * 6 + 2]) >= 0:
+            return True
+    return has_extra(context, frame_field(context, frame, 2), nodes[key * 6 + 3])

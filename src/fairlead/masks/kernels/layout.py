@@ -1,0 +1,180 @@
+"""What stands where in the arrays that Python and the kernels share.
+
+The context is one int64 array: first the scalars, then the addresses of the arrays. The fields of a
+record are columns of a two-dimensional array.
+"""
+
+from typing import Final
+
+# Scalars: how much of each growing array is used.
+NODES: Final = 0
+STACKS: Final = 1
+MACROS: Final = 2
+CONFIGS: Final = 3
+STEPS: Final = 4
+FRAMES: Final = 5
+BITS: Final = 6
+TEXTS: Final = 7
+EXTRAS: Final = 8
+CURSOR: Final = 9  # where an interrupted walk goes on
+ACCEPT: Final = 10
+# What a kernel asks for when it returns a code below zero.
+WANT: Final = 11
+# Sizes.
+NODE_ROOM: Final = 12
+STACK_ROOM: Final = 13
+MACRO_ROOM: Final = 14
+CONFIG_ROOM: Final = 15
+STEP_ROOM: Final = 16
+FRAME_ROOM: Final = 17
+BIT_ROOM: Final = 18
+TEXT_ROOM: Final = 19
+EXTRA_ROOM: Final = 20
+ROW_WORDS: Final = 21
+TRIE_NODES: Final = 22
+UNSURE_COUNT: Final = 23
+DOUBTFUL: Final = 24  # whether the closure met a DOUBT
+BLUR: Final = 25  # whether captures forget what they read, as walks need
+GENERATION: Final = 26
+CAPTURES: Final = 27  # whether there are any
+FOUND: Final = 28  # configurations of the closure
+TODO: Final = 29  # places on its work list
+VISITED: Final = 30
+WORK_ROOM: Final = 31
+
+# Addresses. Of this constraint:
+NODE: Final = 48  # int32[n, 6]: kind, and five fields
+NODE_HASH: Final = 49  # int32[2 * room]
+STACK: Final = 50  # int64[n]: node << 32 | parent
+STACK_HASH: Final = 51
+MACRO: Final = 52  # int32[n, 4]: first config, number of configs, accepts, unsure
+MACRO_HASH: Final = 53
+FIRST: Final = 54  # uint64[n, 4]: the bytes that lead on
+CONFIG: Final = 55  # int64[n]: node << 32 | stack
+STEP_KEY: Final = 56  # int64[2 * room]: (macro << 9 | blur << 8 | byte) + 1
+STEP_VALUE: Final = 57  # int32[2 * room]
+EDGE: Final = 58  # int32[n]: options of alternatives
+POOL: Final = 59  # uint8[n]: literals and names
+FRAME: Final = 60  # int32[n, 6]: object, position, extras, required keys missing, bits, others
+FRAME_HASH: Final = 61
+BIT: Final = 62  # uint64[n]: which names may come, by rank
+TEXT: Final = 63  # int64[n]: parent << 32 | byte
+TEXT_HASH: Final = 64
+EXTRA: Final = 65  # int64[n]: text << 32 | rest, ascending texts
+EXTRA_HASH: Final = 66
+OBJECT: Final = 67  # int32[n, 16], see below
+NAME: Final = 68  # int32[n, 6], see below
+KEYS: Final = 69  # int32[n, 6]: the key tries, see below
+SCRATCH: Final = 70  # int64[n]: configs of a closure, then its work list
+SEEN: Final = 71  # int64[n]: visited configs of a closure, a hash of generations
+WALK: Final = 72  # int32[max depth + 2]: the macro state at each depth
+UNSURE: Final = 73  # int32[width]: tokens to be stepped one by one
+BEGUN: Final = 75  # int32[max depth + 2]: counted items at each depth
+SPARE: Final = 76  # int64[n]: configs of a mask that are walked for
+TARGET: Final = 74  # int32[nodes]: what an EXPR or RESUME node is, plus one; 0 until translated
+# Of the process:
+LEX: Final = 80  # int32[n, 256]: 0 unknown, DEAD, or the state after a byte
+LEX_FLAG: Final = 81  # uint8[n]
+LEX_FIRST: Final = 82  # uint64[n, 4]
+# Of the vocabulary:
+TOKEN: Final = 88  # uint8[sum of lengths]
+TOKEN_AT: Final = 89  # int64[tokens + 1]
+TRIE_BYTE: Final = 90  # uint8[n], preorder
+TRIE_DEPTH: Final = 91  # uint16[n]
+TRIE_END: Final = 92  # int32[n]
+TRIE_AT: Final = 93  # int32[n + 1]
+TRIE_TOKEN: Final = 94  # int32[tokens]
+TRIE_ROOT: Final = 95  # int32[256]
+PICTURE_AT: Final = 96  # int32[lexical states]: 0 unknown, a picture, or NO_PICTURE
+BASE: Final = 97  # uint32[n, words]
+PICTURE: Final = 98  # int32[n, 6], see below
+EXIT: Final = 99  # int32[n, 2]: trie node of the first byte outside, items read before it
+RUN: Final = 103  # int32[n, 2]: a byte, and the end of the exits that begin with it
+LISTED: Final = 104  # int32[n]: tokens of pictures with few
+ENDS: Final = 100  # uint32[words]: the end ids
+COUNT_AT: Final = 101  # int32[lexical states]: as PICTURE_AT, of states between counted items
+CONTEXT_SIZE: Final = 128
+
+# What `entry.run` can be asked for.
+MAKE_NODE: Final = 0
+MAKE_TEXT: Final = 1
+BUILD_KEYS: Final = 2
+FIRST_FRAME: Final = 3
+REHASH: Final = 4
+ENTER: Final = 5
+READ: Final = 6
+FILL: Final = 7
+
+# Codes: what to serve.
+OK: Final = 0
+FULL: Final = -1  # WANT is the slot of the count that has reached its room
+NEED_NODE: Final = -2  # WANT is an EXPR or RESUME node to translate
+NEED_LEX: Final = -3  # WANT is a lexical state to expand
+NEED_PICTURE: Final = -4  # WANT is a lexical state whose picture is missing
+NEED_COUNT: Final = -6  # the same for counted items
+UNSURE_STEP: Final = -5  # the step depends on a text that was not kept
+
+# Kinds of nodes, with their fields.
+DEAD: Final = 0
+NIL: Final = 1
+LITERAL: Final = 2  # start in POOL, length, next node
+LEXEME: Final = 3  # lexical state
+SEQUENCE: Final = 4  # first node, second node
+CHOICE: Final = 5  # start in EDGE, number of options
+EXPR: Final = 6  # index of the expression; see TARGET
+OPENED: Final = 8  # frame: behind the opening brace
+BEHIND: Final = 9  # frame: behind a value
+MEMBER: Final = 10  # frame: before a key
+KEY: Final = 11  # frame, key trie node or -1, text, lexical state, escape
+CAPTURE: Final = 12  # lexical state, text or -1, index of template and argument
+RESUME: Final = 13  # index of template and argument, text or -1; see TARGET
+DOUBT: Final = 14  # only steps through the bytes can tell
+COUNTED: Final = 15  # lexical state, items still needed, still allowed or -1, state between items
+
+# Fields of OBJECT.
+O_WORDS: Final = 0  # uint64 words of a set of names
+O_NAMES: Final = 1  # number of names
+O_NAME: Final = 2  # first row in NAME
+O_KEYS: Final = 3  # root in KEYS
+O_OTHER: Final = 4  # node of the value of undeclared keys, DEAD if there may be none
+O_ORDERED: Final = 5
+O_COMMA: Final = 6  # nodes
+O_CLOSING: Final = 7
+O_COLON: Final = 8
+O_START: Final = 9  # lexical state at the first byte of a key
+O_QUOTED: Final = 10  # lexical state before its quote
+O_PLAIN: Final = 11  # escapes only where they must be
+
+# Fields of NAME, by rank (names sorted by their UTF-8).
+N_AT: Final = 0  # in POOL
+N_LENGTH: Final = 1
+N_VALUE: Final = 2  # node, DEAD if the property can have no value
+N_REQUIRED: Final = 3
+N_INDEX: Final = 4  # rank → declared index
+N_RANK: Final = 5  # declared index → rank
+
+# Fields of KEYS.
+K_BYTE: Final = 0
+K_LOW: Final = 1  # ranks of the names below: [low, high)
+K_HIGH: Final = 2
+K_DEPTH: Final = 3
+K_CHILD: Final = 4  # first child; children are neighbours
+K_CHILDREN: Final = 5
+
+# Fields of PICTURE.
+P_BASE: Final = 0  # row in BASE, -1 if its tokens are listed; for counts, the first of several
+P_MOST: Final = 1  # for counts, the items of the last of its rows
+P_LISTED: Final = 2  # tokens in LISTED: from, to
+P_RUN: Final = 4  # runs in RUN: from, to; the exits of a run begin where those before it end
+
+# Flags of lexical states.
+ACCEPTS: Final = 1
+GOES_ON: Final = 2
+EXPANDED: Final = 4
+
+DEAD_END: Final = -1
+NO_PICTURE: Final = -1
+UNKNOWN_TEXT: Final = -1
+CLOSE_BRACE: Final = 2  # the node of "}"
+QUOTE_BYTE: Final = 0x22
+BACKSLASH: Final = 0x5C

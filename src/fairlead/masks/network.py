@@ -1,0 +1,223 @@
+"""A constraint's pushdown automaton, translated from its expression when it is first entered.
+
+The kernels run it; here are its arrays, the translation of expressions to nodes, and the loop that
+serves what a kernel asks for and calls it again.
+
+    expression                     node
+    ab…, a run of bytes            LITERAL, then the rest
+    regular, then a byte           LEXEME of both, so that a string's state knows its closing quote
+    e f                            SEQUENCE
+    e | f                          CHOICE
+    an object of the plain kind    OPENED, whose members the kernels know how to read
+    rule, other template           what its body is, or what it unfolds to
+    capture                        CAPTURE, then RESUME: what the template says to the text read
+
+What this module does not know: tokens (`gallery`, `rows`).
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, final
+
+import numpy as np
+
+from fairlead.automata.derivative import Derivatives
+from fairlead.lowering.expr import EMPTY, EPSILON, concat, literal, repeat
+from fairlead.lowering.json_objects import START, ObjectTemplate
+from fairlead.lowering.nodes import (
+    Alt,
+    And,
+    Bytes,
+    Call,
+    Capture,
+    Concat,
+    Expr,
+    Not,
+    Repeat,
+    Rule,
+    Unsure,
+)
+from fairlead.masks.arena import Arena
+from fairlead.masks.bits import Row
+from fairlead.masks.gallery import Gallery
+from fairlead.masks.kernels import layout as at
+from fairlead.masks.objects import describe_object, is_plain_object
+
+_WORTH_COUNTING: Final = 4
+_RUN: Final = 4096  # bytes of a literal translated at once
+
+
+@final
+class Network:
+    """The nodes of one expression."""
+
+    def __init__(self, expr: Expr, machine: Derivatives, gallery: Gallery) -> None:
+        self._machine, self.gallery, self.lexicon = machine, gallery, gallery.lexicon
+        from fairlead.masks.kernels.entry import run
+
+        self._run = run
+        self._spare = np.empty(gallery.words, np.uint32)
+        self.arena = Arena(gallery)
+        self.states: dict[int, Any] = {}  # of `states`, by macro state
+        self._nodes: dict[Expr, int] = {EMPTY: at.DEAD, EPSILON: at.NIL}
+        self._exprs: list[Expr] = []
+        self._captures: list[Capture] = []
+        self._capture_numbers: dict[tuple[object, object], int] = {}
+        self._objects: dict[ObjectTemplate, int] = {}
+        brace = self.arena.pool(b"}")
+        self.arena.make(at.DEAD)
+        self.arena.make(at.NIL)
+        self.arena.make(at.LITERAL, brace, 1, at.NIL)
+        self._root = expr
+
+    def start(self, lead: bytes) -> int:
+        """The macro state of a text that begins with `lead`."""
+        return self.run(at.ENTER, self.node(concat(literal(lead), self._root)))
+
+    def run(self, what: int, a: int, b: int = 0, row: "Row | None" = None) -> int:
+        """Call `kernels.entry.run` until it needs nothing any more; `row` is for masks."""
+        spare = self._spare
+        context = self.arena.context
+        while True:
+            code = self._run(context, what, a, b, spare if row is None else row, spare)
+            if code >= 0:
+                return code
+            self._serve(code, int(context[at.WANT]))
+
+    def call(self, kernel: "Callable[[np.typing.NDArray[np.int64]], int]") -> int:
+        """Call a kernel until it needs nothing any more."""
+        while True:
+            code = kernel(self.arena.context)
+            if code >= 0:
+                return code
+            self._serve(code, int(self.arena.context[at.WANT]))
+
+    def node(self, expr: Expr) -> int:
+        """The node of an expression, to be translated when it is entered."""
+        found = self._nodes.get(expr)
+        if found is None:
+            found = self._nodes[expr] = self.arena.make(at.EXPR, len(self._exprs))
+            self._exprs.append(expr)
+        return found
+
+    def _serve(self, code: int, wanted: int) -> None:
+        if code == at.FULL:
+            self.arena.grow(wanted)
+        elif code == at.NEED_LEX:
+            self.lexicon.expand(wanted)
+        elif code == at.NEED_PICTURE:
+            self.gallery.make(wanted)
+        elif code == at.NEED_COUNT:
+            self.gallery.make_counted(wanted)
+        else:
+            kind, a, b = self.arena.fields(wanted)
+            expr = self._exprs[a] if kind == at.EXPR else self._resumed(a, b)
+            target = self._translate(expr) if self._machine.alive(expr) else at.DEAD
+            self.arena.set_target(wanted, target)
+
+    def _resumed(self, number: int, text: int) -> Expr:
+        capture = self._captures[number]
+        read = None if text < 0 else self.arena.text(text)
+        return capture.template.resume(capture.argument, read)
+
+    def _translate(self, expr: Expr) -> int:  # noqa: PLR0911  one arm for each node of the core
+        match expr:
+            case Concat(head, tail):
+                return self._sequence(expr, head, tail)
+            case Bytes(members) if members & (members - 1) == 0:
+                return self._literal(bytes((members.bit_length() - 1,)), EPSILON)
+            case Alt(options) if not expr.regular or _is_structure(options):
+                return self.arena.choice([self.node(option) for option in options])
+            case Repeat(item, low, high) if not expr.regular:
+                rest = repeat(item, max(low - 1, 0), None if high is None else high - 1)
+                again = self.arena.make(at.SEQUENCE, self.node(item), self.node(rest))
+                return again if low else self.arena.choice([at.NIL, again])
+            case Repeat() if self._is_count(expr):
+                return self._count(expr)
+            case Bytes() | Alt() | Repeat() | And() | Not():
+                return self.arena.make(at.LEXEME, self.lexicon.state(expr))
+            case Rule():
+                return self.node(expr.body)
+            case Call(template, argument):
+                return self._call(template, argument)
+            case Capture():
+                return self._capture(expr)
+            case Unsure():
+                return self.arena.make(at.DOUBT)
+            case _:
+                return self._nodes[expr]  # ∅ and ε
+
+    def _sequence(self, expr: Concat, head: Expr, tail: Expr) -> int:
+        run, rest = _run(expr)
+        if run:
+            return self._literal(run, rest)
+        if not head.regular:
+            return self.arena.make(at.SEQUENCE, self.node(head), self.node(tail))
+        if _is_byte(tail):
+            unit, rest = concat(head, tail), EPSILON
+        elif isinstance(tail, Concat) and _is_byte(tail.head):
+            unit, rest = concat(head, tail.head), tail.tail
+        else:
+            unit, rest = head, tail
+        if isinstance(head, Repeat) and self._is_count(head):
+            state, rest = self._count(head), tail
+        else:
+            state = self.arena.make(at.LEXEME, self.lexicon.state(unit))
+        return self.arena.make(at.SEQUENCE, state, self.node(rest))
+
+    def _is_count(self, repeated: Repeat) -> bool:
+        """Whether a repetition is better counted than written out as states, one for each count."""
+        most = max(repeated.low, repeated.high or 0)
+        return most >= _WORTH_COUNTING and self.lexicon.countable(repeated.item)
+
+    def _count(self, repeated: Repeat) -> int:
+        between = self.lexicon.state(repeat(repeated.item))
+        high = -1 if repeated.high is None else repeated.high
+        return self.arena.make(at.COUNTED, between, repeated.low, high, between)
+
+    def _literal(self, text: bytes, rest: Expr) -> int:
+        return self.arena.make(at.LITERAL, self.arena.pool(text), len(text), self.node(rest))
+
+    def _call(self, template: object, argument: object) -> int:
+        if (
+            isinstance(template, ObjectTemplate)
+            and argument == START
+            and is_plain_object(template, self.lexicon.spellable)
+        ):
+            thing = self._objects.get(template)
+            if thing is None:
+                thing = self._objects[template] = describe_object(template, self, self._machine)
+            return thing
+        return self.node(template.unfold(argument))
+
+    def _capture(self, capture: Capture) -> int:
+        key = (capture.template, capture.argument)
+        number = self._capture_numbers.setdefault(key, len(self._captures))
+        if number == len(self._captures):
+            self._captures.append(capture)
+            self.arena.context[at.CAPTURES] = 1
+        text = at.UNKNOWN_TEXT if capture.read is None else self.arena.read_text(capture.read)
+        return self.arena.make(at.CAPTURE, self.lexicon.state(capture.item), text, number)
+
+
+def _is_byte(expr: Expr) -> bool:
+    return isinstance(expr, Bytes) and expr.members & (expr.members - 1) == 0
+
+
+def _is_structure(options: tuple[Expr, ...]) -> bool:
+    """Whether a regular choice is one between longer texts, as in an enum."""
+    return any(isinstance(o, Concat) and isinstance(o.tail, Concat) for o in options)
+
+
+def _run(expr: Expr) -> tuple[bytes, Expr]:
+    """The single bytes that an expression begins with, and what follows them."""
+    found = bytearray()
+    rest = expr
+    while len(found) < _RUN:
+        head = rest.head if isinstance(rest, Concat) else rest
+        if not (isinstance(head, Bytes) and head.members & (head.members - 1) == 0):
+            break
+        found.append(head.members.bit_length() - 1)
+        if not isinstance(rest, Concat):
+            return bytes(found), EPSILON
+        rest = rest.tail
+    return bytes(found), rest

@@ -1,0 +1,58 @@
+"""Objects of the plain kind, as the tables that the kernels read: names, values, key trie."""
+
+import numpy as np
+
+from fairlead.automata.derivative import Derivatives
+from fairlead.lowering.expr import EMPTY, EPSILON, concat, literal
+from fairlead.lowering.json_objects import ObjectTemplate
+from fairlead.lowering.json_text import QUOTE
+from fairlead.masks.kernels import layout as at
+
+
+def is_plain_object(template: ObjectTemplate, spellable: int) -> bool:
+    """Whether the kernels can read such objects: any names, all of them spellable."""
+    if template.members.allowed is not None:
+        return False
+    used = set("".join(template.members.names).encode("utf-8", "surrogatepass"))
+    return all(spellable >> byte & 1 for byte in (*used, *range(0x20, 0x7F)))
+
+
+def describe_object(template: ObjectTemplate, network, machine: Derivatives) -> int:
+    """The node of a whole object."""
+    from fairlead.masks.kernels.entry import build
+
+    members, style, arena = template.members, template.style, network.arena
+    encoded = [name.encode("utf-8", "surrogatepass") for name in members.names]
+    order = sorted(range(len(encoded)), key=encoded.__getitem__)
+    count = len(order)
+    names = np.zeros((count, 6), np.int32)
+    lengths = np.array([len(encoded[index]) for index in order], np.int64)
+    pool = arena.pool(b"".join(encoded[index] for index in order))
+    if count:
+        names[:, at.N_LENGTH] = lengths
+        names[:, at.N_AT] = pool + np.cumsum(lengths) - lengths
+        values = (members.values[index] for index in order)
+        names[:, at.N_VALUE] = [network.node(v) if machine.alive(v) else at.DEAD for v in values]
+        names[:, at.N_REQUIRED] = [members.required[index] for index in order]
+        names[:, at.N_INDEX] = order
+        names[order, at.N_RANK] = np.arange(count)
+    other = members.others if machine.alive(members.others) else EMPTY
+    content = concat(style.spelling.content, QUOTE)
+    fields = np.zeros(16, np.int32)
+    fields[at.O_WORDS], fields[at.O_NAMES] = max(-(-count // 64), 1), count
+    fields[at.O_NAME] = arena.put(at.NAME, names.reshape(-1)) // 6
+    fields[at.O_OTHER], fields[at.O_ORDERED] = network.node(other), style.ordered
+    fields[at.O_COMMA] = network.node(style.comma)
+    fields[at.O_CLOSING] = network.node(concat(style.closing, literal("}")))
+    fields[at.O_COLON] = network.node(style.colon)
+    fields[at.O_START] = network.lexicon.state(content)
+    fields[at.O_QUOTED] = network.lexicon.state(concat(QUOTE, content))
+    fields[at.O_PLAIN] = style.spelling.plain
+    thing = arena.put(at.OBJECT, fields) // 16
+    keys = arena.reserve(at.KEYS, 6 * (int(lengths.sum()) + 1)) // 6
+    build(arena.context, at.BUILD_KEYS, 0, thing, keys, 0, 0)
+    frame = network.call(lambda context: build(context, at.FIRST_FRAME, 0, thing, 0, 0, 0))
+    opened = arena.make(at.OPENED, frame)
+    if style.opened is not EPSILON:
+        opened = arena.make(at.SEQUENCE, network.node(style.opened), opened)
+    return arena.make(at.LITERAL, arena.pool(b"{"), 1, opened)

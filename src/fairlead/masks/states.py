@@ -1,0 +1,232 @@
+"""Decode states, their masks and where tokens lead: the fast engine, as constraints see it.
+
+A state is a macro state of the network, one object each, which remembers its mask and the tokens
+that were taken from it; so whatever has been asked before costs one look-up. States are values: who
+keeps an old one can go back to it, at any time and from any thread.
+
+Bounds: rows are forgotten when there are too many, the least recently used ones; a network that has
+grown too large is left to the states that still use it, and the next text begins with a new one.
+Either way, what is forgotten is made again, the same.
+"""
+
+import threading
+from collections import deque
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlead.automata.budget import Budget
+from fairlead.automata.derivative import Derivatives
+from fairlead.errors import FairleadError
+from fairlead.lowering.expr import concat, literal
+from fairlead.lowering.nodes import Expr
+from fairlead.masks.bits import Row
+from fairlead.masks.gallery import shared_gallery
+from fairlead.masks.kernels import layout as at
+from fairlead.masks.lexicon import shared_lexicon
+from fairlead.masks.memory import Held
+from fairlead.masks.network import Network
+from fairlead.vocabulary.spellings import Vocabulary
+
+
+@final
+class State:
+    """Where a text stands. Compared by identity: equal states are the same object.
+
+    Attributes:
+        network: what the state belongs to; None where no network is needed.
+        macro: its macro state there.
+        accepts: whether the text may end here.
+        ended: whether an end id has been taken.
+        row: the mask, while it is remembered.
+        hits: how often the mask was remembered when it was asked for.
+        seen: how many of these the last look for a row to forget saw.
+        following: the states after tokens that were taken.
+    """
+
+    __slots__ = (
+        "__weakref__", "_before", "_end", "_rest", "accepts", "ended", "following", "hits", "macro", "network",
+        "row", "seen",
+    )  # fmt: skip
+
+    def __init__(
+        self, network: Network | None, macro: int, accepts: bool, rest: Expr | None = None
+    ) -> None:
+        self.network, self.macro, self.accepts = network, macro, accepts
+        self.row: Row | None = None
+        self.hits = self.seen = 0
+        self.ended = False
+        self.following: dict[int, State] = {}
+        self._before: tuple[State, int] | None = None
+        self._end: State | None = None
+        self._rest = rest
+
+    def reached(self, before: "State", token: int) -> None:
+        """Remember a way here."""
+        if self._rest is None and self._before is None:
+            self._before = (before, token)
+
+    def end(self, row: Row, rest: Expr) -> "State":
+        """The state after an end id, after which only they may come."""
+        if self._end is None:
+            self._end = State(self.network, self.macro, True, rest)
+            self._end.ended, self._end.row = True, row
+        return self._end
+
+    def know_rest(self, rest: Expr) -> None:
+        """Remember what may follow."""
+        self._rest, self._before = rest, None
+
+    def known_rest(self) -> Expr:
+        """What may follow, where it is known."""
+        if self._rest is None:
+            raise FairleadError("what follows this state has not been asked for")
+        return self._rest
+
+    def way(self) -> "tuple[State, list[int]]":
+        """The last state on the way here whose rest is known, and the tokens from there."""
+        tokens: list[int] = []
+        state = self
+        while state._rest is None and state._before is not None:
+            state, token = state._before
+            tokens.append(token)
+        return state, tokens[::-1]
+
+
+@final
+class States:
+    """The states of one constraint."""
+
+    def __init__(
+        self, expr: Expr, machine: Derivatives, vocabulary: Vocabulary, budget: Budget
+    ) -> None:
+        self._expr, self._machine, self._vocabulary = expr, machine, vocabulary
+        self._budget = budget
+        self._lock = threading.RLock()
+        self._with_rows: deque[State] = deque()
+        self._misses = 0
+        self._renew()
+
+    def _renew(self) -> None:
+        lexicon = shared_lexicon(self._vocabulary.spellable)
+        self._gallery = shared_gallery(self._vocabulary, lexicon)
+        self._network = Network(self._expr, self._machine, self._gallery)
+        self._starts: dict[bytes, State] = {}
+
+    def start(self, lead: bytes) -> State:
+        """The state of a text that begins with `lead`."""
+        found = self._starts.get(lead)
+        if found is None or self._network.arena.nbytes > self._budget.table_bytes:
+            with self._lock:
+                if self._network.arena.nbytes > self._budget.table_bytes:
+                    self._renew()
+                found = self._state(self._network, self._network.start(lead))
+                found.know_rest(concat(literal(lead), self._expr))
+                self._starts[lead] = found
+        return found
+
+    def mask(self, state: State) -> Row:
+        """The tokens that may come next, and the end ids where the text may end."""
+        with self._lock:
+            return self._filled(state)
+
+    def after(self, state: State, token: int) -> State | None:
+        """The state after a token, None where its bytes cannot be read."""
+        found = state.following.get(token)
+        if found is None:
+            with self._lock:
+                found = self._after(state, token)
+        return found
+
+    def end(self, state: State) -> State:
+        """The state after an end id."""
+        return state.end(self._gallery.ends, self.rest(state))
+
+    def rest(self, state: State) -> Expr:
+        """What may follow, as an expression: the plain engine goes the way that led here."""
+        with self._lock:
+            begun, tokens = state.way()
+            rest: Expr | None = begun.known_rest()
+            for token in tokens:
+                for byte in self._vocabulary.tokens[token] or b"":
+                    rest = None if rest is None else self._machine.step(rest, byte)
+                begun = begun.following[token]
+                if rest is not None:
+                    begun.know_rest(rest)
+            return begun.known_rest()
+
+    def held(self) -> Held:
+        """What is remembered at the moment."""
+        with self._lock:
+            rows = len(self._with_rows)
+            return Held(
+                rows=rows,
+                row_bytes=rows * 4 * self._gallery.words,
+                states=len(self._network.states),
+                state_bytes=self._network.arena.nbytes,
+                hits=sum(state.hits for state in self._network.states.values()),
+                misses=self._misses,
+            )
+
+    def forget(self) -> None:
+        """Forget the masks, and leave the network to the states that are still in use."""
+        with self._lock:
+            for state in self._with_rows:
+                state.row = None
+            self._with_rows.clear()
+            self._renew()
+
+    def _after(self, state: State, token: int) -> State | None:
+        if token >= len(self._vocabulary.tokens) or not self._vocabulary.tokens[token]:
+            return None
+        network = _network(state)
+        macro = network.run(at.READ, state.macro, token)
+        if macro == 0:
+            return None
+        found = self._state(network, macro)
+        state.following[token] = found
+        found.reached(state, token)
+        return found
+
+    def _state(self, network: Network, macro: int) -> State:
+        found = network.states.get(macro)
+        if found is None:
+            found = network.states[macro] = State(network, macro, network.arena.macro(macro)[0])
+        return found
+
+    def _filled(self, state: State) -> Row:
+        row = state.row
+        if row is None:
+            self._misses += 1
+            row = state.row = self._fill(state)
+            self._remember(state)
+        return row
+
+    def _fill(self, state: State) -> Row:
+        row: NDArray[np.uint32] = np.empty(self._gallery.words, np.uint32)
+        network = _network(state)
+        network.run(at.FILL, state.macro, row=row)
+        if network.arena.context[at.UNSURE_COUNT]:
+            for token in network.arena.unsure():
+                if network.run(at.READ, state.macro, token):
+                    row[token >> 5] |= np.uint32(1 << (token & 31))
+        row.flags.writeable = False
+        return row
+
+    def _remember(self, state: State) -> None:
+        """Keep count of rows, and forget the least recently used (a clock: Corbató 1968)."""
+        self._with_rows.append(state)
+        while len(self._with_rows) > self._budget.rows:
+            oldest = self._with_rows.popleft()
+            if oldest.hits > oldest.seen:
+                oldest.seen = oldest.hits
+                self._with_rows.append(oldest)
+            else:
+                oldest.row = None
+
+
+def _network(state: State) -> Network:
+    if state.network is None:
+        raise FairleadError("a state of another engine")
+    return state.network
