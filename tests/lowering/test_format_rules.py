@@ -309,3 +309,52 @@ def test_names_in_punycode_are_inside_the_bound_only():
     assert not accepted("hostname", "xn--ngba1o")
     assert matches(Derivatives(format_bound("hostname", match)), "xn--ngba1o")
     assert matches(Derivatives(format_bound("regex", match)), "(?<=a)")
+
+
+@pytest.mark.parametrize(
+    ("label", "expected"),
+    [
+        ("l\xb7l", True),
+        ("l\xb7l\xb7l", True),
+        ("l\xb7a", False),
+        ("a\u0375\u03b1", True),
+        ("\u03b1\u0375a", False),
+        ("\u05d0\u05f3", True),
+        ("\u05f3\u05d0", False),
+        ("\u30fb\u3041", True),
+        ("a\u30fb", False),
+        ("\u0628\u0660", True),
+        ("\u0628\u0660\u06f0", False),
+        ("\u0628\u06f0\u0660", False),
+        ("\u0628\u200c\u0628", True),
+        ("\u0628\u200ca", False),
+        ("\u0915\u094d\u200d\u0937", True),
+        ("\u0915\u200d\u0937", False),
+        ("\u4e00-\u4e00", True),
+        ("\u4e00--\u4e00", False),
+        ("-\u4e00", False),
+        ("\u4e00-", False),
+        ("\u0903a", False),
+        ("a\u0903", True),
+        ("e\u0301", False),
+        ("\u4e00" * 7, True),
+        ("\u4e00" * 8, False),
+        ("\u05d01", True),
+        ("1\u05d0", False),
+        ("\u05d0a", False),
+        ("a\u05d0", False),
+        ("\u05d0-\u05d0", True),
+        ("\u05d0\u05b0", True),
+        ("\u05d01\u0661", False),
+        ("a.\u05d0.b-1", True),
+        ("1.\u05d0", False),
+        ("\u05d0.1", False),
+        ("\u05d0.\u4e001\u0301", False),
+        ("\u05d0.\u4e001-\u4e00", True),
+        ("\u4e00\u3002b\uff0ec", True),
+        ("a.b.\u4e00.d", False),
+        ("\u05d0.\u4e00\u0661", False),
+    ],
+)
+def test_labels_in_unicode_follow_contexts_composition_and_direction(label, expected):
+    assert accepted("idn-hostname", label) == expected

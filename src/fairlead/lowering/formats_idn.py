@@ -13,128 +13,178 @@ with a mark or has hyphens in a row, first, or last, and all of this holds:
 
 Left out, for no automaton counts Punycode: longer labels, more of them, and `xn--` labels.
 
+A label is an automaton over sorts of characters, counted to seven, with what the next character and
+the end have to fulfil as its state. (As a meet of patterns, one mask took 8 s.)
+
 What this module does not know: spelling, schemas.
 """
 
-import unicodedata
-from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import chain
+from typing import final
 
-from fairlead.lowering.expr import alt, both, complement, concat, repeat
+from fairlead.lowering.expr import EMPTY, EPSILON, alt, both, concat, repeat
 from fairlead.lowering.formats_network import PLAIN_LABEL, hostname
-from fairlead.lowering.idna import PLAIN, code_class, letters, permitted_code_points, select
+from fairlead.lowering.idna import code_class
+from fairlead.lowering.idna_sorts import Sort, sorts
 from fairlead.lowering.matching import Match
 from fairlead.lowering.nodes import Expr
-from fairlead.lowering.unicode import points, union
 
 _MOST_CODES, _MOST_LABELS = 7, 3
 _DOTS = r"[.\u3002\uff0e\uff61]"
-_ANY = r"[\s\S]*"
-_ASCII = "a-z0-9"
-_HAN = tuple(block for block in PLAIN if block[0] != 0xAC00)  # without the Hangul syllables
-_CONTEXT_CODES = (
-    *(0xB7, 0x375, 0x5F3, 0x5F4, 0x30FB, 0x200C, 0x200D),
-    *(*range(0x660, 0x66A), *range(0x6F0, 0x6FA)),
-)
-_CONTEXT = r"\u00b7\u0375\u05f3\u05f4\u30fb\u0660-\u0669\u06f0-\u06f9\u200c\u200d"
-# Of the Arabic block (ArabicShaping.txt): letters that join on both sides, and before only.
-_DUAL = (
-    r"\u0620\u0626\u0628\u062a-\u062e\u0633-\u063f\u0641-\u0647\u0649\u064a\u066e\u066f"
-    r"\u0678-\u0687\u069a-\u06bf\u06c1\u06c2\u06cc\u06ce\u06d0\u06d1\u06fa-\u06fc\u06ff"
-)
-_RIGHT = (
-    r"\u0622-\u0625\u0627\u0629\u062f-\u0632\u0648\u0671-\u0673\u0675-\u0677\u0688-\u0699"
-    r"\u06c0\u06c3-\u06cb\u06cd\u06cf\u06d2\u06d3\u06d5"
-)
+_BEHIND = {
+    "middle dot": ("l",),
+    "geresh": ("hebrew",),
+    "joiner": ("virama",),
+    "non-joiner": ("virama", "dual"),
+}
+_REMEMBERED = frozenset(("l", "hebrew", "virama", "dual", "hyphen"))
 
 
 def idn_hostname(match: Match) -> Expr:
     """A name, in ASCII or with labels in Unicode."""
-    return alt(hostname(match), _name(match, _one_way(match)), _name(match, _bidi(match)))
+    match = lru_cache(match)  # 27 sorts of characters in 3,000 places
+    one_way = alt(match(PLAIN_LABEL), _label(match, _State(bidi=False)))
+    ascii_label = both(match(PLAIN_LABEL), match(r"[A-Za-z][\s\S]*"))
+    either_way = alt(ascii_label, _label(match, _State(bidi=True)))
+    return alt(hostname(match), _name(match, one_way), _name(match, either_way))
 
 
 def _name(match: Match, label: Expr) -> Expr:
     return concat(label, repeat(concat(match(_DOTS), label), 0, _MOST_LABELS - 1))
 
 
-def _one_way(match: Match) -> Expr:
-    """A label without right-to-left characters."""
-    right_to_left = _by_direction("R", "AL", "AN")
-    return alt(match(PLAIN_LABEL), both(_label(match), match(f"[^{right_to_left}]*")))
+@final
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What the characters so far ask of those that follow.
+
+    Attributes:
+        bidi: whether the Bidi rule holds; else no character goes from right to left.
+        before: the kind of the last character, where it matters; "" at the beginning.
+        marked: whether it combines with the one before it.
+        wants: the kinds that have to follow, if any.
+        digits: the kind of Arabic digits that stands in the label.
+        kana: "seen" if there are kana or ideographs, "wanted" if a middle dot needs some.
+        way: the direction of the first character.
+        numbers: "EN" or "AN", where one stands in a label from right to left.
+        closed: whether the last character but marks may end a label by the Bidi rule.
+    """
+
+    bidi: bool
+    before: str = ""
+    marked: bool = False
+    wants: frozenset[str] = frozenset()
+    digits: str = ""
+    kana: str = ""
+    way: str = ""
+    numbers: str = ""
+    closed: bool = True
+
+    @property
+    def may_end(self) -> bool:
+        """Whether that is a label."""
+        done = self.before not in ("", "hyphen") and not self.wants
+        return done and self.closed and self.kana != "wanted"
+
+    def after(self, sort: Sort) -> "_State | None":
+        """What is asked after one more character."""
+        if not (self._fits(sort) and self._in_context(sort.kind)):
+            return None
+        directed = self._directed(sort.way) if self.bidi else self
+        if directed is None or (not self.bidi and sort.way in ("R", "AN")):
+            return None
+        kana = "seen" if sort.kind == "kana" else self.kana
+        return replace(
+            directed,
+            before=sort.kind if sort.kind in _REMEMBERED else "other",
+            marked=sort.combines,
+            wants=self._wanted(sort.kind),
+            digits=sort.kind if sort.kind in ("arabic", "extended") else self.digits,
+            kana="wanted" if sort.kind == "katakana dot" and not kana else kana,
+        )
+
+    def _fits(self, sort: Sort) -> bool:
+        """No mark at the beginning, no two that combine, no hyphens in a row or at an edge."""
+        if self.before == "" and (sort.mark or sort.kind == "hyphen"):
+            return False
+        if self.before == "hyphen" and sort.kind == "hyphen":
+            return False
+        return not (self.marked and sort.combines)
+
+    def _in_context(self, kind: str) -> bool:
+        """RFC 5892, appendix A: what has to stand before."""
+        if self.wants and kind not in self.wants:
+            return False
+        if kind in ("arabic", "extended"):
+            return self.digits in ("", kind)
+        return kind not in _BEHIND or self.before in _BEHIND[kind]
+
+    def _wanted(self, kind: str) -> frozenset[str]:
+        """The same: what has to stand behind."""
+        if kind == "middle dot":
+            return frozenset(("l",))
+        if kind == "keraia":
+            return frozenset(("greek",))
+        if kind == "non-joiner" and self.before == "dual":
+            return frozenset(("dual", "right"))
+        return frozenset()
+
+    def _directed(self, way: str) -> "_State | None":
+        """RFC 5893 §2."""
+        if not self.way:
+            return replace(self, way=way) if way in ("L", "R") else None
+        if way == "NSM":
+            return self
+        if self.way == "L":
+            return replace(self, closed=way != "N") if way not in ("R", "AN") else None
+        if way == "L" or (way in ("EN", "AN") and self.numbers not in ("", way)):
+            return None
+        numbers = way if way in ("EN", "AN") else self.numbers
+        return replace(self, closed=way != "N", numbers=numbers)
 
 
-def _bidi(match: Match) -> Expr:
-    """A label that follows the Bidi rule."""
-    neutral, marks = _by_direction("ES", "CS", "ET", "ON", "BN", "NSM"), _by_direction("NSM")
-    left, numbers, arabic = _by_direction("L"), _by_direction("EN"), _by_direction("AN")
-    right = _by_direction("R", "AL")
-    ascii_label = both(match(PLAIN_LABEL), match(f"[A-Za-z]{_ANY}"))
-    forward = _directed(left, f"{left}{numbers}{neutral}", f"{left}{numbers}", marks)
-    backward = [
-        _directed(right, f"{right}{digits}{neutral}", f"{right}{digits}", marks)
-        for digits in (numbers, arabic)
+def _label(match: Match, start: _State) -> Expr:
+    """The labels, from the last character to the first."""
+    levels: list[dict[_State, dict[_State, list[Sort]]]] = []
+    states = {start}
+    for _ in range(_MOST_CODES):
+        levels.append({state: _arcs(state) for state in states})
+        states = {after for arcs in levels[-1].values() for after in arcs}
+    rest = {state: EPSILON if state.may_end else EMPTY for state in states}
+    for level in reversed(levels):
+        rest = {
+            state: alt(
+                EPSILON if state.may_end else EMPTY,
+                *_grouped(match, [(found, rest[after]) for after, found in arcs.items()]),
+            )
+            for state, arcs in level.items()
+        }
+    return rest[start]
+
+
+def _grouped(match: Match, options: list[tuple[list[Sort], Expr]]) -> list[Expr]:
+    """One class of characters for all that go on in the same way."""
+    together: dict[Expr, list[Sort]] = {}
+    for found, rest in options:
+        together.setdefault(rest, []).extend(found)
+    return [
+        concat(alt(*(match(_class(sort)) for sort in found)), rest)
+        for rest, found in together.items()
+        if rest is not EMPTY
     ]
-    return alt(ascii_label, both(_label(match), match("|".join([forward, *backward]))))
 
 
-def _directed(first: str, inner: str, last: str, marks: str) -> str:
-    return f"[{first}](?:[{inner}]*[{last}])?[{marks}]*"
+@lru_cache(maxsize=1024)
+def _arcs(state: _State) -> dict[_State, list[Sort]]:
+    found: dict[_State, list[Sort]] = {}
+    for sort in sorts():
+        after = state.after(sort)
+        if after is not None:
+            found.setdefault(after, []).append(sort)
+    return found
 
 
-def _label(match: Match) -> Expr:
-    """Letters, digits, marks and what has its context, joined by hyphens, in composed form."""
-    first, inner = code_class(*permitted_code_points())
-    shape = match(f"[{_ASCII}{first}{_CONTEXT}](?:-?[{_ASCII}{inner}{_CONTEXT}])*")
-    short = match(f"[{_ASCII}{inner}{_CONTEXT}-]{{1,{_MOST_CODES}}}")
-    return both(both(shape, short), complement(match("|".join(_faults()))))
-
-
-@lru_cache(maxsize=1)
-def _faults() -> tuple[str, ...]:
-    """What must not stand anywhere in a label."""
-    greek, hebrew = _named("GREEK"), _named("HEBREW")
-    kana = _named("HIRAGANA", "KATAKANA") + code_class(_HAN)[0]
-    viramas = _where(lambda char: unicodedata.combining(char) == 9)
-    combining = _where(lambda char: unicodedata.combining(char) != 0)
-    return (
-        rf"(?:{_ANY}[^l])?\u00b7{_ANY}",
-        rf"{_ANY}\u00b7(?:[^l]{_ANY})?",
-        rf"{_ANY}\u0375(?:[^{greek}]{_ANY})?",
-        rf"(?:{_ANY}[^{hebrew}])?[\u05f3\u05f4]{_ANY}",
-        rf"[^{kana}]*\u30fb[^{kana}]*",
-        rf"{_ANY}[\u0660-\u0669]{_ANY}[\u06f0-\u06f9]{_ANY}",
-        rf"{_ANY}[\u06f0-\u06f9]{_ANY}[\u0660-\u0669]{_ANY}",
-        rf"(?:{_ANY}[^{viramas}])?\u200d{_ANY}",
-        rf"(?:{_ANY}[^{viramas}{_DUAL}])?\u200c{_ANY}",
-        rf"{_ANY}[{_DUAL}]\u200c(?:[^{_DUAL}{_RIGHT}]{_ANY})?",
-        f"{_ANY}[{combining}][{combining}]{_ANY}",
-        f"{_ANY}[{_seconds()}]{_ANY}",
-    )
-
-
-def _where(holds: Callable[[str], bool]) -> str:
-    """A class of those permitted characters that have a property, ideographs aside."""
-    return code_class(select(letters(), holds))[0]
-
-
-def _named(*scripts: str) -> str:
-    """The letters whose name begins with a script's, which is a part of the script."""
-    return _where(lambda char: unicodedata.name(char, "").startswith(scripts))
-
-
-def _by_direction(*kinds: str) -> str:
-    """ASCII and permitted characters, and those with a context, by their Bidi class."""
-    codes = chain(b"abcdefghijklmnopqrstuvwxyz0123456789-", _CONTEXT_CODES, letters())
-    found = select(codes, lambda char: unicodedata.bidirectional(char) in kinds)
-    return code_class(union(found, PLAIN) if "L" in kinds else found)[0]
-
-
-def _seconds() -> str:
-    """Characters that NFC may put together with the one before."""
-    found: list[int] = []
-    for code in chain(range(0xC0, 0x3100), range(0x11000, 0x11A00)):
-        parts = unicodedata.decomposition(chr(code)).split()
-        if len(parts) == 2 and not parts[0].startswith("<"):
-            found.append(int(parts[1], 16))
-    return code_class(points(found))[0]
+@lru_cache(maxsize=64)
+def _class(sort: Sort) -> str:
+    return f"[{code_class(sorts()[sort])[0]}]"
