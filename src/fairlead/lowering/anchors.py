@@ -66,6 +66,7 @@ class Sided:
 Value: TypeAlias = Expr | Sided
 
 _NEWLINE, _ASCII = points([0x0A]), points(range(0x80))
+_WORK = 200  # of one sequence with anchors, in parts: it takes as long as making so many
 _WITHOUT_WORDS = tuple(product(BEFORE[:BEFORE_WORD], AFTER[:AFTER_WORD]))
 
 _BEGINNINGS = (NOTHING, NEWLINE, OTHER, WORD, ONE_NEWLINE)
@@ -127,6 +128,7 @@ def any_of(values: Sequence[Value | bytes]) -> Value:
     anchored = [value for value in values if isinstance(value, Sided)]
     if not anchored:
         return either(plain)
+    spend(_WORK)
     rows = [tuple(value.table[i] for value in anchored) for i in range(len(SIDES))]
     found = {row: either([*plain, *row]) for row in set(rows)}
     return sided(found[row] for row in rows)
@@ -190,7 +192,7 @@ class Sides:
             return concat(first, second)
         if first is EPSILON or second is EPSILON:
             return second if first is EPSILON else first
-        spend(len(SIDES))
+        spend(_WORK)
         known: dict[tuple[tuple[Expr, ...], tuple[Expr, ...]], Expr] = {}
         entries: list[Expr] = []
         for before, after in self._told_apart:

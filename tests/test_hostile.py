@@ -1,0 +1,211 @@
+"""Sources from strangers: each works or is refused as ours, soon and in bounded memory.
+
+The classes are those that have broken other engines: nesting, counts, alternatives, automata of
+2^n states, overlapping unions, nullable nests, anchors, NUL, surrogates, and what is no pattern.
+"""
+
+import gc
+import subprocess
+import sys
+import textwrap
+import time
+import tracemalloc
+
+import pytest
+
+import fairlead as fl
+from fairlead.constraints.compiled import CompiledConstraint
+from fairlead.syntax.sources import Source
+
+BYTES = fl.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
+SECONDS = 20  # ten times what any of them takes on a quiet machine, which CI's is not
+MEGABYTES = 256
+
+WORKS = {
+    "count of counts": r"(a{1,1000}){1,1000}",
+    "four counts": r"(((a{1,30}){1,30}){1,30}){1,30}",
+    "counts that do not merge": r"((a{1,30}b?){1,30}c?){1,30}",
+    "gaps between counts": r"((a{2}){1,1000}){1,1000}",
+    "counts in a row": "a?" * 300 + "a" * 300,
+    "plus of plus": r"(a+)+b",
+    "2^21 states": r"(a|b)*a(a|b){20}",
+    "2^25 states": r".*a.{24}",
+    "a long count": r"[a-z]{1,100000}",
+    "a huge count": r"a{1000000000}",
+    "options in a count": "(" + "x?" * 64 + "){50}",
+    "overlapping unions": "(" + "|".join("a" * n for n in range(1, 300)) + ")*b",
+    "alternatives": "|".join(f"w{n * 7919 % 10007}" for n in range(3000)),
+    "nullable nest": "(" * 50 + "a?" + ")*" * 50 + "b",
+    "nullable alternatives": r"((a*|b?)*|(c?d?)*)*e",
+    "letters": r"\p{L}{1,500}",
+    "case": r"(?i:stra\u00dfe\u0130k){1,1000}",
+    "lookahead": r"(?=ab)[a-z]{2}",
+    "lookbehind": r"[a-z]{2}(?<!ab)c",
+    "passwords": r"(?=.*[A-Z])(?=.*[a-z])(?=.*\d)(?!.*(?:pass|word)).{8,64}",
+    "a tempered dot": r"(?:(?!end)[\s\S])*end",
+    "a reference": r"([a-z])\1",
+    "boundaries": r"(?:\b\w+\b\W?){1,20}",
+    "boundaries everywhere": r"\b" * 200 + "a",
+    "lines": r"(?m:^a?$\n?){3,}",
+    "NUL": "a\x00b",
+    "nothing": "",
+    "deep groups": "(" * 190 + "a" + ")" * 190,
+    "intersections": r"(?!a)" * 60 + "[a-z]",
+}
+REFUSED = {
+    "no text": r"[^\s\S]",
+    "anchors in the middle": r"a^b$c",
+    "a lookahead behind the end": "a(?=b)",
+    "a count beyond counting": r"a{99999999999999999999}",
+    "groups too deep": "(" * 100_000 + "a" + ")" * 100_000,
+    "groups without an end": "(" * 30_000 + "a",
+    "an unfinished group": "(unclosed[",
+    "a literal of a megabyte": "a" * 1_000_000,
+    "alternatives of a megabyte": "|".join(f"word{n}" for n in range(110_000)),
+    "lookaround too deep": "(?=" * 150 + "a" + ")" * 150,
+    "lookaround multiplied": "(?:a|b(?!c))" * 30,
+    "references multiplied": "([a-z])" * 9 + "".join(rf"\{n}" for n in range(1, 10)),
+    "a reference without end": r"(a*)\1",
+    "lines counted": r"(?m:(?:(?:^a$|\n){999}){999})",
+    "anchors by the thousand": "^$" * 30_000,
+    "classes with case": "".join(f"(?i:[a-{chr(0x3000 + n)}])" for n in range(3000)),
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _warm() -> None:
+    fl.warmup()
+
+
+def walk(constraint: CompiledConstraint, steps: int = 24) -> None:
+    """Along the masks, taking the last token each time; no state is without one."""
+    state = constraint.start()
+    for step in range(steps):
+        row = constraint.mask(state)
+        tokens = [t for t in range(257) if int(row[t // 32]) >> t % 32 & 1]
+        assert tokens
+        letters = [token for token in tokens if token != 256]
+        if not letters:
+            return
+        state = constraint.advance(state, letters[step % len(letters)])
+
+
+@pytest.mark.parametrize("name", WORKS)
+def test_what_is_hostile_and_has_an_automaton_works(name: str) -> None:
+    assert spent(lambda: walk(fl.compile(fl.Regex(WORKS[name]), BYTES, fl.Budget.untrusted())))
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_too_much_or_means_nothing_is_refused(name: str) -> None:
+    def attempt() -> None:
+        with pytest.raises(fl.FairleadError) as refused:
+            fl.compile(fl.Regex(REFUSED[name]), BYTES, fl.Budget.untrusted())
+        assert len(str(refused.value)) <= 500
+
+    assert spent(attempt)
+
+
+def spent(attempt: "object") -> bool:
+    """Whether it took as little time and memory as it may."""
+    gc.collect()
+    tracemalloc.start()
+    started = time.perf_counter()
+    attempt()  # type: ignore[operator]
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return time.perf_counter() - started < SECONDS and most < MEGABYTES << 20
+
+
+def test_a_lone_surrogate_is_refused_before_compiling() -> None:
+    with pytest.raises(fl.SourceError, match="surrogate"):
+        fl.Regex("a\ud800b")
+
+
+@pytest.mark.parametrize("fuel", [1, 2, 3, 5, 8, 13, 21, 50, 100, 200, 400, 800, 1600, 3200])
+def test_running_out_of_fuel_anywhere_leaves_everything_as_it_was(fuel: int) -> None:
+    sources = [
+        fl.Regex(r"(?!.*ab)(?:[a-c]{2,5}|\w*\d)(?<!c)"),
+        fl.Regex(r"(?i:stra\u00dfe)|(['\"])x\1|\bend\b"),
+        fl.Choice([f"choice {n}" for n in range(40)]),
+        fl.Regex("[a-z]{3,9}") & ~fl.Regex(".*[aeiou].*"),
+        fl.JsonSchema({"type": "object", "properties": {"a": {"type": "integer", "minimum": 3}}}),
+    ]
+    refused: list[fl.LimitError] = []
+    for source in sources:
+        try:
+            fl.compile(source, BYTES, fl.Budget(fuel=fuel))
+        except fl.LimitError as error:
+            refused.append(error)
+        after = fl.compile(source, BYTES, fl.Budget(fuel=4_000_000 + fuel))
+        for text in (
+            "",
+            "ab",
+            "cb9",
+            "straSSe",
+            "STRASSE",
+            "'x'",
+            "'x\"",
+            "end",
+            "choice 7",
+            "xyz",
+        ):
+            assert after.matches(text) == REFERENCE[source].matches(text), (source, text)
+        state = after.start()
+        assert (after.mask(state) == REFERENCE[source].mask(REFERENCE[source].start())).all()
+    assert {(error.limit, error.given) for error in refused} <= {("fuel", fuel)}
+    assert all(len(str(error)) <= 500 for error in refused)
+    assert fuel > 1 or len(refused) == len(sources)
+
+
+class _Reference(dict[Source, CompiledConstraint]):
+    def __missing__(self, source: Source) -> CompiledConstraint:
+        self[source] = fl.compile(source, BYTES)
+        return self[source]
+
+
+REFERENCE = _Reference()
+
+WATCHED = """
+import sys
+import fairlead as fl
+
+vocabulary = fl.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], eos_ids={256})
+fl.warmup()
+sources = lambda n: [
+    fl.Regex(rf"(?!x{n})\\\\p{{Lu}}[a-z]{{2,9}}\\\\b.(?i:k)\\\\N{{EM DASH}}"),
+    fl.Choice(["a", f"b{n}"]),
+    fl.JsonSchema({"type": "object", "required": ["a"], "properties": {"a": {"minimum": n},
+        "d": {"format": "date"}, "p": {"type": "string", "pattern": f"^[a-z]{{{n}}}$"}}}),
+]
+def use(n):
+    for source in sources(n):
+        constraint = fl.compile(source, vocabulary)
+        state = constraint.start()
+        for _ in range(4):
+            row = constraint.mask(state)
+            token = next(t for t in range(257) if int(row[t // 32]) >> t % 32 & 1)
+            if token == 256:
+                break
+            state = constraint.advance(state, token)
+use(1)
+FORBIDDEN = ("open", "socket", "subprocess", "os.", "pickle", "exec", "import", "ctypes", "shutil")
+def watch(event, args):
+    if event.startswith(FORBIDDEN) and watching:
+        seen.append((event, str(args)[:200]))
+seen, watching = [], True
+sys.addaudithook(watch)
+use(2)
+watching = False
+assert not seen, seen
+assert "pickle" not in {m for m in sys.modules if m.startswith("fairlead")}
+"""
+
+
+def test_compiling_and_masking_open_nothing() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(WATCHED)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
