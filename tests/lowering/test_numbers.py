@@ -157,7 +157,10 @@ def test_every_short_spelling_of_a_number_is_in_its_ranges(text):
     assert reads(multiples(Decimal(3)), text)
 
 
-@given(st.sampled_from([3, 7, 12, 100, 128, 1000]), st.lists(st.integers(0, 10**25), min_size=1))
+@given(
+    st.sampled_from([3, 7, 12, 100, 128, 999, 8000, 10**6]),
+    st.lists(st.integers(0, 10**25), min_size=1),
+)
 def test_multiples_of_whole_numbers_are_those_without_rest(factor, values):
     engine = Derivatives(multiples(Decimal(factor)))
     others = Derivatives(multiples(Decimal(factor), denied=True))
@@ -173,8 +176,18 @@ def test_multiples_of_fractions_are_those_without_rest(factor, value):
     assert reads(multiples(Decimal(factor)), f"{value:f}00") == divides(Decimal(factor), value)
 
 
+@pytest.mark.parametrize(("text", "factor"), [
+    ("3e6", "1e6"), ("30e5", "1e6"), ("1e7", "1e6"), ("0.003e9", "1e6"), ("16e3", "8000"),
+    ("120000000000000000000000.0", "1e6"), ("4e-7", "1e-7"), ("1.2e1", "12"), ("8000.000", "8e3"),
+    ("0.000000000003", "1e-12"),
+])  # fmt: skip
+def test_multiples_of_powers_of_ten_may_have_exponents(text, factor):
+    assert reads(multiples(Decimal(factor)), text)
+    assert not reads(multiples(Decimal(factor), denied=True), text)
+
+
 def test_a_multiple_with_too_many_rests_is_refused_by_name():
-    for factor in ("998244353", "1025", "1e-1025", "1e30"):
+    for factor in ("998244353", "1025", "1e-1025", "1e30", "1.0000001", "13e-200", "13e200"):
         with pytest.raises(UnsupportedError) as caught:
             multiples(Decimal(factor))
         assert caught.value.feature == "multipleOf"

@@ -14,7 +14,7 @@ What this module does not know: expressions, signs, zero, keywords.
 """
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias, cast, final
 
 DEPTH = 6
@@ -186,7 +186,8 @@ class _Rest:
     Attributes:
         rest: of the digits up to the last one other than 0.
         all: of all digits.
-        last: how far behind the point the last digit other than 0 stands; 0 or less before it.
+        last: how far behind the point the last digit other than 0 stands; 0 or less before it,
+            and one less than the depth where more zeros follow than are counted.
         place: how far behind the point the last digit stands; None before it.
     """
 
@@ -217,7 +218,8 @@ class Multiple:
 
     The digits up to the last one other than 0 are a whole number, which the factor divides when
     enough zeros follow it, or never. Those zeros, and digits behind the point, are counted up to
-    `depth`; None tells no exponents at all, which takes fewer states.
+    `depth`; None tells no exponents at all, which takes fewer states and a scale of 0 or more. With
+    a depth, zeros enough for the factor are counted.
     """
 
     factor: int
@@ -236,13 +238,14 @@ class Multiple:
         return (1,) if ended or self.factor == 1 else range(1, 10)
 
     def step(self, state: State, symbol: int) -> State:
-        """A short number becomes a long one, and stays it."""
+        """A number with more digits behind the point becomes a long one, and stays it."""
         if isinstance(state, _Long):
             return self._long(state, symbol)
         found = self._short(cast("_Rest", state), symbol)
         depth = self.depth or 0
-        fits = found.place is None or found.place <= depth
-        return found if fits and found.last >= -depth else self._lengthened(found)
+        if found.place is not None and found.place > depth:
+            return self._lengthened(found)
+        return found if found.last >= -depth else replace(found, last=-depth - 1)
 
     def _short(self, state: _Rest, symbol: int) -> _Rest:
         if symbol == POINT:
@@ -255,7 +258,7 @@ class Multiple:
         return _Rest(state.rest, rest, last, place)
 
     def _lengthened(self, state: _Rest) -> _Long:
-        if state.place is None or state.place < self.scale:
+        if state.place is not None and state.place < self.scale:
             return _Long(state.all, state.place)
         shift = max(self.scale - state.last, 0)
         rest = state.rest * 10**shift % self.factor
@@ -291,7 +294,10 @@ class Multiple:
         if zeros is None:
             return Ending(self.denied, told=self.denied)
         low = short.last - self.scale + zeros
-        return Ending(low > 0, None, low - 1) if self.denied else Ending(low <= 0, low)
+        told = short.last >= -(self.depth or 0)
+        if self.denied:
+            return Ending(low > 0, None, low - 1, told)
+        return Ending(low <= 0, low, None, told)
 
     def _zeros(self, rest: int) -> int | None:
         """How many zeros behind the digits make the factor divide them; None if none do."""

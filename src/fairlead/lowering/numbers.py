@@ -10,8 +10,8 @@ not told neither set has anything, so nothing that is invalid is ever in, with `
                       numbers with one: up to 6 digits before the point, 6 zeros behind it
     any, integer      up to 16 digits may be shifted away by the exponent, before the point and
                       behind it, zeros beside them are free; beside bounds 3, zeros among them
-    any, multipleOf   numbers without an exponent; with one, if the factor is small: a power of ten
-                      as integers are, a factor up to 12 with 6 digits, up to 100 with 2
+    any, multipleOf   numbers without an exponent; with one, if the factor is 1 to 12 by a power of
+                      ten: of powers of ten 8 digits may be shifted away, of others 3
     plain             digits with or without a fraction; or scientific notation in its normal form
                       with an exponent of up to three digits
     plain, integer    digits, and no negative zero
@@ -45,9 +45,9 @@ from fairlead.syntax.json_schema_tree import Bound, Numbers
 
 ZEROS = repeat(literal("0"))
 SHIFTED_DIGITS = 16  # what `repr` writes of a double after the point
-_SHIFTED_BESIDE_BOUNDS = 3  # in one automaton: the meet of 16 with a range took 200 ms a mask
-MOST_STATES = 1024  # of what a multiple leaves
-_DEPTHS = ((1, 8), (12, 2))  # the greatest factor, and how many digits and zeros are counted
+MOST_RESTS = 1024  # of what a multiple leaves
+_SMALL, _DEPTHS = 12, (8, 3)  # factors with exponents: digits and zeros counted of one, of others
+_MOST_DIGITS = 20  # of factors that are looked at
 
 _DIGITS = Shape(point=False, exponent=False)
 _PLAIN_DIGITS = Shape(point=False, exponent=False, normal=True)
@@ -78,18 +78,33 @@ def lower_numbers(numbers: Numbers, *, plain: bool = False) -> Expr:
     """
     shape = _shape(numbers, plain)
     lower, upper = tightest(numbers)
+    factors = _factors(numbers)
     parts: list[Expr] = []
     if numbers.values is not None:
         parts.append(alt(*(exactly(value, plain=plain) for value in sorted(numbers.values))))
-    if numbers.multiples:
-        one = (Decimal(1),) if numbers.integer else ()
-        parts.append(_multiples(common_multiple(numbers.multiples + one), shape))
-    whole = numbers.integer and shape.exponent and not numbers.multiples
-    if whole and lower is upper is None:
-        parts.append(_integers())
-    elif not parts or lower is not None or upper is not None:
-        parts.append(_range(lower, upper, shape, whole=whole))
-    return reduce(both, parts)
+    if lower is not None or upper is not None:
+        beside = _beside(factors)
+        parts.append(_range(lower, upper, shape, beside))
+        factors = factors if beside is None else []
+    parts += [_multiples(factor, shape) for factor in factors]
+    return reduce(both, parts) if parts else _EVERY[shape]
+
+
+def _factors(numbers: Numbers) -> list[Decimal]:
+    """What the numbers are multiples of: one factor, if its rests can be told."""
+    factors = [*numbers.multiples, *((Decimal(1),) if numbers.integer else ())]
+    if not factors:
+        return []
+    common = common_multiple(tuple(factors))
+    return factors if _divisible(_stripped(common)) is None else [common]
+
+
+def _beside(factors: list[Decimal]) -> Multiple | None:
+    """The reader of a small factor, for one automaton with bounds: a meet costs more per mask."""
+    if len(factors) != 1:
+        return None
+    reader = _divisible(_stripped(factors[0]), beside_bounds=True)
+    return None if reader is None or reader.depth is None else reader
 
 
 def lower_other_numbers(numbers: Numbers, *, plain: bool = False) -> Expr:
@@ -175,11 +190,13 @@ def _numbers(lower: Bound | None, upper: Bound | None) -> Numbers:
 
 
 @lru_cache(maxsize=256)  # the bounds of a float have 309 digits, for each field
-def _range(lower: Bound | None, upper: Bound | None, shape: Shape, *, whole: bool = False) -> Expr:
+def _range(
+    lower: Bound | None, upper: Bound | None, shape: Shape, beside: Multiple | None = None
+) -> Expr:
     if lower is upper is None:
         return _EVERY[shape]
-    positive = _magnitudes(lower, upper, shape, whole)
-    negative = concat(literal("-"), _magnitudes(_negated(upper), _negated(lower), shape, whole))
+    positive = _magnitudes(lower, upper, shape, beside)
+    negative = concat(literal("-"), _magnitudes(_negated(upper), _negated(lower), shape, beside))
     return alt(positive, negative, _ZEROS[shape] if _holds_zero(lower, upper) else EMPTY)
 
 
@@ -194,11 +211,13 @@ def _holds_zero(lower: Bound | None, upper: Bound | None) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _magnitudes(lower: Bound | None, upper: Bound | None, shape: Shape, whole: bool) -> Expr:
+def _magnitudes(
+    lower: Bound | None, upper: Bound | None, shape: Shape, beside: Multiple | None
+) -> Expr:
     """Numbers of more than 0, without a sign, between the bounds; bounds may be negative."""
     if upper is not None and upper.value <= 0:
         return EMPTY
-    readers: list[Reader] = [Multiple(1, 0, _SHIFTED_BESIDE_BOUNDS)] if whole else []
+    readers: list[Reader] = [] if beside is None else [beside]
     if lower is not None and lower.value > 0:
         readers.append(_comparison(lower, upper=False))
     if upper is not None:
@@ -266,13 +285,26 @@ def multiples(factor: Decimal, *, denied: bool = False, plain: bool = False) -> 
 def _multiples(factor: Decimal, shape: Shape, denied: bool = False) -> Expr:
     if factor == 1 and not denied and shape != _PLAIN:
         return _integers() if shape == _ANY else _EVERY[shape]
-    exact = _stripped(factor)
-    scale = max(-_exponent(exact), 0)
-    if exact.adjusted() > 9 or (whole := int(exact.scaleb(scale))) * (scale + 1) > MOST_STATES:
+    reader = _divisible(_stripped(factor), denied=denied)
+    if reader is None:
         raise UnsupportedError(
-            f"multipleOf {factor} leaves more than {MOST_STATES} different rests",
+            f"multipleOf {factor} leaves more than {MOST_RESTS} different rests",
             feature="multipleOf",
         )
-    depth = next((depth for most, depth in _DEPTHS if whole <= most), None)
-    found = magnitudes([Multiple(whole, scale, depth, denied)], shape)
-    return alt(concat(SIGN, found), EMPTY if denied else _ZEROS[shape])
+    zero = EMPTY if denied else _ZEROS[shape]
+    return alt(concat(SIGN, magnitudes([reader], shape)), zero)
+
+
+def _divisible(
+    factor: Decimal, *, denied: bool = False, beside_bounds: bool = False
+) -> Multiple | None:
+    """The reader for a factor without zeros at its end; small ones with exponents."""
+    scale = -_exponent(factor)
+    whole = int(factor.scaleb(scale)) if factor.adjusted() + scale < _MOST_DIGITS else MOST_RESTS
+    if whole <= _SMALL and abs(scale) <= _MOST_DIGITS:
+        depth = _DEPTHS[whole > 1 or beside_bounds]
+        return Multiple(whole, scale, max(depth, depth - scale), denied)
+    if scale < 0:
+        whole, scale = whole * 10 ** min(-scale, _MOST_DIGITS), 0
+    rests = whole * (scale + 1)
+    return Multiple(whole, scale, None, denied) if rests <= MOST_RESTS else None
