@@ -13,7 +13,16 @@ from itertools import combinations
 from typing import TypeAlias, final
 
 from fairlead.lowering.json_atoms import Among, Holds
-from fairlead.lowering.json_formulas import FALSE, Every, Formula, Leaf, all_of, any_of, opposite
+from fairlead.lowering.json_formulas import (
+    FALSE,
+    Every,
+    Formula,
+    Leaf,
+    all_of,
+    any_of,
+    atoms,
+    opposite,
+)
 from fairlead.lowering.json_values import Exact, exact
 from fairlead.syntax.json_schema_tree import KINDS, Address, Document, Kind, Schema
 
@@ -63,6 +72,13 @@ class Outlines:
                 self._impossible.clear()
             found = self._impossible[value] = self._contradict(value.parts)
         return found
+
+    def simple(self, value: Formula) -> bool:
+        """Whether what is said of a value is about scalars only, or about given values."""
+        for atom in atoms(value):
+            if isinstance(atom, Holds) and self.of(atom.schema).kinds & {"array", "object"}:
+                return False
+        return True
 
     def _contradict(self, parts: tuple[Formula, ...]) -> bool:
         kinds, scalars = KINDS, None

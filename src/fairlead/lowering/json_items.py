@@ -47,7 +47,7 @@ from fairlead.lowering.json_formulas import (
     opposite,
 )
 from fairlead.lowering.json_objects import UNKNOWN, Least
-from fairlead.lowering.json_progress import Progress, now
+from fairlead.lowering.json_progress import Judge, Progress, now
 from fairlead.lowering.json_text import JsonStyle
 from fairlead.lowering.json_unlike import unlike_item
 from fairlead.lowering.json_values import Exact, items_of, read_exact
@@ -77,10 +77,10 @@ class ItemsTemplate:
         said: Formula,
         value: Callable[[Formula], Expr],
         style: JsonStyle,
-        impossible: Callable[[Formula], bool],
+        judge: Judge,
     ) -> None:
         self._said, self._value, self._style = said, value, style
-        self._impossible = impossible
+        self._judge = judge
         self._last = max((_reach(atom) for atom in atoms(said)), default=0)
         self._unfolded = lru_cache(_REMEMBERED)(self._unfold)
 
@@ -148,7 +148,7 @@ class ItemsTemplate:
         return [(behind, said, value) for said, value in found.items()]
 
     def _progress(self, position: int, used: frozenset[Exact]) -> Progress:
-        return Progress(lambda atom: _read(atom, position, used), self._impossible)
+        return Progress(lambda atom: _read(atom, position, used), self._judge)
 
     def _may_close(self, said: Formula) -> bool:
         return holds(said, _holds_at_end)

@@ -56,7 +56,7 @@ from fairlead.lowering.json_formulas import (
 from fairlead.lowering.json_keysets import KeyClass, Keysets
 from fairlead.lowering.json_members_least import Words, least_members
 from fairlead.lowering.json_objects import UNKNOWN, Extras, Least
-from fairlead.lowering.json_progress import Pairs, Progress, now
+from fairlead.lowering.json_progress import Judge, Pairs, Progress, now
 from fairlead.lowering.json_text import QUOTE, JsonStyle
 from fairlead.lowering.json_unlike import unlike_member
 from fairlead.lowering.json_values import members_of
@@ -95,7 +95,7 @@ class MembersTemplate:
         value: Callable[[Formula], Expr],
         style: JsonStyle,
         keysets: Keysets,
-        impossible: Callable[[Formula], bool],
+        judge: Judge,
     ) -> None:
         listed = atoms(said)
         self._said, self._value, self._style = said, value, style
@@ -109,7 +109,7 @@ class MembersTemplate:
             for key in self._keys
         )
         self._limited = len(self._keys) > self._count + 1
-        self._progress = tuple(_progress(key, impossible) for key in self._keys)
+        self._progress = tuple(_progress(key, judge) for key in self._keys)
         self._closing: dict[Formula, bool] = {}
         self._unfolded = lru_cache(_REMEMBERED)(self._unfold)
 
@@ -271,8 +271,8 @@ class MembersTemplate:
         return [text for _, text in listed]
 
 
-def _progress(key: KeyClass, impossible: Callable[[Formula], bool]) -> Progress:
-    return Progress(lambda atom: _read(atom, key), impossible)
+def _progress(key: KeyClass, judge: Judge) -> Progress:
+    return Progress(lambda atom: _read(atom, key), judge)
 
 
 def _holds_at_end(atom: Atom) -> bool:

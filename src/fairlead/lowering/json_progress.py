@@ -15,7 +15,7 @@ What this module does not know: keys, spelling.
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
-from typing import TypeAlias, final
+from typing import Protocol, TypeAlias, final
 
 from fairlead.errors import FairleadError, LimitError
 from fairlead.lowering.fuel import spend
@@ -72,6 +72,18 @@ def now(value: Formula) -> Formula:
     return value if isinstance(value, Truth) else leaf(Now(value))
 
 
+class Judge(Protocol):
+    """What is plain about values without reading them."""
+
+    def impossible(self, value: Formula) -> bool:
+        """Whether what is said of a value plainly leaves none."""
+        ...
+
+    def simple(self, value: Formula) -> bool:
+        """Whether it is about scalars only, so that its opposite is simple too."""
+        ...
+
+
 @final
 class Progress:
     """The alternatives for one kind of part, given what becomes of each atom.
@@ -79,10 +91,8 @@ class Progress:
     What has been found for parts of a formula is kept: the next formula has most of them too.
     """
 
-    def __init__(
-        self, read: Callable[[Atom], Formula], impossible: Callable[[Formula], bool]
-    ) -> None:
-        self._read, self._impossible = read, impossible
+    def __init__(self, read: Callable[[Atom], Formula], judge: Judge) -> None:
+        self._read, self._judge = read, judge
         self._known: dict[Formula, Pairs | None] = {}
 
     def pairs(self, formula: Formula) -> Pairs:
@@ -94,7 +104,24 @@ class Progress:
         if len(self._known) > _MOST_KNOWN:
             self._known = {}
         found = fold(formula, self._make, self._known)
-        return {formula: TRUE} if found is None else found
+        return {formula: TRUE} if found is None else self._apart(found)
+
+    def _apart(self, found: Pairs) -> Pairs:
+        """The same, a value that leaves less to be said no longer among those that leave more.
+
+        Otherwise one text would lead to both, and to twice as many after each member.
+        """
+        apart: Pairs = {}
+        for rest, value in found.items():
+            milder = [
+                other
+                for less, other in found.items()
+                if less is not rest and _follows(less, rest) and self._judge.simple(other)
+            ]
+            kept = all_of(value, *map(opposite, milder))
+            if not self._judge.impossible(kept):
+                apart[rest] = kept
+        return apart
 
     def _make(self, node: Formula, made: "dict[Formula, Pairs | None]") -> Pairs | None:
         """The alternatives of a part; None where it stays as it is."""
@@ -126,7 +153,7 @@ class Progress:
         todo = [(_skeleton(after), TRUE)]
         while todo:
             said, value = todo.pop()
-            if said is FALSE or self._impossible(value):
+            if said is FALSE or self._judge.impossible(value):
                 continue
             tested = next((atom for atom in atoms(said) if isinstance(atom, Now)), None)
             if tested is None:
@@ -166,7 +193,7 @@ class Progress:
         """All of several; those without alternatives first, as they multiply nothing."""
         single = [next(iter(part.items())) for part in parts if len(part) == 1]
         rest, value = all_of(*(rest for rest, _ in single)), all_of(*(value for _, value in single))
-        crossed = {} if rest is FALSE or self._impossible(value) else {rest: value}
+        crossed = {} if rest is FALSE or self._judge.impossible(value) else {rest: value}
         for part in parts:
             if len(part) == 1:
                 continue
@@ -178,7 +205,7 @@ class Progress:
             crossed = {
                 rest: value
                 for rest, value in _united(products).items()
-                if rest is not FALSE and not self._impossible(value)
+                if rest is not FALSE and not self._judge.impossible(value)
             }
             spend(len(crossed))
             if len(crossed) > MOST_PAIRS:
@@ -227,6 +254,14 @@ def _too_many() -> LimitError:
         limit="alternatives",
         given=MOST_PAIRS,
     )
+
+
+def _follows(said: Formula, other: Formula) -> bool:
+    """Whether one formula plainly holds wherever the other does."""
+    if said is TRUE:
+        return True
+    parts = other.parts if isinstance(other, Every) else (other,)
+    return all(part in parts for part in (said.parts if isinstance(said, Every) else (said,)))
 
 
 def _united(options: list[Pairs]) -> Pairs:

@@ -119,10 +119,10 @@ class Lowering:
         return found
 
     def _general(self, kind: Kind, said: Formula) -> Expr:
-        impossible = self.meaning.outlines.impossible
+        judge = self.meaning.outlines
         if kind == "array":
-            return ItemsTemplate(said, self.value, self._style, impossible).start()
-        return MembersTemplate(said, self.value, self._style, self.keysets, impossible).start()
+            return ItemsTemplate(said, self.value, self._style, judge).start()
+        return MembersTemplate(said, self.value, self._style, self.keysets, judge).start()
 
     # Arrays
 
