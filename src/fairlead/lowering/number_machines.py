@@ -96,7 +96,7 @@ def _after(place: _Place, symbol: int, readers: Sequence[Reader], shape: Shape) 
     if place.stage == 0:
         if symbol == 0:
             return _Place(1, counts=False, known=place.known)
-        stage = 2 if symbol != POINT else None
+        stage = None if symbol == POINT else 2 if shape.normal else 3
     elif symbol == POINT:
         stage = _NEXT_POINT.get(place.stage) if shape.point else None
     else:

@@ -17,7 +17,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias, cast, final
 
-DEPTH = 6
+DEPTH = 5
 POINT = 10  # as a symbol beside the digits 0 to 9
 State: TypeAlias = Hashable
 

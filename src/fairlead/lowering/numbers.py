@@ -7,11 +7,11 @@ not told neither set has anything, so nothing that is invalid is ever in, with `
 
     any, no keyword   all of JSON's grammar
     any, bounds       a bound of 0, zero itself, and numbers without an exponent: everything; other
-                      numbers with one: up to 6 digits before the point, 6 zeros behind it
+                      numbers with one: up to 5 digits before the point, 5 zeros behind it
     any, integer      up to 16 digits may be shifted away by the exponent, before the point and
-                      behind it, zeros beside them are free; beside bounds 3, zeros among them
+                      behind it, zeros beside them are free; beside bounds 2, zeros among them
     any, multipleOf   numbers without an exponent; with one, if the factor is 1 to 12 by a power of
-                      ten: of powers of ten 8 digits may be shifted away, of others 3
+                      ten: of powers of ten 8 digits may be shifted away, of others 2
     plain             digits with or without a fraction; or scientific notation in its normal form
                       with an exponent of up to three digits
     plain, integer    digits, and no negative zero
@@ -46,7 +46,7 @@ from fairlead.syntax.json_schema_tree import Bound, Numbers
 ZEROS = repeat(literal("0"))
 SHIFTED_DIGITS = 16  # what `repr` writes of a double after the point
 MOST_RESTS = 1024  # of what a multiple leaves
-_SMALL, _DEPTHS = 12, (8, 3)  # factors with exponents: digits and zeros counted of one, of others
+_SMALL, _DEPTHS = 12, (8, 2)  # factors with exponents: digits and zeros counted of one, of others
 _MOST_DIGITS = 20  # of factors that are looked at
 
 _DIGITS = Shape(point=False, exponent=False)
