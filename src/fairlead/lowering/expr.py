@@ -113,6 +113,8 @@ def concat(*parts: Expr) -> Expr:
 def _pair(head: Expr, tail: Expr) -> Expr:
     if tail is EPSILON:  # a spine is never walked for nothing, or a literal would take O(n²)
         return head
+    if not isinstance(head, Concat):
+        return _cons(head, tail)
     heads: list[Expr] = []
     while isinstance(head, Concat):  # (a·b)·c becomes a·(b·c)
         heads.append(head.head)
@@ -195,13 +197,19 @@ def _union(flat: dict[Expr, None]) -> Expr:
     if len(flat) > MANY:
         for option in superfluous(flat):
             del flat[option]
-    if EPSILON in flat and any(part.nullable for part in flat if part is not EPSILON):
-        del flat[EPSILON]
+    nullable = inhabited = False
+    regular = True
+    for part in flat:
+        nullable = nullable or (part.nullable and part is not EPSILON)
+        inhabited = inhabited or part.inhabited
+        regular = regular and part.regular
+    if nullable:
+        flat.pop(EPSILON, None)
+    else:
+        nullable = EPSILON in flat
     if len(flat) == 1:
         return next(iter(flat))
-    nullable, regular = any(part.nullable for part in flat), all(part.regular for part in flat)
     captures = not regular and any(begins_with_capture(part) for part in flat)
-    inhabited = any(part.inhabited for part in flat)
     key = (Alt, frozenset(map(id, flat)))
     return _intern(key, Alt(tuple(flat), nullable, regular, captures, inhabited))
 
