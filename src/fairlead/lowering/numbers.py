@@ -41,13 +41,12 @@ from fairlead.lowering.number_forms import (
 )
 from fairlead.lowering.number_machines import Shape, magnitudes
 from fairlead.lowering.number_readers import Comparison, Multiple, Reader
+from fairlead.syntax.json_schema_multiples import MOST_RESTS, factor_of, without_zeros
 from fairlead.syntax.json_schema_tree import Bound, Numbers
 
 ZEROS = repeat(literal("0"))
 SHIFTED_DIGITS = 16  # what `repr` writes of a double after the point
-MOST_RESTS = 1024  # of what a multiple leaves
-_SMALL, _DEPTHS = 12, (8, 2)  # factors with exponents: digits and zeros counted of one, of others
-_MOST_DIGITS = 20  # of factors that are looked at
+_DEPTHS = (8, 2)  # digits and zeros counted for a power of ten, and for other small factors
 
 _DIGITS = Shape(point=False, exponent=False)
 _PLAIN_DIGITS = Shape(point=False, exponent=False, normal=True)
@@ -96,14 +95,14 @@ def _factors(numbers: Numbers) -> list[Decimal]:
     if not factors:
         return []
     common = common_multiple(tuple(factors))
-    return factors if _divisible(_stripped(common)) is None else [common]
+    return factors if _divisible(common) is None else [common]
 
 
 def _beside(factors: list[Decimal]) -> Multiple | None:
     """The reader of a small factor, for one automaton with bounds: a meet costs more per mask."""
     if len(factors) != 1:
         return None
-    reader = _divisible(_stripped(factors[0]), beside_bounds=True)
+    reader = _divisible(factors[0], beside_bounds=True)
     return None if reader is None or reader.depth is None else reader
 
 
@@ -226,16 +225,8 @@ def _magnitudes(
 
 
 def _comparison(bound: Bound, *, upper: bool) -> Comparison:
-    digits = _stripped(bound.value).as_tuple().digits
+    digits = without_zeros(bound.value).as_tuple().digits
     return Comparison(digits, bound.value.adjusted(), bound.exclusive, upper)
-
-
-def _stripped(value: Decimal) -> Decimal:
-    """Without zeros at its end; `normalize` rounds to 28 digits."""
-    sign, digits, exponent = value.as_tuple()
-    text = "".join(map(str, digits)).lstrip("0")
-    short = text.rstrip("0")
-    return Decimal((sign, tuple(map(int, short)), int(exponent) + len(text) - len(short)))
 
 
 def exactly(value: Decimal, *, plain: bool = False) -> Expr:
@@ -285,7 +276,7 @@ def multiples(factor: Decimal, *, denied: bool = False, plain: bool = False) -> 
 def _multiples(factor: Decimal, shape: Shape, denied: bool = False) -> Expr:
     if factor == 1 and not denied and shape != _PLAIN:
         return _integers() if shape == _ANY else _EVERY[shape]
-    reader = _divisible(_stripped(factor), denied=denied)
+    reader = _divisible(factor, denied=denied)
     if reader is None:
         raise UnsupportedError(
             f"multipleOf {factor} leaves more than {MOST_RESTS} different rests",
@@ -296,15 +287,11 @@ def _multiples(factor: Decimal, shape: Shape, denied: bool = False) -> Expr:
 
 
 def _divisible(
-    factor: Decimal, *, denied: bool = False, beside_bounds: bool = False
+    value: Decimal, *, denied: bool = False, beside_bounds: bool = False
 ) -> Multiple | None:
-    """The reader for a factor without zeros at its end; small ones with exponents."""
-    scale = -_exponent(factor)
-    whole = int(factor.scaleb(scale)) if factor.adjusted() + scale < _MOST_DIGITS else MOST_RESTS
-    if whole <= _SMALL and abs(scale) <= _MOST_DIGITS:
-        depth = _DEPTHS[whole > 1 or beside_bounds]
-        return Multiple(whole, scale, max(depth, depth - scale), denied)
-    if scale < 0:
-        whole, scale = whole * 10 ** min(-scale, _MOST_DIGITS), 0
-    rests = whole * (scale + 1)
-    return Multiple(whole, scale, None, denied) if rests <= MOST_RESTS else None
+    """The reader for a factor; small ones with exponents."""
+    factor = factor_of(value)
+    if factor is None or not factor.small:
+        return None if factor is None else Multiple(factor.whole, factor.scale, None, denied)
+    depth = _DEPTHS[factor.whole > 1 or beside_bounds]
+    return Multiple(factor.whole, factor.scale, max(depth, depth - factor.scale), denied)

@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from fairlead.errors import SourceError, UnsupportedError
 from fairlead.syntax.json_schema_keywords import Draft
+from fairlead.syntax.json_schema_multiples import MOST_RESTS, factor_of
 from fairlead.syntax.json_schema_tree import Bound, Numbers, Schema
 from fairlead.syntax.json_schema_values import Keywords, kind_of
 from fairlead.syntax.json_text import Json
@@ -43,6 +44,12 @@ def read_numbers(keywords: Keywords, types: frozenset[str], draft: Draft) -> Num
     multiple = keywords.number("multipleOf")
     if multiple is not None and multiple <= 0:
         raise keywords.wrong("multipleOf", "more than 0", keywords.raw["multipleOf"])
+    if multiple is not None and factor_of(multiple) is None:
+        raise UnsupportedError(
+            f"multipleOf {multiple} leaves more than {MOST_RESTS} different rests",
+            feature="multipleOf",
+            place=keywords.place("multipleOf"),
+        )
     multiples = () if multiple is None else (multiple,)
     return Numbers(None, integer, integer and draft == 4, lower, upper, multiples)
 

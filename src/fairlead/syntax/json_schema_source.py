@@ -80,9 +80,8 @@ class JsonSchema(Source):
         spelling: "any" way to write a string or a number, or "plain": strings as
             `json.dumps(..., ensure_ascii=False)` writes them, integers as digits, numbers as digits
             with a fraction or one digit, a fraction and an exponent.
-        formats: "known": formats are asserted, those of the specification that are not supported
-            are refused, and names that it does not have are annotations; "strict": those are
-            refused too.
+        formats: "known": the formats of the specification are asserted, and names that it does not
+            have are annotations; "strict": those are refused.
         resources: schemas by URI that `$ref` may name; nothing is ever fetched.
 
     Attributes:
