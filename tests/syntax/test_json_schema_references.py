@@ -136,3 +136,38 @@ def test_a_resource_of_an_unknown_draft_is_refused_when_it_is_used():
         parse_json_schema(JsonSchema({"$ref": "http://x/old"}, resources=resources))
     nested = {"$id": "http://x/n", "$schema": "http://x/own"}
     assert reaches_number({**NUMBER, "$defs": {"unused": nested}})
+
+
+def metaschema(**vocabularies):
+    uris = {f"https://json-schema.org/draft/2020-12/vocab/{n}": r for n, r in vocabularies.items()}
+    own = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$vocabulary": uris}
+    return {"http://x/meta": own}
+
+
+def test_keywords_without_a_vocabulary_in_the_metaschema_are_annotations():
+    schema = {"$schema": "http://x/meta", "properties": {"a": False, "b": {"minimum": 3}}}
+    engine = machine(schema, resources=metaschema(core=True, applicator=True), whitespace="compact")
+    assert matches(engine, '{"b":1}')
+    assert not matches(engine, '{"a":1}')
+    resources = metaschema(core=True, applicator=True, validation=True, other=False)
+    engine = machine(schema, resources=resources, whitespace="compact")
+    assert not matches(engine, '{"b":1}')
+    with pytest.raises(UnsupportedError, match="vocab/other"):
+        parse_json_schema(JsonSchema(schema, resources=metaschema(core=True, other=True)))
+
+
+def test_a_metaschema_of_ones_own_tells_the_draft():
+    own = {"http://x/meta": {"$schema": DRAFT_4}}
+    schema = {"$schema": "http://x/meta", "minimum": 3, "exclusiveMinimum": True}
+    assert not matches(machine(schema, resources=own), "3")
+    assert matches(machine(schema, resources=own), "4")
+    twice = {"http://x/meta": {"$schema": "http://x/meta"}}
+    with pytest.raises(UnsupportedError, match="none of drafts"):
+        parse_json_schema(JsonSchema(schema, resources=twice))
+
+
+def test_the_applicators_of_2019_have_the_unevaluated_ones():
+    vocabulary = "https://json-schema.org/draft/2019-09/vocab/applicator"
+    own = {"http://x/meta": {"$schema": DRAFT_2019, "$vocabulary": {vocabulary: True}}}
+    schema = {"$schema": "http://x/meta", "unevaluatedProperties": False}
+    assert not matches(machine(schema, resources=own, whitespace="compact"), '{"a":1}')

@@ -90,7 +90,7 @@ class _Reader:
                 f"a schema is an object or a boolean, not {show(raw)}", place=outer.shown
             )
         place = outer.entered()
-        said = asserted(raw, place.scope.draft)
+        said = asserted(raw, place.scope.draft, place.scope.resource.keywords)
         if "$ref" in raw and place.scope.draft <= 7:  # there, what stands beside $ref is ignored
             said = {"$ref": raw["$ref"]}
         keywords = Keywords(said, place.shown)

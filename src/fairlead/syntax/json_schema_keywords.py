@@ -8,6 +8,7 @@ This module knows names only; `json_schema_values` knows the shapes of what they
 `json_schema_resources` where schemas stand in schemas.
 """
 
+import re
 from collections.abc import Mapping
 from typing import TypeAlias
 
@@ -68,16 +69,59 @@ def find_draft(uri: object, pointer: str, default: Draft) -> Draft:
     return draft
 
 
-def asserted(raw: Mapping[str, Json], draft: Draft) -> dict[str, Json]:
+_VOCABULARIES: dict[str, tuple[str, ...]] = {
+    "applicator": (
+        *("prefixItems", "items", "additionalItems", "contains", "properties", "propertyNames"),
+        *("patternProperties", "additionalProperties", "dependentSchemas", "allOf", "anyOf"),
+        *("oneOf", "not", "if", "then", "else"),
+    ),
+    "unevaluated": ("unevaluatedItems", "unevaluatedProperties"),
+    "validation": (
+        *("type", "enum", "const", "multipleOf", "maximum", "exclusiveMaximum", "minimum"),
+        *("exclusiveMinimum", "maxLength", "minLength", "pattern", "maxItems", "minItems"),
+        *("uniqueItems", "maxContains", "minContains", "maxProperties", "minProperties"),
+        *("required", "dependentRequired"),
+    ),
+    "format": ("format",),
+    "core": ("$ref", "$dynamicRef", "$recursiveRef"),
+    "meta-data": (),
+    "content": (),
+}
+_VOCABULARY_URI = re.compile(r"https://json-schema\.org/draft/(20\d\d)-\d\d/vocab/([a-z-]+)")
+
+
+def find_vocabulary(uri: str) -> frozenset[str] | None:
+    """The keywords of a vocabulary that assert something; None for one that is not known.
+
+    >>> sorted(find_vocabulary("https://json-schema.org/draft/2019-09/vocab/format"))
+    ['format']
+    """
+    found = _VOCABULARY_URI.fullmatch(uri)
+    name = "" if found is None else found[2].removesuffix("-annotation").removesuffix("-assertion")
+    if found is None or name not in _VOCABULARIES:
+        return None
+    keywords = _VOCABULARIES[name]
+    both = name == "applicator" and found[1] == "2019"  # there, one vocabulary
+    return frozenset((*keywords, *_VOCABULARIES["unevaluated"]) if both else keywords)
+
+
+def asserted(
+    raw: Mapping[str, Json], draft: Draft, known: frozenset[str] | None = None
+) -> dict[str, Json]:
     """The keywords of a schema that assert something in this draft, in the given order.
 
     >>> asserted({"title": "A", "const": 1, "enum": [1]}, 4)
     {'enum': [1]}
+
+    Args:
+        raw: the schema.
+        draft: its draft.
+        known: the keywords that its metaschema has vocabularies for, None for all.
     """
     nowhere = (LATEST + 1, LATEST)
     found: dict[str, Json] = {}
     for name, value in raw.items():
         first, last = READ.get(name, nowhere)
-        if first <= draft <= last:
+        if first <= draft <= last and (known is None or name in known):
             found[name] = value
     return found

@@ -17,8 +17,8 @@ from typing import cast, final
 from urllib.parse import urljoin
 
 from fairlead.errors import FairleadError, UnsupportedError
-from fairlead.syntax.json_schema_keywords import LATEST, Draft, find_draft
-from fairlead.syntax.json_text import Json, extend, read_json
+from fairlead.syntax.json_schema_keywords import LATEST, Draft, find_draft, find_vocabulary
+from fairlead.syntax.json_text import Json, extend, read_json, show
 
 RECURSIVE = ""
 
@@ -44,6 +44,7 @@ class Resource:
         pointer: its root in that text.
         raw: what stands there.
         draft: the draft it is written in.
+        keywords: those that the vocabularies of its metaschema have, None for all of the draft.
         anchors: the pointers of its anchors, by name.
         dynamic: those of them that are dynamic; empty if no document has a dynamic reference.
     """
@@ -53,6 +54,7 @@ class Resource:
     pointer: str
     raw: Json
     draft: Draft
+    keywords: frozenset[str] | None = None
     anchors: dict[str, str] = field(default_factory=dict[str, str])
     dynamic: dict[str, str] = field(default_factory=dict[str, str])
 
@@ -64,6 +66,7 @@ class Catalogue:
     def __init__(self, text: str, resources: tuple[tuple[str, str], ...]) -> None:
         texts = (text, *(other for _, other in resources))
         self._dynamic = any("$dynamicRef" in part or "$recursiveRef" in part for part in texts)
+        self._texts = {uri.removesuffix("#"): other for uri, other in resources}
         self._by_uri: dict[str, Resource] = {}
         self._by_place: dict[tuple[str, str], Resource] = {}
         self._numbers: dict[Hashable, int] = {}
@@ -97,14 +100,29 @@ class Catalogue:
     def _add(self, document: str, text: str, default: Draft) -> Resource:
         raw = read_json(text)
         said: Mapping[str, Json] = raw if isinstance(raw, dict) else {}
-        draft = find_draft(said.get("$schema"), document, default)
+        draft, keywords = self._dialect(said.get("$schema"), document, default)
         uri = urljoin(document, identifier(said, draft)).partition("#")[0]
-        root = Resource(uri, document, "", raw, draft)
+        root = Resource(uri, document, "", raw, draft, keywords)
         for name in (uri, document.removesuffix("#")):
             self._by_uri.setdefault(name, root)
         self._by_place[document, ""] = root
         self._walk(root)
         return root
+
+    def _dialect(
+        self, uri: object, document: str, default: Draft
+    ) -> tuple[Draft, frozenset[str] | None]:
+        """The draft of `$schema`, or of the metaschema with this URI if it is at hand."""
+        text = self._texts.get(uri.removesuffix("#")) if isinstance(uri, str) else None
+        own = read_json(text) if text is not None else None
+        if not isinstance(own, dict) or own.get("$schema") == uri:
+            return find_draft(uri, document, default), None
+        said = cast("dict[str, Json]", own)
+        vocabularies = said.get("$vocabulary")
+        draft = find_draft(said.get("$schema"), f"{uri}#", default)
+        if not isinstance(vocabularies, dict):
+            return draft, None
+        return draft, _keywords(cast("dict[str, Json]", vocabularies), document)
 
     def _walk(self, root: Resource) -> None:
         """Every schema of a document; a list of places to go, as nesting is the user's."""
@@ -125,7 +143,7 @@ class Catalogue:
         uri = urljoin(around.uri, given).partition("#")[0]
         if not given or given.startswith("#") or (draft <= 7 and "$ref" in raw):
             return around
-        resource = Resource(uri, around.document, pointer, raw, draft)
+        resource = Resource(uri, around.document, pointer, raw, draft, around.keywords)
         self._by_uri.setdefault(uri, resource)
         self._by_place[around.document, pointer] = resource
         return resource
@@ -142,6 +160,21 @@ class Catalogue:
         recursive = raw.get("$recursiveAnchor") is True and pointer == resource.pointer
         if resource.draft == 2019 and recursive:
             resource.dynamic[RECURSIVE] = pointer
+
+
+def _keywords(vocabularies: dict[str, Json], document: str) -> frozenset[str]:
+    """The keywords of the vocabularies that are known; the others must be optional."""
+    found: set[str] = set()
+    for uri, required in vocabularies.items():
+        keywords = find_vocabulary(uri)
+        if keywords is None and required is not False:
+            raise UnsupportedError(
+                f"the vocabulary {show(uri)}, which the metaschema asks for, is not known",
+                feature="$vocabulary",
+                place=f"{document}/$schema",
+            )
+        found |= keywords or frozenset()
+    return frozenset(found)
 
 
 def identifier(raw: Mapping[str, Json], draft: Draft) -> str:
