@@ -22,10 +22,52 @@ def either(options: Iterable[bytes | Expr]) -> Expr:
     >>> either([b"ab", literal("ac"), b"ad"]) is concat(literal("a"), byte_set(b"bcd"))
     True
     """
+    letters: list[bytes] = []
+    others: list[Expr] = []
+    for option in _flatten(options):
+        if isinstance(option, bytes):
+            letters.append(option)
+        else:
+            others.append(option)
+    if not others:
+        return _either_of_bytes(letters)
+    return _either_of_parts([*letters, *others])
+
+
+def _either_of_bytes(words: list[bytes]) -> Expr:
+    """The trie in byte order, which needs the open branch alone (Daciuk 2000)."""
+    open_nodes: list[tuple[dict[Expr, list[Expr]], bool]] = [({}, False)]
+    last = b""
+    for word in sorted(set(words)):
+        shared = _common(last, word)
+        _close(open_nodes, last, shared)
+        open_nodes += [({}, False) for _ in range(len(word) - shared)]
+        open_nodes[-1] = (open_nodes[-1][0], True)
+        last = word
+    _close(open_nodes, last, 0)
+    return _node(*open_nodes[0])
+
+
+def _common(left: bytes, right: bytes) -> int:
+    """How many bytes both begin with."""
+    most = min(len(left), len(right))
+    return next((i for i in range(most) if left[i] != right[i]), most)
+
+
+def _close(open_nodes: list[tuple[dict[Expr, list[Expr]], bool]], word: bytes, depth: int) -> None:
+    """Make expressions of the nodes on the way to `word` below `depth`: they are complete."""
+    spend((len(open_nodes) - depth) // 4)  # most of them are known already, which is less work
+    while len(open_nodes) - 1 > depth:
+        rest = _node(*open_nodes.pop())
+        head = _BYTES[word[len(open_nodes) - 1]]
+        open_nodes[-1][0].setdefault(rest, []).append(head)
+
+
+def _either_of_parts(options: Iterable[bytes | Expr]) -> Expr:
     # The trie: node 0 is the root, (node, head) → child; a child comes after its parent.
     children: dict[tuple[int, Expr], int] = {}
     ends: set[int] = set()
-    for option in _flatten(options):
+    for option in options:
         node = 0
         for head in _heads(option):
             node = children.setdefault((node, head), len(children) + 1)

@@ -1,0 +1,62 @@
+"""Sources combine like sets; `re` is the oracle for each of them, and for the shortest witness."""
+
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fairlead as fl
+from fairlead.automata.derivative import Derivatives
+from fairlead.lowering.sources import lower_source
+from regex_samples import oracle, reader, trees
+
+WORDS = ["".join(word) for size in range(5) for word in product("ab\n", repeat=size)]
+SIMPLE = trees(["a", "b", "ab", "[ab]", ".", "", r"\n", "^", "$", "a{2}"], 5)
+
+
+@given(SIMPLE, SIMPLE, st.sampled_from("&|-~"))
+def test_operators_are_those_of_sets(left: str, right: str, operator: str) -> None:
+    a, b = fl.Regex(left), fl.Regex(right)
+    combined = {"&": a & b, "|": a | b, "-": a - b, "~": ~a & ~b}[operator]
+    first, second = oracle(left), oracle(right)
+    accepts = reader(lower_source(combined))
+    belonging: list[str] = []
+    for text in WORDS:
+        here, there = bool(first.fullmatch(text)), bool(second.fullmatch(text))
+        expected = {
+            "&": here and there,
+            "|": here or there,
+            "-": here and not there,
+            "~": not here and not there,
+        }[operator]
+        assert accepts(text) == expected, text
+        belonging += [text] if expected else []
+    machine = Derivatives(lower_source(combined & fl.Regex(r"[ab\n]*")))
+    if belonging:
+        assert machine.shortest(machine.start()).decode() == min(belonging, key=in_order)
+
+
+def in_order(text: str) -> tuple[int, bytes]:
+    return len(text.encode()), text.encode()
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "witness"),
+    [
+        ("[ab]*", "a*", "b"),
+        ("(a|b)*a", "(b*a)+", None),
+        ("(?!.*ab)[ab]*", "b*a*", None),
+        (r"\w+", r"[a-z]+", "0"),
+        (r"(?:a{2}){1,3}", "a{2,6}", None),
+        ("a{2,6}", r"(?:a{2}){1,3}", "aaa"),
+    ],
+)
+def test_what_is_in_one_and_not_in_the_other_has_a_shortest_witness(
+    left: str, right: str, witness: str | None
+) -> None:
+    expr = lower_source(fl.Regex(left) - fl.Regex(right))
+    machine = Derivatives(expr)
+    assert machine.alive(expr) == (witness is not None)
+    if witness is not None:
+        assert machine.shortest(expr).decode() == witness
