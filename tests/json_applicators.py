@@ -48,8 +48,8 @@ class Applicators:
             return pick.choice(LEAVES)
         made: dict[str, Any] = {}
         for _ in range(pick.choice((1, 1, 2, 2, 3))):
-            draw = pick.choice((self._logic, self._objects, self._objects, self._arrays, self._type))
-            made |= draw(depth)
+            kinds = (self._logic, self._objects, self._objects, self._arrays, self._type)
+            made |= pick.choice(kinds)(depth)
         return made
 
     def _logic(self, depth: int) -> dict[str, Any]:

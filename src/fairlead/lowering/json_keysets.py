@@ -8,6 +8,7 @@ are in; there is one for each combination that has a key at all::
 What this module does not know: values, the order of keys.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import final
@@ -106,21 +107,31 @@ class Keysets:
         if not all(isinstance(atom, Named | Required | Matching) for atom in case):
             return None
         names, classes = self.names(case), self.classes(case)
-        values = tuple(said_of(case, name) for name in names)
-        kept = [(part, said_of(case, part)) for part in classes]
+        about = _by_name(case)
+        values = tuple(said_of(about[name.name], name) for name in names)
+        kept = [(part, said_of(about[None], part)) for part in classes]
         kept = [(part, said) for part, said in kept if said is not FALSE]
         if len({said for _, said in kept}) > 1:
             return None
         required = {atom.name for atom in case if isinstance(atom, Required)}
         limited = bool(kept) and len(kept) < len(classes)
-        listed = self._spelling.choose((str(name.name), EPSILON) for name in names)
+        allowed = self._allowed(names, [part for part, _ in kept], classes) if limited else None
         return Plain(
             tuple(str(name.name) for name in names),
             values,
             tuple(name.name in required for name in names),
             kept[0][1] if kept else FALSE,
-            alt(listed, *(self.content(part) for part, _ in kept)) if limited else None,
+            allowed,
         )
+
+    def _allowed(
+        self, names: list[KeyClass], kept: list[KeyClass], classes: list[KeyClass]
+    ) -> Expr:
+        """The names, and the keys of some classes."""
+        listed = self._spelling.choose((str(name.name), EPSILON) for name in names)
+        if [part for part in classes if part.inside] == kept:  # all that match anything
+            return alt(listed, *{keys: None for part in kept for keys in part.inside})
+        return alt(listed, *(self.content(part) for part in kept))
 
     def content(self, part: KeyClass) -> Expr:
         """The keys of a class between their quotes."""
@@ -161,6 +172,18 @@ def said_of(atoms: Iterable[Atom], key: KeyClass) -> Formula:
             case _:
                 pass
     return all_of(*parts)
+
+
+def _by_name(case: tuple[Atom, ...]) -> "defaultdict[str | None, list[Atom]]":
+    """The atoms about each name, and, for None and all other names, those about all keys."""
+    everywhere: list[Atom] = [atom for atom in case if isinstance(atom, Matching)]
+    named: defaultdict[str, list[Atom]] = defaultdict(list)
+    for atom in case:
+        if isinstance(atom, Named):
+            named[atom.name].append(atom)
+    found: defaultdict[str | None, list[Atom]] = defaultdict(lambda: everywhere)
+    found.update((name, [*atoms, *everywhere]) for name, atoms in named.items())
+    return found
 
 
 def _languages(atoms: Iterable[Atom]) -> list[Expr]:

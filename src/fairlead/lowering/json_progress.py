@@ -4,7 +4,7 @@ Reading a member changes each atom on its own: what it says of the member goes t
 what it says of the rest stays (Brzozowski's derivative, with members instead of characters)::
 
     Named(a, F) and Required(b)      read "a": the value satisfies F; the rest, Required(b)
-    Found(keys, F)                   read one of them: the value satisfies F, or the rest, Found(...)
+    Found(keys, F)                   read one of them: the value satisfies F, or the rest Found(..)
 
 Where the two hang together there are alternatives: pairs of what is said of the value and what is
 said of the rest, one of which has to come true.
@@ -112,13 +112,15 @@ class Progress:
         Otherwise one text would lead to both, and to twice as many after each member.
         """
         apart: Pairs = {}
-        for rest, value in found.items():
+        rests = list(found)
+        for place, rest in enumerate(rests):
             milder = [
-                other
-                for less, other in found.items()
-                if less is not rest and _follows(less, rest) and self._judge.simple(other)
+                found[less]
+                for at, less in enumerate(rests)
+                if _follows(less, rest) and (at < place or not _follows(rest, less))
             ]
-            kept = all_of(value, *map(opposite, milder))
+            simple = (value for value in milder if self._judge.simple(value))
+            kept = all_of(found[rest], *map(opposite, simple))
             if not self._judge.impossible(kept):
                 apart[rest] = kept
         return apart

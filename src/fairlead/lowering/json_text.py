@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import final
 
+from fairlead.lowering.alternatives import branching
 from fairlead.lowering.expr import EMPTY, EPSILON, alt, byte_set, concat, literal, repeat
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.unicode import (
@@ -151,25 +152,7 @@ class Spelling:
 
         A trie, so that a step costs what one string costs, however many there are.
         """
-        children: list[dict[str, int]] = [{}]
-        endings: dict[int, Expr] = {}
-        for text, rest in options:
-            node = 0
-            for char in text:
-                following = children[node].get(char)
-                if following is None:
-                    following = children[node][char] = len(children)
-                    children.append({})
-                node = following
-            endings[node] = alt(endings.get(node, EMPTY), rest)
-        built = [EMPTY] * len(children)
-        for node in reversed(range(len(children))):  # children come after their parents
-            branches = (
-                concat(self.character(((ord(char), ord(char)),)), built[child])
-                for char, child in children[node].items()
-            )
-            built[node] = alt(endings.get(node, EMPTY), *branches)
-        return built[0]
+        return branching(options, lambda char: self.character(((ord(char), ord(char)),)))
 
 
 @final

@@ -8,7 +8,7 @@ Values that agree so far stay together, so there are no more alternatives than v
 """
 
 from fairlead.lowering.json_atoms import Among, Unlike
-from fairlead.lowering.json_formulas import Formula, all_of, any_of, leaf
+from fairlead.lowering.json_formulas import TRUE, Formula, all_of, any_of, leaf
 from fairlead.lowering.json_progress import now
 from fairlead.lowering.json_values import Exact, items_of, members_of
 
@@ -35,6 +35,8 @@ def unlike_item(values: frozenset[Exact]) -> Formula:
 
 
 def _split(groups: dict[Exact, list[Exact]]) -> Formula:
+    if not groups:
+        return TRUE
     agreeing = (
         all_of(now(leaf(Among(frozenset((part,))))), leaf(Unlike(frozenset(rests))))
         for part, rests in groups.items()
