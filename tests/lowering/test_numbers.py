@@ -187,7 +187,16 @@ def test_multiples_of_powers_of_ten_may_have_exponents(text, factor):
 
 
 def test_a_multiple_with_too_many_rests_is_refused_by_name():
-    for factor in ("998244353", "1025", "1e-1025", "1e30", "1.0000001", "13e-200", "13e200"):
+    for factor in (
+        "998244353",
+        "1025",
+        "1e-1025",
+        "1e30",
+        "1.0000001",
+        "1.0000000000000000000000001",
+        "13e-200",
+        "13e200",
+    ):
         with pytest.raises(UnsupportedError) as caught:
             multiples(Decimal(factor))
         assert caught.value.feature == "multipleOf"
