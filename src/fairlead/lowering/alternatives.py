@@ -6,11 +6,16 @@ bytes, a repetition; bytes that lead to the same rest merge, and the rests, bein
 shared too. Languages do not change: union distributes over concatenation.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeAlias, final
 
 from fairlead.lowering.expr import EMPTY, EPSILON, alt, byte_set, concat
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.nodes import Alt, Concat, Expr
+
+Word: TypeAlias = str | bytes
+
+_FREE = 16
 
 _BYTES = tuple(byte_set(1 << byte) for byte in range(256))
 
@@ -30,37 +35,76 @@ def either(options: Iterable[bytes | Expr]) -> Expr:
         else:
             others.append(option)
     if not others:
-        return _either_of_bytes(letters)
+        return branching(((word, EPSILON) for word in letters), _BYTES.__getitem__)
     return _either_of_parts([*letters, *others])
 
 
-def _either_of_bytes(words: list[bytes]) -> Expr:
-    """The trie in byte order, which needs the open branch alone (Daciuk 2000)."""
-    open_nodes: list[tuple[dict[Expr, list[Expr]], bool]] = [({}, False)]
-    last = b""
-    for word in sorted(set(words)):
+def branching(entries: Iterable[tuple[Word, Expr]], letter: Callable[[Any], Expr]) -> Expr:
+    """One of the words, then what goes with it.
+
+    The trie is made in the words' order, which needs the open branch alone (Daciuk 2000).
+
+    >>> from fairlead.lowering.expr import literal
+    >>> words = [("ab", EPSILON), ("ac", EPSILON)]
+    >>> branching(words, literal) is concat(literal("a"), byte_set(b"bc"))
+    True
+
+    Args:
+        entries: words, all of them str or all bytes, with what follows each.
+        letter: what one letter of a word stands for: a character, or the number of a byte.
+    """
+    opened: list[_Open] = [_Open()]
+    last: Word = b""
+    for word, rest in sorted(entries, key=_word):
         shared = _common(last, word)
-        _close(open_nodes, last, shared)
-        open_nodes += [({}, False) for _ in range(len(word) - shared)]
-        open_nodes[-1] = (open_nodes[-1][0], True)
+        _close(opened, last, shared, letter)
+        opened += [_Open() for _ in range(len(word) - shared)]
+        opened[-1].ending = alt(opened[-1].ending, rest)
         last = word
-    _close(open_nodes, last, 0)
-    return _node(*open_nodes[0])
+    _close(opened, last, 0, letter)
+    return opened[0].made()
 
 
-def _common(left: bytes, right: bytes) -> int:
-    """How many bytes both begin with."""
-    most = min(len(left), len(right))
-    return next((i for i in range(most) if left[i] != right[i]), most)
+@final
+class _Open:
+    """A node of the trie to which words may still come: letters by what follows them."""
+
+    __slots__ = ("branches", "ending")
+
+    def __init__(self) -> None:
+        self.branches: dict[Expr, list[Expr]] = {}
+        self.ending = EMPTY
+
+    def made(self) -> Expr:
+        """The union of what goes on from here; letters that lead to the same rest go together."""
+        if len(self.branches) == 1 and self.ending is EMPTY:  # most nodes, by far
+            [(rest, heads)] = self.branches.items()
+            return concat(heads[0] if len(heads) == 1 else alt(*heads), rest)
+        options = [concat(alt(*heads), rest) for rest, heads in self.branches.items()]
+        return alt(*options, self.ending)
 
 
-def _close(open_nodes: list[tuple[dict[Expr, list[Expr]], bool]], word: bytes, depth: int) -> None:
+def _word(entry: tuple[Word, Expr]) -> Any:
+    return entry[0]
+
+
+def _common(left: Word, right: Word) -> int:
+    """How many letters both begin with."""
+    count = 0
+    for one, other in zip(left, right, strict=False):
+        if one != other:
+            break
+        count += 1
+    return count
+
+
+def _close(opened: list[_Open], word: Word, depth: int, letter: Callable[[Any], Expr]) -> None:
     """Make expressions of the nodes on the way to `word` below `depth`: they are complete."""
-    spend((len(open_nodes) - depth) // 4)  # most of them are known already, which is less work
-    while len(open_nodes) - 1 > depth:
-        rest = _node(*open_nodes.pop())
-        head = _BYTES[word[len(open_nodes) - 1]]
-        open_nodes[-1][0].setdefault(rest, []).append(head)
+    if len(opened) - depth > _FREE:
+        spend((len(opened) - depth) // _FREE)  # they pay for themselves, unless they are known
+    while len(opened) - 1 > depth:
+        rest = opened.pop().made()
+        opened[-1].branches.setdefault(rest, []).append(letter(word[len(opened) - 1]))
 
 
 def _either_of_parts(options: Iterable[bytes | Expr]) -> Expr:
@@ -73,11 +117,17 @@ def _either_of_parts(options: Iterable[bytes | Expr]) -> Expr:
             node = children.setdefault((node, head), len(children) + 1)
         ends.add(node)
     spend(len(children))
-    below: dict[int, dict[Expr, list[Expr]]] = {}
+    below: dict[int, _Open] = {}
     for (node, head), child in reversed(children.items()):
-        rest = _node(below.pop(child, {}), child in ends)
-        below.setdefault(node, {}).setdefault(rest, []).append(head)
-    return _node(below.pop(0, {}), 0 in ends)
+        rest = _ended(below.pop(child, None), child in ends)
+        below.setdefault(node, _Open()).branches.setdefault(rest, []).append(head)
+    return _ended(below.pop(0, None), 0 in ends)
+
+
+def _ended(node: _Open | None, ends: bool) -> Expr:
+    found = node or _Open()
+    found.ending = EPSILON if ends else EMPTY
+    return found.made()
 
 
 def alt_by_head(options: Sequence[Expr], known: dict[tuple[Expr, ...], Expr] | None = None) -> Expr:
@@ -131,12 +181,3 @@ def _heads(option: bytes | Expr) -> Iterator[Expr]:
         option = option.tail
     if option is not EPSILON:
         yield option
-
-
-def _node(branches: dict[Expr, list[Expr]], ends: bool) -> Expr:
-    """The union of what goes on from a node: the heads that lead to the same rest go together."""
-    if len(branches) == 1 and not ends:  # most nodes, by far
-        [(rest, heads)] = branches.items()
-        return concat(heads[0] if len(heads) == 1 else alt(*heads), rest)
-    options = [concat(alt(*heads), rest) for rest, heads in branches.items()]
-    return alt(*options, EPSILON) if ends else alt(*options)
