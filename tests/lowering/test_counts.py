@@ -151,6 +151,8 @@ def test_alternative_counts_are_one_count_where_they_meet() -> None:
     assert alt(repeat(A, 2, 3), A, EPSILON) is repeat(A, 0, 3)
     assert alt(concat(repeat(A, 1), B), B) is concat(repeat(A), B)
     assert alt(concat(repeat(A, 2, 3), B), concat(A, B)) is concat(repeat(A, 1, 3), B)
+    nested = repeat(distinct(), 2, 3)
+    assert isinstance(alt(nested, A, repeat(nested, 4, 4)), Alt)
     apart = alt(repeat(A, 5, 6), repeat(A, 2, 3), EPSILON)
     assert isinstance(apart, Alt)
     assert len(apart.options) == 3

@@ -153,12 +153,14 @@ def _pair_node(head: Expr, tail: Expr) -> Expr:
     )
 
 
-_COUNTED = (Repeat, Alt)
+def _counts(expr: Expr) -> bool:
+    """Whether `expr` may be a count of something else: x{…}, or x?."""
+    return isinstance(expr, Repeat) or (expr.nullable and isinstance(expr, Alt))
 
 
 def _run(head: Expr, follower: Expr) -> Expr | None:
     """Both as one count, if they count the same; two plain parts stay two."""
-    if not (isinstance(head, _COUNTED) or isinstance(follower, _COUNTED)):
+    if not (_counts(head) or _counts(follower)):
         return None
     (item, counts), (other, more) = counted(head), counted(follower)
     if item is not other or not item.regular or (head is item and follower is item):
@@ -219,7 +221,7 @@ def _unite(flat: dict[Expr, None]) -> None:
     groups: dict[tuple[Expr, Expr], list[Expr]] = {}
     for option in flat:
         head = option.head if isinstance(option, Concat) else option
-        if isinstance(head, _COUNTED):
+        if _counts(head):
             item = counted(head)[0]
             if item.regular and item is not head:
                 rest = option.tail if isinstance(option, Concat) else EPSILON
