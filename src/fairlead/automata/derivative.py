@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeAlias, assert_never, final
 
 from fairlead.automata.least import Least
+from fairlead.automata.surely import Surely
 from fairlead.automata.words import Word
 from fairlead.errors import FairleadError
 from fairlead.lowering.alternatives import alt_by_head
@@ -83,6 +84,7 @@ class Derivatives:
         fuel: Callable[[int], None] = lambda made: None,
     ) -> None:
         self._expr, self._spellable, self._fuel = expr, spellable, fuel
+        self._surely = Surely()
         self._all_bytes = spellable == ALL_BYTES
         self._linear: dict[Expr, Arcs] = {}
         self._least = Least(spellable, self._disjoint, fuel)
@@ -105,7 +107,7 @@ class Derivatives:
 
     def alive(self, state: Expr) -> bool:
         """Whether any string leads to an accepting state."""
-        if state is UNSURE or (state.inhabited and self._all_bytes):
+        if state is UNSURE or (self._all_bytes and (state.inhabited or self._surely.check(state))):
             return True
         return self._least.word(state) is not None
 

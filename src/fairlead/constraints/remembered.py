@@ -1,7 +1,7 @@
 """What `fairlead.compile` remembers: the constraints asked for last, within a bound on memory.
 
-Constraints grow while they are used, so the bound is looked at again when one is asked for: not
-each time, as adding up what 64 of them hold takes longer than finding one. The least recently asked
+Constraints grow while they are used, so the bound is looked at again and again: not each time, as
+adding up what 64 of them hold takes longer than finding one, or than compiling a small one. The least recently asked
 for is dropped first, and the last one stays. Who still uses what was dropped goes on doing so.
 """
 
@@ -12,6 +12,7 @@ from typing import Generic, TypeVar, final
 
 from fairlead.masks.memory import Cache
 
+_EVERY = 16
 Key = TypeVar("Key", bound=Hashable)
 Kept = TypeVar("Kept", bound=Cache)
 
@@ -29,7 +30,7 @@ class Remembered(Generic[Key, Kept]):
 
     def __init__(self, most: int, most_bytes: int) -> None:
         self.most, self.most_bytes = most, most_bytes
-        self.hits = self.misses = 0
+        self.hits = self.misses = self._puts = 0
         self._kept: OrderedDict[Key, Kept] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -60,7 +61,11 @@ class Remembered(Generic[Key, Kept]):
         with self._lock:
             self._kept[key] = value
             self._kept.move_to_end(key)
-            self._shrink()
+            self._puts += 1
+            if len(self._kept) > self.most:
+                self._kept.popitem(last=False)
+            if self._puts % _EVERY == 0:
+                self._shrink()
 
     def clear(self) -> None:
         """Drop all, and count anew."""

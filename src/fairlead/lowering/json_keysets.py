@@ -33,7 +33,7 @@ class KeyClass:
 
     Attributes:
         name: the only one, or None.
-        content: the keys between their quotes; ANYTHING stands for all strings.
+        content: for classes, the keys between their quotes; ANYTHING stands for all strings.
         inside: the key languages that they are in.
     """
 
@@ -134,12 +134,14 @@ class Keysets:
         return alt(listed, *(self.content(part) for part in kept))
 
     def content(self, part: KeyClass) -> Expr:
-        """The keys of a class between their quotes."""
+        """The keys of a class, or a name, between their quotes."""
+        if part.name is not None:
+            return self._spelling.text(part.name)
         return both(self._spelling.content, part.content)
 
     def _name(self, name: str, languages: Iterable[Expr]) -> KeyClass:
         inside = frozenset(keys for keys in languages if self._is_in(name, keys))
-        return KeyClass(name, self._spelling.text(name), inside)
+        return KeyClass(name, ANYTHING, inside)
 
     def _is_in(self, name: str, keys: Expr) -> bool:
         found = self._matched.get((keys, name))

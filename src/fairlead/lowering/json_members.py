@@ -105,7 +105,7 @@ class MembersTemplate:
         taken = style.spelling.choose((str(key.name), EPSILON) for key in names)
         others = complement(taken)
         self._contents = tuple(
-            key.content if key.name is not None else both(keysets.content(key), others)
+            keysets.content(key) if key.name is not None else both(keysets.content(key), others)
             for key in self._keys
         )
         self._limited = len(self._keys) > self._count + 1

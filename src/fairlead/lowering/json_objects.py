@@ -65,6 +65,8 @@ class Members:
         others: the value of every undeclared key, EMPTY if there may be none.
         allowed: what is between the quotes of any key, None if that may be anything.
         ordered: whether declared keys come in order, and undeclared ones after them.
+        tame: whether values may be made when they are first entered, since nothing in them can be
+            refused.
     """
 
     names: tuple[str, ...]
@@ -73,6 +75,7 @@ class Members:
     others: Expr
     allowed: Expr | None
     ordered: bool
+    tame: bool = False
 
 
 def json_object(members: Members, style: JsonStyle) -> Expr:
@@ -122,6 +125,14 @@ class ObjectTemplate:
         key: str | None = UNKNOWN if captured is None else json.loads(b'"' + captured)
         behind = (self._behind_other(position), extras | {key}, BEHIND)
         return concat(self._other_body, call(self, behind))
+
+    def surely(self, argument: Hashable, surely: Callable[[Expr], bool]) -> bool:
+        """Whether the required values have texts; only asked of the whole object."""
+        members = self.members
+        if argument != START or members.allowed is not None or not members.tame:
+            return False
+        needed = zip(members.values, members.required, strict=True)
+        return all(surely(value) for value, required in needed if required)
 
     def least(self, argument: Hashable, least: Least) -> bytes | None:
         """The shortest rest; within a key, of the key too."""

@@ -29,6 +29,7 @@ from fairlead.lowering.json_meaning import Meaning
 from fairlead.lowering.json_members import MembersTemplate
 from fairlead.lowering.json_objects import Members, json_object
 from fairlead.lowering.json_scalars import number, text_content
+from fairlead.lowering.json_tame import has_empty, is_tame
 from fairlead.lowering.json_text import QUOTE, JsonStyle, json_style
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.syntax.json_schema import parse_json_schema
@@ -60,6 +61,7 @@ class Lowering:
         self._style: JsonStyle = json_style(source)
         self.meaning = Meaning(self.document, self._style.spelling)
         self.keysets = Keysets(self._style.spelling)
+        self._tame = is_tame(self.document)
         self._values: dict[Formula, Expr] = {}
         self._kinds: dict[tuple[Kind, Formula], Expr] = {}
         self._rules: dict[tuple[Kind, Case | Formula], Rule] = {}
@@ -115,7 +117,8 @@ class Lowering:
         found = self._rules.get((kind, key))
         if found is None:
             name = f"{kind} {len(self._rules)}"
-            found = self._rules[(kind, key)] = Rule(name, make=make)
+            optional = self._tame and isinstance(key, tuple) and has_empty(key)
+            found = self._rules[(kind, key)] = Rule(name, inhabited=optional, make=make)
         return found
 
     def _general(self, kind: Kind, said: Formula) -> Expr:
@@ -160,6 +163,7 @@ class Lowering:
             self.value(plain.others),
             plain.allowed,
             self._style.ordered,
+            self._tame,
         )
         return json_object(members, self._style)
 

@@ -20,7 +20,7 @@ What this module does not know: tokens, characters, JSON, automata.
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias, final
+from typing import Protocol, TypeAlias, final, runtime_checkable
 
 from fairlead.errors import FairleadError
 
@@ -56,6 +56,15 @@ class Template(Protocol):
         captured: bytes | None = None,
     ) -> bytes | None:
         """The same for `resume(argument, captured)`; not known: about any string captured."""
+        ...
+
+
+@runtime_checkable
+class Foresighted(Protocol):
+    """A template that can often tell without a search that it has a text."""
+
+    def surely(self, argument: Hashable, surely: "Callable[[Expr], bool]") -> bool:
+        """Whether `unfold(argument)` has a text, given what is known of parts; False: unknown."""
         ...
 
 
@@ -201,7 +210,8 @@ class Call:
 class Capture:
     """A string of `item`, then `template.resume(argument, that string)`.
 
-    Captures may stand inside `item`. `read` is what has been read of the string already; None where that is not known.
+    Captures may stand inside `item`. `read` is what has been read of the string already; None where
+    that is not known.
     """
 
     item: "Expr"

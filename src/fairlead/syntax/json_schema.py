@@ -32,6 +32,28 @@ from fairlead.syntax.names import did_you_mean
 from fairlead.syntax.regex_tree import Pattern
 
 NEVER: Address = "never"
+# Most schemas have keywords of one kind; reading the others' absence takes twice as long.
+_OF_STRINGS = frozenset(("minLength", "maxLength", "pattern", "format"))
+_OF_ARRAYS = frozenset(
+    (
+        *("items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems"),
+        *("contains", "minContains", "maxContains", "unevaluatedItems"),
+    )
+)
+_OF_OBJECTS = frozenset(
+    (
+        *("properties", "required", "patternProperties", "additionalProperties", "propertyNames"),
+        *("minProperties", "maxProperties", "dependencies", "dependentRequired"),
+        *("dependentSchemas", "unevaluatedProperties"),
+    )
+)
+_IN_PLACE = frozenset(
+    (
+        *("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "$ref", "$dynamicRef"),
+        *("$recursiveRef", "enum", "const"),
+    )
+)
+_STRINGS, _ARRAYS, _OBJECTS = Strings(), Arrays(), Objects({})
 
 
 def parse_json_schema(source: JsonSchema) -> Document:
@@ -99,16 +121,20 @@ class _Reader:
             outer.address,
             tuple(said),
             kinds_of(types),
-            strings=self._strings(keywords),
+            strings=self._strings(keywords) if said.keys() & _OF_STRINGS else _STRINGS,
             numbers=read_numbers(keywords, types, place.scope.draft),
-            arrays=self._arrays(place, keywords),
-            objects=self._objects(place, keywords),
-            all_of=self._all_of(place, keywords),
-            any_of=self._group(place, keywords, "anyOf"),
-            one_of=self._group(place, keywords, "oneOf"),
-            none_of=self._negated(place, keywords),
-            condition=self._condition(place, keywords),
+            arrays=self._arrays(place, keywords) if said.keys() & _OF_ARRAYS else _ARRAYS,
+            objects=self._objects(place, keywords) if said.keys() & _OF_OBJECTS else _OBJECTS,
         )
+        if said.keys() & _IN_PLACE:
+            schema = replace(
+                schema,
+                all_of=self._all_of(place, keywords),
+                any_of=self._group(place, keywords, "anyOf"),
+                one_of=self._group(place, keywords, "oneOf"),
+                none_of=self._negated(place, keywords),
+                condition=self._condition(place, keywords),
+            )
         return self._enumerated(place, schema, keywords)
 
     # Parts of a schema
