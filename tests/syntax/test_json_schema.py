@@ -108,6 +108,7 @@ def test_text_keeps_the_order_and_the_digits_of_the_schema():
         ({"minLength": -1}, "/minLength", ["a count (0 or more)", "not -1"]),
         ({"maxItems": 1.5}, "/maxItems", ["not 1.5"]),
         ({"maxLength": "3"}, "/maxLength", ["a count", 'not "3"']),
+        ({"multipleOf": 0}, "/multipleOf", ["more than 0", "not 0"]),
         ({"minimum": True}, "/minimum", ["a number", "not true"]),
         ({"minimum": None}, "/minimum", ["must not be null"]),
         ({"exclusiveMinimum": True}, "/exclusiveMinimum", ["a number", "not true"]),
