@@ -50,7 +50,8 @@ KEYS = literal("k")
 @pytest.mark.parametrize("atom", [
     Holds("#"), Among(frozenset((exact(1),))), Text(Strings(low=1)), Amount(Numbers(integer=True)),
     Flag(frozenset((True,))), Required("a"), Matching(KEYS, VALUE),
-    Found(Beside(frozenset("a"), ()), VALUE), AtLeast(2), AtMost(2), Items(1, VALUE), SomeItem(0, VALUE), Longer(1), Shorter(1),
+    Found(Beside(frozenset("a"), ()), VALUE),
+    AtLeast(2), AtMost(2), Items(1, VALUE), SomeItem(0, VALUE), Longer(1), Shorter(1),
     Distinct(), Holding(VALUE, 0, 3), Holding(VALUE, 2, None),
 ], ids=str)  # fmt: skip
 def test_the_opposite_of_the_opposite_is_the_atom(atom):

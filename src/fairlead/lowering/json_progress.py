@@ -39,7 +39,7 @@ from fairlead.lowering.json_formulas import (
 
 MOST_PAIRS = 1 << 10
 _MOST_KNOWN = 1 << 16
-_FEW = 16  # products of alternatives
+_FEW = 24  # alternatives, or products of them
 Pairs: TypeAlias = dict[Formula, Formula]  # what is said of the rest: what of the value
 
 
@@ -111,16 +111,18 @@ class Progress:
 
         Otherwise one text would lead to both, and to twice as many after each member.
         """
+        if not 1 < len(found) <= _FEW:
+            return found
         apart: Pairs = {}
-        rests = list(found)
-        for place, rest in enumerate(rests):
+        asked = [_asked(rest) for rest in found]
+        denied = [opposite(one) if self._judge.simple(one) else TRUE for one in found.values()]
+        for place, (rest, value) in enumerate(found.items()):
             milder = [
-                found[less]
-                for at, less in enumerate(rests)
-                if _follows(less, rest) and (at < place or not _follows(rest, less))
+                denied[at]
+                for at, parts in enumerate(asked)
+                if at != place and parts <= asked[place] and (at < place or parts != asked[place])
             ]
-            simple = (value for value in milder if self._judge.simple(value))
-            kept = all_of(found[rest], *map(opposite, simple))
+            kept = all_of(value, *milder)
             if not self._judge.impossible(kept):
                 apart[rest] = kept
         return apart
@@ -258,12 +260,11 @@ def _too_many() -> LimitError:
     )
 
 
-def _follows(said: Formula, other: Formula) -> bool:
-    """Whether one formula plainly holds wherever the other does."""
+def _asked(said: Formula) -> frozenset[Formula]:
+    """The parts that all have to hold: a formula with fewer of them leaves less to be said."""
     if said is TRUE:
-        return True
-    parts = other.parts if isinstance(other, Every) else (other,)
-    return all(part in parts for part in (said.parts if isinstance(said, Every) else (said,)))
+        return frozenset()
+    return frozenset(said.parts if isinstance(said, Every) else (said,))
 
 
 def _united(options: list[Pairs]) -> Pairs:
