@@ -11,8 +11,10 @@ iterated from "none yet" until nothing changes; And and Not are searched, neares
 from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import TypeAlias, assert_never, final
+from weakref import WeakKeyDictionary
 
 from fairlead.automata.words import NOTHING, Word
+from fairlead.lowering.expr import ALL_BYTES
 from fairlead.lowering.nodes import (
     Alt,
     And,
@@ -33,6 +35,9 @@ Found: TypeAlias = Word | None
 
 _DEEPEST = 16
 
+# Strings, numbers and white space are the same expressions in every schema.
+_shared: "WeakKeyDictionary[Expr, Found]" = WeakKeyDictionary()
+
 
 @final
 class Least:
@@ -52,6 +57,8 @@ class Least:
     ) -> None:
         self._spellable, self._arcs, self._fuel = spellable, arcs, fuel
         self._known: dict[Expr, Found] = {}
+        # Where every byte can be spelled, words do not depend on who asks.
+        self._shared = _shared if spellable == ALL_BYTES else WeakKeyDictionary[Expr, Found]()
         self._depth = 0  # of searches inside one another
 
     def forget(self) -> None:
@@ -75,26 +82,31 @@ class Least:
             better = [rule for rule in again if _less(found[rule], guesses[rule])]
             if not better:
                 self._known.update(found)
+                self._shared.update({node: word for node, word in found.items() if node.regular})
                 return found[expr]
             guesses.update({rule: found[rule] for rule in better})
 
     def _solve(self, root: Expr, found: dict[Expr, Found], guesses: dict[Rule, Found]) -> None:
         """Fill `found` for `root` and its parts; an explicit stack, as nesting is the user's."""
-        stack, opened = [root], set[Expr]()
+        stack, opened, missing = [root], set[Expr](), list[Expr]()
+        known = self._known
+
+        def look(part: Expr) -> Found:
+            if part in known:
+                return known[part]
+            if part in found:
+                return found[part]
+            if isinstance(part, Rule) and part in opened:
+                return guesses.setdefault(part, None)
+            if part in shared:
+                return shared[part]
+            missing.append(part)
+            return None
+
+        shared = self._shared
         while stack:
             node = stack[-1]
-            missing = list[Expr]()
-
-            def look(part: Expr, missing: list[Expr] = missing) -> Found:
-                if part in self._known:
-                    return self._known[part]
-                if part in found:
-                    return found[part]
-                if isinstance(part, Rule) and part in opened:
-                    return guesses.setdefault(part, None)
-                missing.append(part)
-                return None
-
+            missing.clear()
             word = None if node in found else self._word(node, look)
             if missing:
                 opened.add(node)
