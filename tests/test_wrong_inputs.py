@@ -56,10 +56,10 @@ CASES = [
     ),
     Wrong("schema text that ends early", schema('{"type": '), fl.SourceError, ("line 1",)),
     Wrong(
-        "a keyword that is not known yet",
-        schema({"properties": {"a": {"contains": True}}}),
+        "a factor that leaves too many rests",
+        schema({"properties": {"a": {"multipleOf": 998244353}}}),
         fl.UnsupportedError,
-        ("contains", "/properties/a"),
+        ("998244353", "/properties/a/multipleOf"),
     ),
     Wrong(
         "bounds that exclude each other",
