@@ -48,10 +48,17 @@ class Kernels:
         what: what they are for, in words that a person is told.
         sources: the files that they are made of.
         count: how many there are.
+        prepare: what is done to a kernel before it is compiled.
     """
 
-    def __init__(self, what: str, sources: Iterable[Path], count: int) -> None:
-        self._what, self._count, self._done = what, count, 0
+    def __init__(
+        self,
+        what: str,
+        sources: Iterable[Path],
+        count: int,
+        prepare: Callable[[Callable[..., Any]], None] | None = None,
+    ) -> None:
+        self._what, self._count, self._prepare, self._done = what, count, prepare, 0
         self._folder = _folder(_key(sources))
         self._begun = time.perf_counter()
         self._silent = self._folder is not None and (self._folder / FINISHED).exists()
@@ -62,6 +69,8 @@ class Kernels:
         def compiled(function: Function) -> Function:
             if not self._silent:
                 self._tell()
+                if self._prepare is not None:
+                    self._prepare(function)
             self._done += 1
             return _compiled(function, signature, self._folder)
 

@@ -45,19 +45,19 @@ from fairlead.masks.kernels.layout import (
     TOKEN_AT,
 )
 from fairlead.masks.kernels.step import begin, close, finish, step
-from fairlead.masks.kernels.views import Context, inner, int64s, uint8s
+from fairlead.masks.kernels.views import Context, Ints, Words, int64s, once, prepare, uint8s
 
-_kernels = Kernels("the mask engine", Path(__file__).parent.glob("*.py"), count=5)
+_kernels = Kernels("the mask engine", Path(__file__).parent.glob("*.py"), count=5, prepare=prepare)
 
 
-@inner
+@once
 def _enter(context: Context, node: int) -> int:
     begin(context)
     code = close(context, node, 0)
     return finish(context) if code == OK else code
 
 
-@inner
+@once
 def _advance(context: Context, macro: int, token: int) -> int:
     text, at = uint8s(context, TOKEN), int64s(context, TOKEN_AT)
     for place in range(at[token], at[token + 1]):
@@ -67,7 +67,7 @@ def _advance(context: Context, macro: int, token: int) -> int:
     return macro
 
 
-@inner
+@once
 def _rehash(context: Context) -> None:
     rehash_nodes(context)
     rehash_macros(context)
@@ -78,7 +78,7 @@ def _rehash(context: Context) -> None:
 
 
 @_kernels.compiled("int64(int64[::1], int64, int64, int64, uint32[::1], uint32[::1])")
-def run(context: Context, what: int, a: int, b: int, row: "Context", spare: "Context") -> int:
+def run(context: Context, what: int, a: int, b: int, row: Words, spare: Words) -> int:
     """Do one thing that needs closures.
 
     ENTER a: the macro state of a text that begins with node a. READ a b: the macro state after
@@ -115,14 +115,14 @@ def build(context: Context, what: int, kind: int, a: int, b: int, c: int, d: int
 
 
 @_kernels.compiled("int64(int64[::1], int64, uint32[::1], int32[::1], int64)")
-def base_row(context: Context, state: int, row: "Context", exits: "Context", most: int) -> int:
+def base_row(context: Context, state: int, row: Words, exits: Ints, most: int) -> int:
     """Write the tokens that stay within a lexical state, and its exits; gives their number."""
     return _base_row(context, state, row, exits, most)
 
 
 @_kernels.compiled("int64(int64[::1], int64, int32[::1], int32[::1], int64, int64, int64)")
 def count_rows(
-    context: Context, state: int, items: "Context", exits: "Context", most: int, base: int, top: int
+    context: Context, state: int, items: Ints, exits: Ints, most: int, base: int, top: int
 ) -> int:
     """How many items each token begins, and the exits of a counted state; gives their number.
 
@@ -135,7 +135,7 @@ def count_rows(
 
 
 @_kernels.compiled("void(int64[::1], int64[::1], int32[::1])")
-def rehash_steps(context: Context, keys: Context, values: "Context") -> None:
+def rehash_steps(context: Context, keys: Context, values: Ints) -> None:
     """Put the steps of a smaller memo into the present, empty one."""
     for place in range(keys.shape[0]):
         if keys[place] != 0:

@@ -79,9 +79,12 @@ from fairlead.masks.kernels.step import (
 )
 from fairlead.masks.kernels.views import (
     Context,
+    Ints,
+    Words,
     inner,
     int32s,
     int64s,
+    once,
     uint8s,
     uint16s,
     uint32s,
@@ -90,7 +93,7 @@ from fairlead.masks.kernels.views import (
 
 
 @inner
-def _set_tokens(context: Context, row: "Context", first: int, last: int) -> None:
+def _set_tokens(context: Context, row: Words, first: int, last: int) -> None:
     """Set the bits of the tokens at the trie nodes [first, last)."""
     at, tokens = int32s(context, TRIE_AT), int32s(context, TRIE_TOKEN)
     for index in range(at[first], at[last]):
@@ -99,7 +102,7 @@ def _set_tokens(context: Context, row: "Context", first: int, last: int) -> None
 
 
 @inner
-def _clear_tokens(context: Context, row: "Context", first: int, last: int) -> None:
+def _clear_tokens(context: Context, row: Words, first: int, last: int) -> None:
     at, tokens = int32s(context, TRIE_AT), int32s(context, TRIE_TOKEN)
     for index in range(at[first], at[last]):
         token = tokens[index]
@@ -120,7 +123,7 @@ def _note_unsure(context: Context, first: int, last: int) -> None:
 
 
 @inner
-def walk(context: Context, row: "Context", first: int, last: int, macro: int) -> int:
+def walk(context: Context, row: Words, first: int, last: int, macro: int) -> int:
     """Set the tokens at the trie nodes [first, last) that `macro` reads from their depth on."""
     depths, bytes_ = uint16s(context, TRIE_DEPTH), uint8s(context, TRIE_BYTE)
     ends, macros, at = int32s(context, TRIE_END), int32s(context, WALK), int32s(context, MACRO)
@@ -144,8 +147,8 @@ def walk(context: Context, row: "Context", first: int, last: int, macro: int) ->
     return OK
 
 
-@inner
-def _walk_all(context: Context, row: "Context", macro: int) -> int:
+@once
+def _walk_all(context: Context, row: Words, macro: int) -> int:
     """The same for the whole trie."""
     roots, ends, first = (
         int32s(context, TRIE_ROOT),
@@ -163,7 +166,7 @@ def _walk_all(context: Context, row: "Context", macro: int) -> int:
 
 
 @inner
-def _add_base(context: Context, row: "Context", picture: int, items: int) -> None:
+def _add_base(context: Context, row: Words, picture: int, items: int) -> None:
     """The tokens that stay within a lexical state; of counts, within so many items (-1: any)."""
     pictures, base, words = int32s(context, PICTURE), uint32s(context, BASE), context[ROW_WORDS]
     first = pictures[picture * 6 + P_BASE]
@@ -180,9 +183,7 @@ def _add_base(context: Context, row: "Context", picture: int, items: int) -> Non
 
 
 @inner
-def _walk_exits(
-    context: Context, row: "Context", picture: int, macro: int, low: int, high: int
-) -> int:
+def _walk_exits(context: Context, row: Words, picture: int, macro: int, low: int, high: int) -> int:
     """The tokens that leave a lexical state after `low` to `high` items (-1: any number)."""
     pictures, runs, exits = int32s(context, PICTURE), int32s(context, RUN), int32s(context, EXIT)
     ends, first = int32s(context, TRIE_END), uint64s(context, FIRST)
@@ -206,8 +207,8 @@ def _walk_exits(
     return OK
 
 
-@inner
-def _picture_mask(context: Context, row: "Context", node: int, picture: int, stack: int) -> int:
+@once
+def _picture_mask(context: Context, row: Words, node: int, picture: int, stack: int) -> int:
     """The tokens of a lexical configuration: its picture, the exits going on with the stack."""
     nodes = int32s(context, NODE)
     low, high, after = 0, -1, NIL
@@ -239,8 +240,8 @@ def _key_state(context: Context, node: int) -> int:
     return object_field(context, thing, O_QUOTED)
 
 
-@inner
-def _key_mask(context: Context, row: "Context", node: int, stack: int) -> int:
+@once
+def _key_mask(context: Context, row: Words, node: int, stack: int) -> int:
     """The tokens of a key, or of the quote before it, where undeclared keys are allowed."""
     nodes = int32s(context, NODE)
     frame = int(nodes[node * 6 + 1])
@@ -264,8 +265,8 @@ def _key_mask(context: Context, row: "Context", node: int, stack: int) -> int:
     return _special_keys(context, row, node, stack, nodes[node * 6] == MEMBER)
 
 
-@inner
-def _special_keys(context: Context, row: "Context", node: int, stack: int, quoted: bool) -> int:
+@once
+def _special_keys(context: Context, row: Words, node: int, stack: int, quoted: bool) -> int:
     """Look anew at the tokens that end a declared name, or one that has come."""
     roots, ends, keys = int32s(context, TRIE_ROOT), int32s(context, TRIE_END), int32s(context, WALK)
     first, last = 0, context[TRIE_NODES]
@@ -300,8 +301,8 @@ def _special_keys(context: Context, row: "Context", node: int, stack: int, quote
     return OK
 
 
-@inner
-def _end_special(context: Context, row: "Context", key: int, stack: int, at: int) -> int:
+@once
+def _end_special(context: Context, row: Words, key: int, stack: int, at: int) -> int:
     """The tokens at and below the trie node of a closing quote."""
     end = int(int32s(context, TRIE_END)[at])
     depth = uint16s(context, TRIE_DEPTH)[at]
@@ -332,8 +333,8 @@ def _is_key(context: Context, node: int) -> bool:
     return int32s(context, PICTURE_AT)[_key_state(context, node)] != NO_PICTURE
 
 
-@inner
-def _keys_of(context: Context, macro: int, row: "Context", spare: "Context") -> int:
+@once
+def _keys_of(context: Context, macro: int, row: Words, spare: Words) -> int:
     """The keys of a macro state; each one's taken-out tokens are its own affair."""
     macros, configs = int32s(context, MACRO), int64s(context, CONFIG)
     first, words, done = macros[macro * 4], context[ROW_WORDS], 0
@@ -389,8 +390,8 @@ def _picture_of(context: Context, node: int, stack: int) -> int:
     return picture
 
 
-@inner
-def _lexemes_of(context: Context, macro: int, row: "Context") -> int:
+@once
+def _lexemes_of(context: Context, macro: int, row: Words) -> int:
     """The configurations with pictures; gives the number of those without."""
     macros, configs, nodes = int32s(context, MACRO), int64s(context, CONFIG), int32s(context, NODE)
     first, left = macros[macro * 4], 0
@@ -410,7 +411,7 @@ def _lexemes_of(context: Context, macro: int, row: "Context") -> int:
     return left
 
 
-@inner
+@once
 def _rest_of(context: Context, macro: int, left: int) -> int:
     """The macro state of the `left` configurations that the trie is walked for."""
     macros, configs = int32s(context, MACRO), int64s(context, CONFIG)
@@ -432,8 +433,8 @@ def _rest_of(context: Context, macro: int, left: int) -> int:
     return finish(context)
 
 
-@inner
-def fill(context: Context, macro: int, row: "Context", spare: "Context") -> int:
+@once
+def fill(context: Context, macro: int, row: Words, spare: Words) -> int:
     """Write the mask of a macro state; the unsure tokens are listed apart."""
     for word in range(context[ROW_WORDS]):
         row[word] = np.uint32(0)
@@ -455,7 +456,7 @@ def fill(context: Context, macro: int, row: "Context", spare: "Context") -> int:
 
 
 @inner
-def base_row(context: Context, state: int, row: "Context", exits: "Context", most: int) -> int:
+def base_row(context: Context, state: int, row: Words, exits: Ints, most: int) -> int:
     """Write the base row of a lexical state, and its exits; how many, or a code below 0.
 
     Goes on at CURSOR, exits so far << 32 | trie node, so that a state that must be expanded first
@@ -490,7 +491,7 @@ def base_row(context: Context, state: int, row: "Context", exits: "Context", mos
 
 @inner
 def _exits_below(
-    context: Context, exits: "Context", node: int, items: int, count: int, most: int
+    context: Context, exits: Ints, node: int, items: int, count: int, most: int
 ) -> int:
     """Write the children of a node as exits, as far as there is room; how many there are now."""
     ends = int32s(context, TRIE_END)
@@ -506,7 +507,7 @@ def _exits_below(
 @inner
 def _exits_outside(
     context: Context,
-    exits: "Context",
+    exits: Ints,
     node: int,
     between: int,
     items: int,
@@ -531,9 +532,7 @@ def _exits_outside(
 
 
 @inner
-def count_rows(
-    context: Context, between: int, items: "Context", exits: "Context", most: int
-) -> int:
+def count_rows(context: Context, between: int, items: Ints, exits: Ints, most: int) -> int:
     """How many items each token begins from between two of them, -1 where it cannot be read.
 
     Also its exits, with the items before each. Gives their number, or a code below 0; goes on at
@@ -575,7 +574,7 @@ def count_rows(
 
 
 @inner
-def stack_rows(context: Context, items: "Context", place: int, most: int) -> None:
+def stack_rows(context: Context, items: Ints, place: int, most: int) -> None:
     """The base rows for 0 to `most` items, one after another from `place` on."""
     base, words = uint32s(context, BASE), context[ROW_WORDS]
     for token in range(items.shape[0]):

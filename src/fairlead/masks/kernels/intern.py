@@ -123,7 +123,7 @@ def extras_of(context: Context, text: int, rest: int) -> int:
 
 
 @inner
-def _sort(configs: "Context", count: int) -> None:
+def _sort(configs: Context, count: int) -> None:
     """Insertion sort: there are few, and mostly in order."""
     for index in range(1, count):
         config = configs[index]

@@ -85,7 +85,7 @@ from fairlead.masks.kernels.layout import (
     WANT,
     WORK_ROOM,
 )
-from fairlead.masks.kernels.views import Context, inner, int32s, int64s, uint8s, uint64s
+from fairlead.masks.kernels.views import Context, Sets, inner, int32s, int64s, once, uint8s, uint64s
 
 
 @inner
@@ -168,7 +168,7 @@ def close(context: Context, node: int, stack: int) -> int:
     return code
 
 
-@inner
+@once
 def _expand(context: Context, node: int, stack: int) -> int:
     nodes = int32s(context, NODE)
     kind, a, b = nodes[node * 6], int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
@@ -191,7 +191,7 @@ def _expand(context: Context, node: int, stack: int) -> int:
     return _expand_rare(context, kind, node, a, stack)
 
 
-@inner
+@once
 def _expand_rare(context: Context, kind: int, node: int, frame: int, stack: int) -> int:
     if kind == OPENED:
         return _opened(context, frame, stack)
@@ -311,7 +311,7 @@ def _behind(context: Context, frame: int, stack: int) -> int:
 
 
 @inner
-def _lead(first: Context, at: int, byte: int) -> bool:
+def _lead(first: Sets, at: int, byte: int) -> bool:
     return (first[at + (byte >> 6)] >> np.uint64(byte & 63)) & np.uint64(1) != 0
 
 
@@ -335,7 +335,7 @@ def step(context: Context, macro: int, byte: int) -> int:
     return remember_step(context, key, after) if after >= 0 else after
 
 
-@inner
+@once
 def _step_config(context: Context, node: int, stack: int, byte: int) -> int:
     nodes = int32s(context, NODE)
     kind, a, b = nodes[node * 6], int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
@@ -364,7 +364,7 @@ def _step_config(context: Context, node: int, stack: int, byte: int) -> int:
     return close(context, after, stack) if after >= 0 else after
 
 
-@inner
+@once
 def _step_counted(context: Context, node: int, state: int, stack: int) -> int:
     """One more byte of an item."""
     nodes = int32s(context, NODE)
@@ -378,7 +378,7 @@ def _step_counted(context: Context, node: int, state: int, stack: int) -> int:
     return close(context, after, stack) if after >= 0 else after
 
 
-@inner
+@once
 def _step_capture(context: Context, node: int, state: int, stack: int, byte: int) -> int:
     nodes = int32s(context, NODE)
     text, what = int(nodes[node * 6 + 2]), nodes[node * 6 + 3]
@@ -405,7 +405,7 @@ def step_member(context: Context, frame: int, stack: int) -> int:
     return close(context, key, stack) if key >= 0 else key
 
 
-@inner
+@once
 def _step_key(context: Context, key: int, stack: int, byte: int) -> int:
     nodes = int32s(context, NODE)
     if byte == QUOTE_BYTE and nodes[key * 6 + 5] == 0:
@@ -414,7 +414,7 @@ def _step_key(context: Context, key: int, stack: int, byte: int) -> int:
     return close(context, after, stack) if after > 0 else after
 
 
-@inner
+@once
 def _end_key(context: Context, key: int, stack: int) -> int:
     """The closing quote: which name it is, whether it may come, and its value."""
     nodes = int32s(context, NODE)
