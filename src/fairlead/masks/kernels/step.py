@@ -324,6 +324,13 @@ def step(context: Context, macro: int, byte: int) -> int:
     place = step_place(context, key)
     if int64s(context, STEP_KEY)[place] == key:
         return int(int32s(context, STEP_VALUE)[place])
+    after = _step_anew(context, macro, byte)
+    return remember_step(context, key, after) if after >= 0 else after
+
+
+@inner
+def _step_anew(context: Context, macro: int, byte: int) -> int:
+    """The same, not looked up; apart, so that the look-up is short enough to be put into walks."""
     macros, configs = int32s(context, MACRO), int64s(context, CONFIG)
     begin(context)
     first = macros[macro * 4]
@@ -331,8 +338,7 @@ def step(context: Context, macro: int, byte: int) -> int:
         code = _step_config(context, configs[index] >> 32, configs[index] & 0xFFFFFFFF, byte)
         if code < 0:
             return code
-    after = finish(context)
-    return remember_step(context, key, after) if after >= 0 else after
+    return finish(context)
 
 
 @once
