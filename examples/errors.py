@@ -10,7 +10,7 @@ BYTES = fl.Vocabulary([bytes([byte]) for byte in range(256)])
 
 WRONG = [
     fl.Regex("(19|20"),
-    fl.Regex("a(?=b)"),
+    fl.Regex(r"(a)?\1"),
     fl.JsonSchema({"properties": {"age": {"type": "integr"}}}),
     fl.JsonSchema({"type": "integer", "minimum": 5, "maximum": 3}),
 ]
