@@ -21,7 +21,7 @@ from fairlead.lowering.json_formulas import Atom, Every, Formula, Leaf, Some, al
 from fairlead.lowering.json_objects import Extras
 from fairlead.lowering.json_progress import Pairs
 
-MOST_LOOKED_AT = 20_000
+MOST_LOOKED_AT = 1_000
 _IN_ORDER = 100
 _Chosen = tuple[tuple[int, bytes], ...]
 _decode = json.JSONDecoder().raw_decode

@@ -39,6 +39,7 @@ from fairlead.lowering.json_formulas import (
 
 MOST_PAIRS = 1 << 10
 _MOST_KNOWN = 1 << 16
+_SPLIT = 50  # parts of automata that take as long as telling a value apart once
 _FEW = 24  # alternatives, or products of them
 Pairs: TypeAlias = dict[Formula, Formula]  # what is said of the rest: what of the value
 
@@ -170,7 +171,7 @@ class Progress:
             denied = any(isinstance(atom, Now) and atom.value is fails for atom in atoms(said))
             todo.append((_decided(said, fails, holds), all_of(value, fails if denied else TRUE)))
             todo.append((_decided(said, holds, fails), all_of(value, holds)))
-            spend(1)
+            spend(_SPLIT)
             if len(found) + len(todo) > MOST_PAIRS:
                 raise _too_many()
         return found
