@@ -1,4 +1,4 @@
-"""Whether an expression surely has a text, told without a search and without making what is optional.
+"""Whether an expression surely has a text, told without a search, and without what is optional.
 
 Finding the shortest text of a schema takes making all of it. Mostly that is not needed to know that
 there is one: an object has a text if its required members have. What this cannot tell is left to

@@ -1,8 +1,9 @@
 """What `fairlead.compile` remembers: the constraints asked for last, within a bound on memory.
 
 Constraints grow while they are used, so the bound is looked at again and again: not each time, as
-adding up what 64 of them hold takes longer than finding one, or than compiling a small one. The least recently asked
-for is dropped first, and the last one stays. Who still uses what was dropped goes on doing so.
+adding up what 64 of them hold takes longer than finding one, or than compiling a small one. The
+least recently asked for is dropped first, and the last one stays. Who still uses what was dropped
+goes on doing so.
 """
 
 import threading

@@ -38,4 +38,6 @@ def _is_tame(schema: Schema) -> bool:
 
 def has_empty(case: Case) -> bool:
     """Whether the empty object or array satisfies a case."""
-    return all(isinstance(atom, Named | Matching | AtMost | Item | Items | Shorter) for atom in case)
+    return all(
+        isinstance(atom, Named | Matching | AtMost | Item | Items | Shorter) for atom in case
+    )
