@@ -338,3 +338,23 @@ def test_sources_are_equal_by_content():
 def test_options_that_do_not_exist_are_refused(make, message):
     with pytest.raises(SourceError, match=message):
         make()
+
+
+@pytest.mark.parametrize(("schema", "place"), [
+    ({"dependentRequired": {"a": {}}}, "/dependentRequired/a"),
+    ({"$schema": DRAFT_7, "dependencies": {"a": "b"}}, "/dependencies/a"),
+    ({"unevaluatedItems": 3}, "/unevaluatedItems"),
+    ({"contains": []}, "/contains"),
+    ({"patternProperties": {"(": True}}, "/patternProperties/("),
+])  # fmt: skip
+def test_applicators_of_a_wrong_shape_are_told_where(schema, place):
+    with pytest.raises(SourceError) as caught:
+        parse(schema)
+    assert caught.value.place == place
+
+
+def test_what_looks_at_the_same_instance_is_listed_in_place():
+    found = root({"not": {}, "if": {}, "then": {}, "dependentSchemas": {"a": {}}, "oneOf": [{}]})
+    assert [address.rpartition("#")[2] for address in found.in_place] == [
+        "/oneOf/0", "/not", "/if", "/then", "/dependentSchemas/a",
+    ]  # fmt: skip
