@@ -49,7 +49,7 @@ INTEGER = "#/$defs/integer"
 INTEGER_SCHEMA: Schema = {
     # pydantic reads 1.0 and 1e2 as integers, but not 1e20, and in strict mode none of them. JSON
     # Schema can say "digits only" in one way: draft 4's integer, which 1.0 is not.
-    "$id": "integer",
+    "id": "integer",
     "$schema": "http://json-schema.org/draft-04/schema#",
     "type": "integer",
 }
