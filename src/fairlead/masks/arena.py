@@ -85,7 +85,9 @@ class Arena:
         self._place(at.WALK, np.zeros(gallery.deepest + 2, np.int32))
         self._place(at.BEGUN, np.zeros(gallery.deepest + 2, np.int32))
         self._place(at.UNSURE, np.empty(gallery.words * 32, np.int32))
-        self._used = dict.fromkeys((at.EDGE, at.POOL, at.OBJECT, at.NAME, at.KEYS), 0)
+        self._used: dict[int, int] = dict.fromkeys(
+            (at.EDGE, at.POOL, at.OBJECT, at.NAME, at.KEYS), 0
+        )
         for slot, kind, size in (
             (at.EDGE, np.int32, 64),
             (at.POOL, np.uint8, 256),

@@ -15,7 +15,7 @@ serves what a kernel asks for and calls it again.
 What this module does not know: tokens (`gallery`, `rows`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, Final, final
 
 import numpy as np
@@ -34,6 +34,7 @@ from fairlead.lowering.nodes import (
     Not,
     Repeat,
     Rule,
+    Template,
     Unsure,
 )
 from fairlead.masks.arena import Arena
@@ -177,7 +178,7 @@ class Network:
     def _literal(self, text: bytes, rest: Expr) -> int:
         return self.arena.make(at.LITERAL, self.arena.pool(text), len(text), self.node(rest))
 
-    def _call(self, template: object, argument: object) -> int:
+    def _call(self, template: Template, argument: Hashable) -> int:
         if (
             isinstance(template, ObjectTemplate)
             and argument == START

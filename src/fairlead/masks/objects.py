@@ -1,12 +1,34 @@
 """Objects of the plain kind, as the tables that the kernels read: names, values, key trie."""
 
+from collections.abc import Callable
+from typing import Protocol
+
 import numpy as np
+from numpy.typing import NDArray
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import EMPTY, EPSILON, concat, literal
 from fairlead.lowering.json_objects import ObjectTemplate
 from fairlead.lowering.json_text import QUOTE
+from fairlead.lowering.nodes import Expr
+from fairlead.masks.arena import Arena
 from fairlead.masks.kernels import layout as at
+from fairlead.masks.lexicon import Lexicon
+
+
+class Nodes(Protocol):
+    """What an object is described to: a network, as far as it matters here."""
+
+    arena: Arena
+    lexicon: Lexicon
+
+    def node(self, expr: Expr) -> int:
+        """The node of an expression."""
+        ...
+
+    def call(self, kernel: Callable[[NDArray[np.int64]], int]) -> int:
+        """Call a kernel until it needs nothing any more."""
+        ...
 
 
 def is_plain_object(template: ObjectTemplate, spellable: int) -> bool:
@@ -17,7 +39,7 @@ def is_plain_object(template: ObjectTemplate, spellable: int) -> bool:
     return all(spellable >> byte & 1 for byte in (*used, *range(0x20, 0x7F)))
 
 
-def describe_object(template: ObjectTemplate, network, machine: Derivatives) -> int:
+def describe_object(template: ObjectTemplate, network: Nodes, machine: Derivatives) -> int:
     """The node of a whole object."""
     from fairlead.masks.kernels.entry import build
 

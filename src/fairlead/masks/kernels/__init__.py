@@ -5,8 +5,12 @@
     intern      hash-consing: nodes, stacks, macro states, frames, texts
     frames      objects: which keys may come
     keys        one byte within a key
-    step        closures, and one byte of a macro state
-    fill        masks: base rows, walks of the token trie
+    closure     what a macro state comes to without a byte
+    step        one byte of a macro state
+    pictures    what is remembered of lexical states: their tokens, their exits
+    walks       tokens of a row: of pictures, and below nodes of the token trie
+    key_masks   tokens of keys that may be undeclared ones
+    fill        masks
     entry       the few functions that Python calls
 
 Rules: no class, dict or list crosses the boundary; integers are int64 inside, narrower in arrays;

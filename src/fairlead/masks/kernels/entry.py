@@ -6,10 +6,8 @@ Small requests share one kernel, since compiling the same closures into each wou
 from pathlib import Path
 
 from fairlead.masks.kernel_cache import Kernels
-from fairlead.masks.kernels.fill import base_row as _base_row
-from fairlead.masks.kernels.fill import count_rows as _count_rows
+from fairlead.masks.kernels.closure import begin, close, finish
 from fairlead.masks.kernels.fill import fill as _fill
-from fairlead.masks.kernels.fill import stack_rows as _stack_rows
 from fairlead.masks.kernels.frames import build_keys, first_frame, rehash_frames
 from fairlead.masks.kernels.intern import (
     node_of,
@@ -44,7 +42,10 @@ from fairlead.masks.kernels.layout import (
     TOKEN,
     TOKEN_AT,
 )
-from fairlead.masks.kernels.step import begin, close, finish, step
+from fairlead.masks.kernels.pictures import base_row as _base_row
+from fairlead.masks.kernels.pictures import count_rows as _count_rows
+from fairlead.masks.kernels.pictures import stack_rows as _stack_rows
+from fairlead.masks.kernels.step import step
 from fairlead.masks.kernels.views import Context, Ints, Words, int64s, once, prepare, uint8s
 
 _kernels = Kernels("the mask engine", Path(__file__).parent.glob("*.py"), count=5, prepare=prepare)

@@ -91,7 +91,7 @@ def _frame_of(context: Context, thing: int, position: int, extras: int, missing:
     words, fresh = object_field(context, thing, O_WORDS), context[BITS]
     code = mixed(mixed(mixed(thing, position), extras), missing)
     for word in range(words):
-        code = mixed(code, np.int64(bits[fresh + word]))
+        code = mixed(code, int(np.int64(bits[fresh + word])))
     last = 2 * context[FRAME_ROOM] - 1
     place = code & last
     while table[place] != 0:
@@ -105,7 +105,7 @@ def _frame_of(context: Context, thing: int, position: int, extras: int, missing:
         for word in range(words):
             same = same and bits[frames[at + 4] + word] == bits[fresh + word]
         if same:
-            return table[place] - 1
+            return int(table[place]) - 1
         place = (place + 1) & last
     made = context[FRAMES]
     if made == context[FRAME_ROOM]:
@@ -299,7 +299,7 @@ def rehash_frames(context: Context) -> None:
         at = number * 6
         code = mixed(mixed(mixed(frames[at], frames[at + 1]), frames[at + 2]), frames[at + 3])
         for word in range(object_field(context, frames[at], O_WORDS)):
-            code = mixed(code, np.int64(bits[frames[at + 4] + word]))
+            code = mixed(code, int(np.int64(bits[frames[at + 4] + word])))
         place = code & last
         while table[place] != 0:
             place = (place + 1) & last

@@ -69,7 +69,7 @@ def node_of(context: Context, kind: int, a: int, b: int, c: int, d: int, e: int)
             and nodes[at + 4] == d
             and nodes[at + 5] == e
         ):
-            return table[place] - 1
+            return int(table[place]) - 1
         place = (place + 1) & last
     made = context[NODES]
     if made == context[NODE_ROOM]:
@@ -93,7 +93,7 @@ def _pair_of(
     place = mixed(pair, 0) & last
     while table[place] != 0:
         if pairs[table[place]] == pair:
-            return table[place]
+            return int(table[place])
         place = (place + 1) & last
     made = context[used]
     if made == context[room]:
@@ -164,9 +164,9 @@ def macro_of(context: Context, count: int, accepts: int, unsure: int) -> int:
             macros[at + 1] == count
             and macros[at + 2] == accepts
             and macros[at + 3] == unsure
-            and _same(context, table[place], count)
+            and _same(context, int(table[place]), count)
         ):
-            return table[place]
+            return int(table[place])
         place = (place + 1) & last
     made, first = context[MACROS], context[CONFIGS]
     if made == context[MACRO_ROOM]:

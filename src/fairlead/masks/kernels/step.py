@@ -1,13 +1,9 @@
-"""Closures, and one byte of a macro state.
-
-A macro state is a set of configurations (node, stack): all the places where the text may stand. A
-closure follows what takes no byte, until only nodes are left that read one.
-"""
+"""One byte of a macro state: what each of its configurations becomes."""
 
 import numpy as np
 
+from fairlead.masks.kernels.closure import begin, close, finish
 from fairlead.masks.kernels.frames import (
-    any_may_come,
     frame_after_name,
     frame_after_other,
     frame_field,
@@ -17,297 +13,38 @@ from fairlead.masks.kernels.frames import (
     name_field,
     object_field,
 )
-from fairlead.masks.kernels.intern import (
-    full,
-    macro_of,
-    mixed,
-    node_of,
-    remember_step,
-    stack_of,
-    step_place,
-    text_of,
-)
+from fairlead.masks.kernels.intern import node_of, remember_step, stack_of, step_place, text_of
 from fairlead.masks.kernels.keys import key_after
 from fairlead.masks.kernels.layout import (
-    ACCEPT,
-    ACCEPTS,
     BEHIND,
     BLUR,
     CAPTURE,
-    CHOICE,
-    CLOSE_BRACE,
     CONFIG,
     COUNTED,
-    DOUBT,
     DOUBTFUL,
-    EDGE,
-    EXPANDED,
-    EXPR,
     FIRST,
-    FOUND,
-    GENERATION,
-    GOES_ON,
     KEY,
     LEX,
-    LEX_FIRST,
-    LEX_FLAG,
     LEXEME,
     LITERAL,
     MACRO,
     MEMBER,
     N_VALUE,
     NEED_LEX,
-    NEED_NODE,
-    NIL,
     NODE,
-    O_CLOSING,
     O_COLON,
-    O_COMMA,
     O_KEYS,
-    O_NAMES,
     O_OTHER,
     O_START,
     OK,
-    OPENED,
     POOL,
     QUOTE_BYTE,
-    RESUME,
-    SCRATCH,
-    SEEN,
-    SEQUENCE,
-    STACK,
     STEP_KEY,
     STEP_VALUE,
-    TARGET,
-    TODO,
     UNKNOWN_TEXT,
-    VISITED,
     WANT,
-    WORK_ROOM,
 )
 from fairlead.masks.kernels.views import Context, Sets, inner, int32s, int64s, once, uint8s, uint64s
-
-
-@inner
-def begin(context: Context) -> None:
-    """Start a closure."""
-    context[GENERATION] += 1
-    context[FOUND] = 0
-    context[TODO] = 0
-    context[VISITED] = 0
-    context[ACCEPT] = 0
-    context[DOUBTFUL] = 0
-
-
-@inner
-def finish(context: Context) -> int:
-    """The macro state that the closure found, 0 if nothing is left."""
-    if context[FOUND] == 0 and context[ACCEPT] == 0 and context[DOUBTFUL] == 0:
-        return 0
-    macro = macro_of(context, context[FOUND], context[ACCEPT], context[DOUBTFUL])
-    if macro > 0:
-        _set_first(context, macro)
-    return macro
-
-
-@inner
-def _first_visit(context: Context, config: int) -> bool:
-    """Mark a configuration; whether this closure had not met it."""
-    seen = int64s(context, SEEN)
-    last = 2 * context[WORK_ROOM] - 1
-    place = mixed(config, 0) & last
-    while seen[2 * place] == context[GENERATION]:
-        if seen[2 * place + 1] == config:
-            return False
-        place = (place + 1) & last
-    seen[2 * place], seen[2 * place + 1] = context[GENERATION], config
-    context[VISITED] += 1
-    return True
-
-
-@inner
-def push(context: Context, node: int, stack: int) -> int:
-    """Put a configuration on the closure's work list."""
-    if context[TODO] >= context[WORK_ROOM] or context[VISITED] >= context[WORK_ROOM]:
-        return full(context, VISITED)
-    int64s(context, SCRATCH)[context[WORK_ROOM] + context[TODO]] = (node << 32) | stack
-    context[TODO] += 1
-    return OK
-
-
-@inner
-def push_under(context: Context, node: int, rest: int, stack: int) -> int:
-    """The same for `node`, then `rest`."""
-    if rest != NIL:
-        stack = stack_of(context, rest, stack)
-        if stack < 0:
-            return stack
-    return push(context, node, stack)
-
-
-@inner
-def found(context: Context, node: int, stack: int) -> int:
-    """A configuration that reads a byte."""
-    if context[FOUND] >= context[WORK_ROOM]:
-        return full(context, VISITED)
-    int64s(context, SCRATCH)[context[FOUND]] = (node << 32) | stack
-    context[FOUND] += 1
-    return OK
-
-
-@inner
-def close(context: Context, node: int, stack: int) -> int:
-    """Add all that a configuration comes to without a byte; OK, or a code below 0."""
-    code = push(context, node, stack)
-    scratch = int64s(context, SCRATCH)
-    while code == OK and context[TODO] > 0:
-        context[TODO] -= 1
-        config = scratch[context[WORK_ROOM] + context[TODO]]
-        if _first_visit(context, config):
-            code = _expand(context, config >> 32, config & 0xFFFFFFFF)
-    return code
-
-
-@once
-def _expand(context: Context, node: int, stack: int) -> int:
-    nodes = int32s(context, NODE)
-    kind, a, b = nodes[node * 6], int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
-    if kind == NIL:
-        return _pop(context, stack)
-    if kind == SEQUENCE:
-        return push_under(context, a, b, stack)
-    if kind == LEXEME:
-        return _lexeme(context, node, a, NIL, stack)
-    if kind == CAPTURE:
-        return _capture(context, node, stack)
-    if kind in (LITERAL, MEMBER):
-        return found(context, node, stack)
-    if kind == KEY:
-        return _lexeme(context, node, int(nodes[node * 6 + 4]), NIL, stack)
-    if kind == COUNTED:
-        return _counted(context, node, stack)
-    if kind == CHOICE:
-        return _choice(context, a, b, stack)
-    return _expand_rare(context, kind, node, a, stack)
-
-
-@once
-def _expand_rare(context: Context, kind: int, node: int, frame: int, stack: int) -> int:
-    if kind == OPENED:
-        return _opened(context, frame, stack)
-    if kind == BEHIND:
-        return _behind(context, frame, stack)
-    if kind in (EXPR, RESUME):
-        target = int32s(context, TARGET)[node]
-        if target != 0:
-            return push(context, target - 1, stack)
-        context[WANT] = node
-        return NEED_NODE
-    if kind == DOUBT:
-        context[DOUBTFUL] = 1
-    return OK
-
-
-@inner
-def _pop(context: Context, stack: int) -> int:
-    if stack == 0:
-        context[ACCEPT] = 1
-        return OK
-    top = int64s(context, STACK)[stack]
-    return push(context, top >> 32, top & 0xFFFFFFFF)
-
-
-@inner
-def _choice(context: Context, start: int, count: int, stack: int) -> int:
-    edges = int32s(context, EDGE)
-    for option in range(start, start + count):
-        code = push(context, int(edges[option]), stack)
-        if code < 0:
-            return code
-    return OK
-
-
-@inner
-def _lexeme(context: Context, node: int, state: int, after: int, stack: int) -> int:
-    """A lexical state reads on, or, where it accepts, gives way to `after`."""
-    flags = uint8s(context, LEX_FLAG)[state]
-    if flags & EXPANDED == 0:
-        context[WANT] = state
-        return NEED_LEX
-    if flags & GOES_ON:
-        code = found(context, node, stack)
-        if code < 0:
-            return code
-    return push(context, after, stack) if flags & ACCEPTS else OK
-
-
-@inner
-def _counted(context: Context, node: int, stack: int) -> int:
-    """Between items it may give way, if enough have come; within one it reads on."""
-    nodes = int32s(context, NODE)
-    state, low, high = nodes[node * 6 + 1], nodes[node * 6 + 2], nodes[node * 6 + 3]
-    flags = uint8s(context, LEX_FLAG)[state]
-    if flags & EXPANDED == 0:
-        context[WANT] = state
-        return NEED_LEX
-    between = state == nodes[node * 6 + 4]
-    if between and low == 0:
-        code = push(context, NIL, stack)
-        if code < 0:
-            return code
-    return OK if between and high == 0 else found(context, node, stack)
-
-
-@inner
-def _capture(context: Context, node: int, stack: int) -> int:
-    nodes = int32s(context, NODE)
-    state, text, what = nodes[node * 6 + 1], nodes[node * 6 + 2], nodes[node * 6 + 3]
-    if context[BLUR] != 0 and text != UNKNOWN_TEXT:
-        node = node_of(context, CAPTURE, state, UNKNOWN_TEXT, what, 0, 0)
-        return push(context, node, stack) if node >= 0 else node
-    after = NIL
-    if uint8s(context, LEX_FLAG)[state] & ACCEPTS:
-        after = node_of(context, RESUME, what, text, 0, 0, 0)
-        if after < 0:
-            return after
-    return _lexeme(context, node, state, after, stack)
-
-
-@inner
-def has_next(context: Context, frame: int) -> bool:
-    """Whether another member may come."""
-    names = object_field(context, frame_field(context, frame, 0), O_NAMES)
-    return frame_field(context, frame, 5) != 0 or any_may_come(context, frame, 0, names)
-
-
-@inner
-def _opened(context: Context, frame: int, stack: int) -> int:
-    if frame_field(context, frame, 3) == 0:
-        code = push(context, CLOSE_BRACE, stack)
-        if code < 0:
-            return code
-    if not has_next(context, frame):
-        return OK
-    member = node_of(context, MEMBER, frame, 0, 0, 0, 0)
-    return push(context, member, stack) if member >= 0 else member
-
-
-@inner
-def _behind(context: Context, frame: int, stack: int) -> int:
-    thing = frame_field(context, frame, 0)
-    if frame_field(context, frame, 3) == 0:
-        code = push(context, object_field(context, thing, O_CLOSING), stack)
-        if code < 0:
-            return code
-    if not has_next(context, frame):
-        return OK
-    member = node_of(context, MEMBER, frame, 0, 0, 0, 0)
-    if member < 0:
-        return member
-    return push_under(context, object_field(context, thing, O_COMMA), member, stack)
-
-
-# One byte
 
 
 @inner
@@ -342,7 +79,7 @@ def _step_anew(context: Context, macro: int, byte: int) -> int:
 
 
 @once
-def _step_config(context: Context, node: int, stack: int, byte: int) -> int:
+def _step_config(context: Context, node: int, stack: int, byte: int) -> int:  # noqa: PLR0911
     nodes = int32s(context, NODE)
     kind, a, b = nodes[node * 6], int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
     if kind == LITERAL:
@@ -355,7 +92,7 @@ def _step_config(context: Context, node: int, stack: int, byte: int) -> int:
     if kind == KEY:
         return _step_key(context, node, stack, byte)
     if kind == MEMBER:
-        return step_member(context, a, stack) if byte == QUOTE_BYTE else OK
+        return _step_member(context, a, stack) if byte == QUOTE_BYTE else OK
     state = int(int32s(context, LEX)[a * 256 + byte])
     if state < 0:
         return OK
@@ -405,7 +142,7 @@ def key_begins(context: Context, frame: int) -> int:
 
 
 @inner
-def step_member(context: Context, frame: int, stack: int) -> int:
+def _step_member(context: Context, frame: int, stack: int) -> int:
     """The opening quote of a key."""
     key = key_begins(context, frame)
     return close(context, key, stack) if key >= 0 else key
@@ -457,26 +194,3 @@ def value_follows(context: Context, thing: int, value: int, frame: int, stack: i
         return stack
     stack = stack_of(context, value, stack)
     return close(context, object_field(context, thing, O_COLON), stack) if stack >= 0 else stack
-
-
-@inner
-def _set_first(context: Context, macro: int) -> None:
-    """The bytes that may lead on: all that do, and for keys perhaps others."""
-    first, macros, configs = (
-        uint64s(context, FIRST),
-        int32s(context, MACRO),
-        int64s(context, CONFIG),
-    )
-    nodes, lexical = int32s(context, NODE), uint64s(context, LEX_FIRST)
-    for word in range(4):
-        first[macro * 4 + word] = np.uint64(0)
-    for index in range(macros[macro * 4], macros[macro * 4] + macros[macro * 4 + 1]):
-        at = (configs[index] >> 32) * 6
-        kind = nodes[at]
-        if kind in (LITERAL, MEMBER):
-            byte = QUOTE_BYTE if kind == MEMBER else int(uint8s(context, POOL)[nodes[at + 1]])
-            first[macro * 4 + (byte >> 6)] |= np.uint64(1) << np.uint64(byte & 63)
-        else:
-            state = int(nodes[at + 4] if kind == KEY else nodes[at + 1])
-            for word in range(4):
-                first[macro * 4 + word] |= lexical[state * 4 + word]

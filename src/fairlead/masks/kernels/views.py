@@ -11,9 +11,9 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 import numba
 import numpy as np
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba.core import cgutils, dispatcher
+from numba.core import types as numba_types
+from numba.extending import intrinsic as numba_intrinsic
 from numpy.typing import NDArray
 
 Context: TypeAlias = NDArray[np.int64]
@@ -24,7 +24,7 @@ Shorts: TypeAlias = NDArray[np.uint16]
 Bytes: TypeAlias = NDArray[np.uint8]
 F = TypeVar("F", bound=Callable[..., Any])
 
-_numba = cast("Any", numba)
+_numba, types, intrinsic = (cast("Any", part) for part in (numba, numba_types, numba_intrinsic))
 _TYPES: "dict[Any, Any]" = {
     int: types.int64,
     bool: types.boolean,
@@ -58,9 +58,7 @@ def once(function: F) -> F:
 
     Each layer of functions around `step` would otherwise take LLVM another second.
     """
-    return cast(
-        "F", _numba.njit(function, nogil=True, error_model="numpy", inline="always")
-    )
+    return cast("F", _numba.njit(function, nogil=True, error_model="numpy", inline="always"))
 
 
 def prepare(kernel: Callable[..., Any]) -> None:
@@ -80,11 +78,11 @@ def _callees(kernel: Callable[..., Any]) -> "Iterator[Any]":
     function = cast("FunctionType", kernel)
     for name in function.__code__.co_names:
         value = function.__globals__.get(name)
-        if isinstance(value, _numba.core.dispatcher.Dispatcher):
+        if isinstance(value, dispatcher.Dispatcher):
             yield value
 
 
-@intrinsic
+@cast("Callable[[Any], Callable[[int], Any]]", intrinsic)
 def _pointer(typing_context: Any, address: Any) -> Any:
     """The address as a pointer."""
 
@@ -97,34 +95,34 @@ def _pointer(typing_context: Any, address: Any) -> Any:
 @inner
 def int32s(context: Context, slot: int) -> Ints:
     """The one-dimensional int32 array at a slot."""
-    return numba.carray(_pointer(context[slot]), (1 << 40,), np.int32)
+    return _numba.carray(_pointer(context[slot]), (1 << 40,), np.int32)
 
 
 @inner
 def int64s(context: Context, slot: int) -> Context:
     """The one-dimensional int64 array at a slot."""
-    return numba.carray(_pointer(context[slot]), (1 << 40,), np.int64)
+    return _numba.carray(_pointer(context[slot]), (1 << 40,), np.int64)
 
 
 @inner
 def uint8s(context: Context, slot: int) -> Bytes:
     """The one-dimensional uint8 array at a slot."""
-    return numba.carray(_pointer(context[slot]), (1 << 40,), np.uint8)
+    return _numba.carray(_pointer(context[slot]), (1 << 40,), np.uint8)
 
 
 @inner
 def uint16s(context: Context, slot: int) -> Shorts:
     """The one-dimensional uint16 array at a slot."""
-    return numba.carray(_pointer(context[slot]), (1 << 40,), np.uint16)
+    return _numba.carray(_pointer(context[slot]), (1 << 40,), np.uint16)
 
 
 @inner
 def uint32s(context: Context, slot: int) -> Words:
     """The one-dimensional uint32 array at a slot."""
-    return numba.carray(_pointer(context[slot]), (1 << 40,), np.uint32)
+    return _numba.carray(_pointer(context[slot]), (1 << 40,), np.uint32)
 
 
 @inner
 def uint64s(context: Context, slot: int) -> Sets:
     """The one-dimensional uint64 array at a slot."""
-    return numba.carray(_pointer(context[slot]), (1 << 40,), np.uint64)
+    return _numba.carray(_pointer(context[slot]), (1 << 40,), np.uint64)
