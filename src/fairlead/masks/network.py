@@ -142,10 +142,12 @@ class Network:
                 return self._call(template, argument)
             case Capture():
                 return self._capture(expr)
-            case Unsure():
-                return self.arena.make(at.DOUBT)
             case _:
-                return self._nodes[expr]  # ∅ and ε
+                return self._constant(expr)
+
+    def _constant(self, expr: Expr) -> int:
+        """The node of ∅, ε or a doubt."""
+        return self.arena.make(at.DOUBT) if isinstance(expr, Unsure) else self._nodes[expr]
 
     def _sequence(self, expr: Concat, head: Expr, tail: Expr) -> int:
         run, rest = _run(expr)

@@ -46,8 +46,8 @@ class State:
     """
 
     __slots__ = (
-        "__weakref__", "_before", "_end", "_rest", "accepts", "ended", "following", "hits", "macro", "network",
-        "row", "seen",
+        "__weakref__", "_before", "_end", "_rest", "accepts", "ended", "following", "hits", "macro",
+        "network", "row", "seen",
     )  # fmt: skip
 
     def __init__(

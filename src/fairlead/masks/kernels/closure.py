@@ -141,7 +141,7 @@ def close(context: Context, node: int, stack: int) -> int:
 
 
 @once
-def _expand(context: Context, node: int, stack: int) -> int:  # noqa: PLR0911
+def _expand(context: Context, node: int, stack: int) -> int:  # noqa: PLR0911  one arm for each kind
     nodes = int32s(context, NODE)
     kind, a, b = nodes[node * 6], int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
     if kind == NIL:

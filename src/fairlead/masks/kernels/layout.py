@@ -1,7 +1,7 @@
 """What stands where in the arrays that Python and the kernels share.
 
-The context is one int64 array: first the scalars, then the addresses of the arrays. The fields of a
-record are columns of a two-dimensional array.
+The context is one int64 array: first the scalars, then the addresses of the arrays. All arrays are
+flat: where one is said to be T[n, k], field f of record r is element r * k + f.
 """
 
 from typing import Final
@@ -95,7 +95,7 @@ ENDS: Final = 100  # uint32[words]: the end ids
 COUNT_AT: Final = 101  # int32[lexical states]: as PICTURE_AT, of states between counted items
 CONTEXT_SIZE: Final = 128
 
-# What `entry.run` can be asked for.
+# What `entry.build` and, from ENTER on, `entry.run` can be asked for.
 MAKE_NODE: Final = 0
 MAKE_TEXT: Final = 1
 BUILD_KEYS: Final = 2

@@ -79,7 +79,7 @@ def _step_anew(context: Context, macro: int, byte: int) -> int:
 
 
 @once
-def _step_config(context: Context, node: int, stack: int, byte: int) -> int:  # noqa: PLR0911
+def _step_config(context: Context, node: int, stack: int, byte: int) -> int:  # noqa: PLR0911  one arm for each kind
     nodes = int32s(context, NODE)
     kind, a, b = nodes[node * 6], int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
     if kind == LITERAL:
