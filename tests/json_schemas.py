@@ -6,6 +6,7 @@ The validators share no code with fairlead or with each other. What they disagre
 import json
 import random
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 import jsonschema
@@ -229,3 +230,15 @@ def draw(engine: Derivatives, chance: random.Random, steps: int = 60) -> bytes:
         text.append(byte)
         state = following
     return bytes(text) + engine.shortest(state)
+
+
+def read_exactly(text: str) -> Any:
+    """A JSON text with its numbers as they are: 1e400 is a whole number, not infinity."""
+
+    def number(digits: str) -> float | int:
+        value = Decimal(digits)
+        if value.adjusted() > 4000:
+            return int(Decimal((value.as_tuple().sign, (1,), 4000)))
+        return int(value) if value == value.to_integral_value() else float(value)
+
+    return json.loads(text, parse_float=number)

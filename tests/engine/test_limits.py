@@ -1,6 +1,5 @@
 """No text is cut in half: what does not fit is refused before, what fits is brought to its end."""
 
-import json
 from typing import Any
 
 import jsonschema
@@ -12,6 +11,7 @@ from fairlead.engine.fake import FakeModel
 from fairlead.engine.limits import longest_path
 from fairlead.engine.loop import generate
 from fairlead.engine.request import Request
+from json_schemas import read_exactly
 
 BYTES = fl.Vocabulary([bytes([b]) for b in range(256)] + [b'": ', b"true", b"<eos>"], eos_ids={258})
 SCHEMAS: list[dict[str, Any]] = [
@@ -47,7 +47,7 @@ def test_random_text_is_valid_at_every_budget_from_the_least_on(schema: dict[str
     for done in generate(FakeModel.random(BYTES, seed=more), requests):
         assert done.finish_reason == "stop"
         assert len(done.tokens) <= most
-        jsonschema.validate(json.loads(done.text), schema)
+        jsonschema.validate(read_exactly(done.text), schema)
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)

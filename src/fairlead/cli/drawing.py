@@ -22,7 +22,7 @@ Child: TypeAlias = tuple[str, object]
 """The name of a part (or "") and the part."""
 
 # What the core derives from the parts that are drawn.
-HIDDEN: Final = frozenset({"nullable", "regular", "captures", "bodies"})
+HIDDEN: Final = frozenset({"nullable", "regular", "captures", "inhabited", "bodies", "make"})
 WIDEST: Final = 110
 
 
