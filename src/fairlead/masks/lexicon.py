@@ -21,7 +21,7 @@ from fairlead.masks.kernels.layout import ACCEPTS, DEAD_END, EXPANDED, GOES_ON
 
 MOST_STATES: Final = 1 << 19  # 1 KB each
 RENEW_AT: Final = 1 << 16  # when a new constraint gets a new lexicon
-_MOST_ITEM_STATES: Final = 256
+_MOST_ITEM_STATES: Final = 2048
 
 
 @final
@@ -50,11 +50,20 @@ class Lexicon:
         with self._lock:
             return self._state(expr)
 
-    def expand(self, state: int) -> None:
-        """Make the row of a state."""
+    def expand(self, state: int, ahead: int = 0) -> None:
+        """Make the row of a state, and of up to `ahead` states that it leads to."""
         with self._lock:
-            if self.flags[state] & EXPANDED:
-                return
+            self._expand(state)
+            todo = [state]
+            while ahead > 0 and todo:
+                for following in np.unique(self.rows[todo.pop()]).tolist():
+                    if following > 0 and not self.flags[following] & EXPANDED and ahead > 0:
+                        self._expand(following)
+                        todo.append(following)
+                        ahead -= 1
+
+    def _expand(self, state: int) -> None:
+        if not self.flags[state] & EXPANDED:
             arcs = self._machine.arcs(self._exprs[state])
             row = np.full(256, DEAD_END, np.int32)
             every = 0

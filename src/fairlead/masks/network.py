@@ -44,6 +44,8 @@ from fairlead.masks.kernels import layout as at
 from fairlead.masks.objects import describe_object, is_plain_object
 
 _WORTH_COUNTING: Final = 4
+_OFTEN: Final = 4  # after so many states that one mask lacked, the next are made together,
+_AHEAD: Final = 64  # as every one that is lacking starts its walk anew
 _RUN: Final = 4096  # bytes of a literal translated at once
 
 
@@ -76,13 +78,14 @@ class Network:
 
     def run(self, what: int, a: int, b: int = 0, row: "Row | None" = None) -> int:
         """Call `kernels.entry.run` until it needs nothing any more; `row` is for masks."""
-        spare = self._spare
+        spare, needed = self._spare, 0
         context = self.arena.context
         while True:
             code = self._run(context, what, a, b, spare if row is None else row, spare)
             if code >= 0:
                 return code
-            self._serve(code, int(context[at.WANT]))
+            needed += code == at.NEED_LEX
+            self._serve(code, int(context[at.WANT]), _AHEAD if needed > _OFTEN else 0)
 
     def call(self, kernel: "Callable[[np.typing.NDArray[np.int64]], int]") -> int:
         """Call a kernel until it needs nothing any more."""
@@ -100,11 +103,11 @@ class Network:
             self._exprs.append(expr)
         return found
 
-    def _serve(self, code: int, wanted: int) -> None:
+    def _serve(self, code: int, wanted: int, ahead: int = 0) -> None:
         if code == at.FULL:
             self.arena.grow(wanted)
         elif code == at.NEED_LEX:
-            self.lexicon.expand(wanted)
+            self.lexicon.expand(wanted, ahead)
         elif code == at.NEED_PICTURE:
             self.gallery.make(wanted)
         elif code == at.NEED_COUNT:
