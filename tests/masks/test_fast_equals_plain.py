@@ -1,0 +1,275 @@
+"""Whole masks of the compiled engine are those of the plain one, which shares no code with it.
+
+The plain engine walks the token trie with derivatives. Texts are drawn so that about half of the
+states lie beside something that is counted, closed or escaped, where mistakes would be.
+"""
+
+import json
+import random
+import threading
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fairlead as fl
+from fairlead.automata.derivative import Derivatives
+from fairlead.lowering.expr import concat, literal
+from fairlead.masks import arena, gallery, lexicon
+from fairlead.masks.bits import unpack
+from fairlead.masks.rows import Rows
+from real_tokenizers import real_vocabulary
+
+TEXT = {"type": "string"}
+
+
+def closed(**parts: Any) -> dict[str, Any]:
+    return {"type": "object", "additionalProperties": False, **parts}
+
+
+OBJECTS: dict[str, Any] = {
+    "open": {"type": "object"},
+    "declared": closed(properties={"a": {"enum": [1, 10]}, "ab": TEXT, "é💩": {"type": "null"}}),
+    "required": closed(
+        properties={"id": {"type": "integer"}, "name": TEXT, "na": {"type": "boolean"}},
+        required=["na", "name"],
+    ),
+    "declared and others": {
+        "type": "object",
+        "properties": {"a": {"type": "integer"}, 'q"\\\n': {"const": "x"}},
+        "additionalProperties": {"type": "boolean"},
+        "required": ["a"],
+    },
+    "one of two": {
+        "anyOf": [
+            closed(properties={"kind": {"const": "a"}, "x": {"type": "integer"}}),
+            {"type": "object", "properties": {"kind": {"const": "b"}}, "required": ["kind"]},
+        ]
+    },
+    "nested": closed(
+        properties={"in": {"type": "array", "maxItems": 3, "items": {"$ref": "#"}}, "n": TEXT}
+    ),
+}
+COUNTS: dict[str, Any] = {
+    "length": {"type": "string", "minLength": 4, "maxLength": 9},
+    "length at most": {"type": "string", "maxLength": 5},
+    "length at least": {"type": "string", "minLength": 6},
+    "pattern": {"type": "string", "pattern": r"^[a-c]{5,8}-(?:x[0-9]){4,}$"},
+    "items": {"type": "array", "items": {"type": "boolean"}, "minItems": 4, "maxItems": 6},
+    "distinct": {"type": "array", "items": {"enum": [1, 12, "a"]}, "uniqueItems": True},
+    "distinct texts": {
+        "type": "array",
+        "uniqueItems": True,
+        "items": {"type": "string", "maxLength": 3},
+    },
+    "names": {"type": "object", "propertyNames": {"maxLength": 4}, "maxProperties": 2},
+}
+SCHEMAS = {**OBJECTS, **COUNTS}
+EDGES = (b'"', b"\\", b"}", b"]", b",", b":", b"{", b"u")
+
+
+@cache
+def vocabulary(size: int = 1500) -> fl.Vocabulary:
+    """Every byte, token b for byte b, and a sample of the tokens of a real one."""
+    real = [token for token in real_vocabulary("gpt2").tokens if token]
+    edges = [t for t in real if len(t) > 1 and any(edge in t for edge in EDGES[:7])]
+    chosen = random.Random(5)
+    some = {*chosen.sample(real, size), *chosen.sample(edges, min(size // 4, len(edges)))}
+    longer = sorted(token for token in some if len(token) > 1)
+    tokens = [*(bytes((byte,)) for byte in range(256)), *longer, b"<end>"]
+    return fl.Vocabulary(tokens, eos_ids={len(tokens) - 1})
+
+
+class Both:
+    """A constraint, and the plain engine beside it."""
+
+    def __init__(self, source: Any, words: fl.Vocabulary, **options: Any) -> None:
+        self.fast = fl.compile(source, words, **options)
+        expr = concat(literal(words.lead), self.fast._expr)
+        self.plain = Rows(Derivatives(expr, words.spellable), words, fl.Budget())
+        self.begin = (self.fast.start(), expr)
+        self.words = words
+
+    def after(self, at: Any, token: int) -> Any:
+        state, rest = at
+        return self.fast.advance(state, token), self.plain.after(rest, token)
+
+    def read(self, text: bytes) -> Iterator[Any]:
+        """What stands before each byte, and behind the last."""
+        at = self.begin
+        yield at
+        for byte in text:
+            at = self.after(at, byte)
+            yield at
+
+    def check(self, at: Any) -> np.ndarray:
+        fast, plain = self.fast.mask(at[0]), self.plain.row(at[1])
+        differing = unpack(fast ^ plain)[:5].tolist()
+        assert not differing, [self.words.tokens[token] for token in differing]
+        return fast
+
+
+def explored(both: Both, seed: str, texts: int, tokens: int) -> Iterator[Any]:
+    """States of random texts; half of the steps take a token that ends, escapes or separates."""
+    chosen = random.Random(seed)
+    for _ in range(texts):
+        at = both.begin
+        for _ in range(tokens):
+            yield at
+            allowed = [
+                t for t in unpack(both.fast.mask(at[0])).tolist() if t not in both.words.eos_ids
+            ]
+            if not allowed:
+                break
+            near = [t for t in allowed if any(e in both.words.tokens[t] for e in EDGES)]
+            at = both.after(at, chosen.choice(near if near and chosen.random() < 0.5 else allowed))
+
+
+def compared(names: list[str], texts: int, tokens: int, **options: Any) -> int:
+    seen: set[tuple[str, Any]] = set()
+    for name in names:
+        both = Both(fl.JsonSchema(SCHEMAS[name], **options), vocabulary())
+        for at in explored(both, name, texts, tokens):
+            if (name, at[0]) not in seen:
+                seen.add((name, at[0]))
+                both.check(at)
+    return len(seen)
+
+
+@pytest.mark.parametrize("order", ["any", "declared"])
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_masks_are_those_of_the_plain_engine(name: str, order: Any) -> None:
+    assert compared([name], 2, 14, key_order=order) >= 2
+
+
+@pytest.mark.slow
+def test_two_thousand_masks_are_those_of_the_plain_engine() -> None:
+    assert compared(list(SCHEMAS), 30, 30) >= 2000
+
+
+@pytest.mark.parametrize("left", range(6))
+def test_counters_at_their_edges(left: int) -> None:
+    both = Both(fl.JsonSchema({"type": "string", "minLength": 5, "maxLength": 8}), vocabulary())
+    for text in ("é" * (5 - left) if left < 6 else "", "a" * (8 - left), "\\n" * (8 - left)):
+        for at in both.read(f'"{text}'.encode()):
+            pass
+        both.check(at)
+
+
+KEYS = ["é", "é", "e", "💩", 'q"', "b\\", "n\n"]
+SPELLED = [
+    r"\u00e9",
+    r"\u00E9",
+    r"\ud83d\udca9",
+    r"\uD83D\uDCA9",
+    r"\"",
+    r"\\",
+    r"\n",
+    r"\u000a",
+    r"\/",
+]
+
+
+@pytest.mark.parametrize("others", [False, True])
+@pytest.mark.parametrize("escapes", ["any", "plain"])
+def test_keys_however_they_are_spelled(others: bool, escapes: str) -> None:
+    schema = {
+        "type": "object",
+        "properties": {key: {"const": index} for index, key in enumerate(dict.fromkeys(KEYS))},
+        "additionalProperties": {"const": 99} if others else False,
+    }
+    both = Both(fl.JsonSchema(schema, spelling=escapes), vocabulary(400))
+    for spelled in [*SPELLED, *KEYS, r"\u0065", r"q\u0022", r"b\u005c", r"n\u000A"]:
+        at = both.begin
+        for byte in f'{{"{spelled}"'.encode():
+            if not both.check(at)[byte >> 5] >> np.uint32(byte & 31) & 1:
+                break
+            at = both.after(at, byte)
+        both.check(at)
+
+
+def test_the_same_keys_in_every_order_and_others_that_repeat() -> None:
+    schema = {"type": "object", "properties": {"a": True, "b": {"const": 1}}, "required": ["b"]}
+    both = Both(fl.JsonSchema(schema), vocabulary(400))
+    for names in ("ab", "ba", "xb", "bx", "axb", "xya", "yx"):
+        text = "{" + ", ".join(f'"{name}": 1' for name in names)
+        for at in both.read(text.encode()):
+            both.check(at)
+        for more in (b', "', b', "x', b', "y', b', "a', b', "\\u0078'):
+            following = at
+            for byte in more:
+                both.check(following)
+                following = both.after(following, byte)
+            both.check(following)
+
+
+def test_masks_are_the_same_warm_cold_after_eviction_and_in_two_threads() -> None:
+    source = fl.JsonSchema(SCHEMAS["declared and others"])
+    both = Both(source, vocabulary())
+    few = fl.compile(source, vocabulary(), budget=fl.Budget(rows=1))
+    text = json.dumps({"a": 12, "zz": True, 'q"\\\n': "x"}).encode()
+
+    def masks(constraint: Any) -> list[bytes]:
+        state, found = constraint.start(), []
+        for byte in text:
+            found.append(constraint.mask(state).tobytes())
+            state = constraint.advance(state, byte)
+        return found
+
+    cold = masks(both.fast)
+    assert cold == [both.plain.row(rest).tobytes() for _, rest in both.read(text)][:-1]
+    assert masks(both.fast) == cold == masks(few) == masks(few)
+    assert few._states.held().rows == 1
+    kept = both.fast.start()
+    fl.clear_cache()
+    assert both.fast.mask(kept).tobytes() == cold[0]
+    assert masks(both.fast) == cold
+    found: list[list[bytes]] = []
+    fl.clear_cache()
+    threads = [threading.Thread(target=lambda: found.append(masks(both.fast))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [cold, cold]
+
+
+def test_without_room_for_pictures_masks_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gallery, "MOST_PICTURES", 1)
+    monkeypatch.setattr(gallery, "_galleries", {})
+    words = fl.Vocabulary(vocabulary(300).tokens, eos_ids=vocabulary(300).eos_ids)
+    for schema in (SCHEMAS["open"], SCHEMAS["length"], SCHEMAS["distinct texts"]):
+        both = Both(fl.JsonSchema(schema), words)
+        for at in explored(both, "no room", 2, 10):
+            both.check(at)
+
+
+def test_a_lexicon_that_has_grown_is_left_to_those_who_use_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    words = fl.Vocabulary(vocabulary(300).tokens, eos_ids=vocabulary(300).eos_ids)
+    old = Both(fl.Regex("[ab]{3,9}c"), words)
+    for at in explored(old, "old", 1, 4):
+        old.check(at)
+    monkeypatch.setattr(lexicon, "RENEW_AT", 1)
+    new = Both(fl.Regex("[ab]{3,9}d"), words)
+    for both in (old, new):
+        for at in explored(both, "both", 2, 8):
+            both.check(at)
+
+
+def test_arrays_that_grow_keep_what_they_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = {
+        count: arena._Table(
+            table.room, 64 if count == arena.at.BITS else 16, table.arrays, table.hashes
+        )
+        for count, table in arena._TABLES.items()
+    }
+    monkeypatch.setattr(arena, "_TABLES", small)
+    words = vocabulary(400)
+    for name in ("declared and others", "distinct texts", "nested", "one of two"):
+        both = Both(fl.JsonSchema(SCHEMAS[name]), words)
+        for at in explored(both, f"grow {name}", 3, 12):
+            both.check(at)
