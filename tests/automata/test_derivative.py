@@ -109,7 +109,8 @@ def test_a_second_capture_after_an_unknown_one_is_unsure():
     assert machine.reads_capture(state)
     (after_comma,) = [x for members, x in machine.arcs(state) if members >> ord(",") & 1]
     assert machine.unsure(after_comma)
-    assert not machine.arcs(UNSURE)
+    # Behind white space, say, it is met in the middle of a walk: nothing may be lost there.
+    assert [target for _, target in machine.arcs(UNSURE)] == [UNSURE]
     assert machine.alive(UNSURE)
     assert not machine.reads_capture(machine.start())
 

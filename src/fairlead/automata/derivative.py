@@ -213,8 +213,10 @@ class Derivatives:
     def _line(self, node: Expr) -> Arcs:  # noqa: C901, PLR0911  one arm for each node of the core
         memo = self._linear
         match node:
-            case Empty() | Epsilon() | Unsure():
+            case Empty() | Epsilon():
                 return []
+            case Unsure():  # met behind what may be nothing: any byte may lead on, or none
+                return [(self._spellable, UNSURE)]
             case Bytes(members):
                 spelled = members & self._spellable
                 return [(spelled, EPSILON)] if spelled else []
