@@ -2,6 +2,7 @@
 
 import gc
 import threading
+import weakref
 
 import numpy as np
 
@@ -84,3 +85,18 @@ def test_clearing_while_another_thread_reads_changes_no_mask() -> None:
     finally:
         done.set()
         thread.join()
+
+
+def test_what_constraints_share_is_counted_and_given_back() -> None:
+    constraint = fl.compile(fl.JsonSchema({"type": "string"}), VOCABULARY)
+    kept = constraint.start()
+    mask = constraint.mask(constraint.advance(kept, ord('"'))).copy()
+    shared = [weakref.ref(part) for part in (kept.network.gallery, kept.network.lexicon)]
+    full = fl.cache_info().state_bytes
+    fl.clear_cache()
+    assert fl.cache_info().state_bytes < full
+    assert (constraint.mask(constraint.advance(kept, ord('"'))) == mask).all()
+    del kept
+    fl.clear_cache()  # the mask of the old state was remembered once more
+    gc.collect()
+    assert [part() for part in shared] == [None, None]

@@ -39,6 +39,7 @@ from fairlead.masks.kernels.layout import (
     WANT,
 )
 from fairlead.masks.lexicon import MOST_STATES, Lexicon
+from fairlead.masks.memory import Held, track_shared
 from fairlead.vocabulary.spellings import Vocabulary
 
 MOST_PICTURES: Final = 1 << 16
@@ -78,6 +79,12 @@ class Gallery:
         self._context[WALK] = address(self._walk)
         self._begun = np.zeros(self.deepest + 2, np.int32)
         self._context[BEGUN] = address(self._begun)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of what is used of the pictures."""
+        exits = 8 * (self._used_exits + self._used_runs)
+        return 4 * (self._used_rows * self.words + self._used_listed) + exits
 
     def describe(self, context: "NDArray[np.int64]") -> None:
         """Write the sizes and addresses of what is shared to a context."""
@@ -204,8 +211,24 @@ def _joined(vocabulary: Vocabulary) -> "tuple[NDArray[np.uint8], NDArray[np.int6
     return np.frombuffer(b"".join(tokens) or b"\0", np.uint8), begins
 
 
+@final
+class _Shared:
+    """The galleries that new constraints get, as the memory accounts see them."""
+
+    def held(self) -> Held:
+        """What the pictures take."""
+        with _lock:
+            return Held(state_bytes=sum(one.nbytes for one in _galleries.values()))
+
+    def forget(self) -> None:
+        """Leave the galleries to those who use them."""
+        with _lock:
+            _galleries.clear()
+
+
 _galleries: "WeakKeyDictionary[Vocabulary, Gallery]" = WeakKeyDictionary()
 _lock = threading.Lock()
+track_shared(_Shared())
 
 
 def shared_gallery(vocabulary: Vocabulary, lexicon: Lexicon) -> Gallery:

@@ -18,6 +18,7 @@ from fairlead.errors import LimitError
 from fairlead.lowering.expr import EMPTY
 from fairlead.lowering.nodes import Expr
 from fairlead.masks.kernels.layout import ACCEPTS, DEAD_END, EXPANDED, GOES_ON
+from fairlead.masks.memory import Held, track_shared
 
 MOST_STATES: Final = 1 << 19  # 1 KB each
 RENEW_AT: Final = 1 << 16  # when a new constraint gets a new lexicon
@@ -120,8 +121,25 @@ def _bytes_of(members: int) -> "np.typing.NDArray[np.bool_]":
     return np.unpackbits(packed, bitorder="little").view(np.bool_)
 
 
+@final
+class _Shared:
+    """The lexicons that new constraints get, as the memory accounts see them."""
+
+    def held(self) -> Held:
+        """What the states take: a row, a set of bytes and a flag each."""
+        with _lock:
+            states = sum(len(one) for one in _lexicons.values())
+        return Held(states=states, state_bytes=states * (4 * 256 + 32 + 1))
+
+    def forget(self) -> None:
+        """Leave the lexicons to those who use them."""
+        with _lock:
+            _lexicons.clear()
+
+
 _lexicons: dict[int, Lexicon] = {}
 _lock = threading.Lock()
+track_shared(_Shared())
 
 
 def shared_lexicon(spellable: int) -> Lexicon:

@@ -62,6 +62,7 @@ class Cache(Protocol):
 
 
 _tracked: "WeakSet[Cache]" = WeakSet()
+_shared: list[Cache] = []
 _lock = threading.Lock()
 
 
@@ -71,10 +72,16 @@ def track(cache: Cache) -> None:
         _tracked.add(cache)
 
 
-def tracked() -> list[Cache]:
-    """The caches in use."""
+def track_shared(cache: Cache) -> None:
+    """Count a cache of the whole process, for good."""
     with _lock:
-        return list(_tracked)
+        _shared.append(cache)
+
+
+def tracked() -> list[Cache]:
+    """The caches in use; shared ones first, which the others let go of when they forget."""
+    with _lock:
+        return [*_shared, *_tracked]
 
 
 def total(parts: Iterable[Held]) -> Held:
