@@ -1,8 +1,7 @@
 """What `fairlead.compile` remembers: the constraints asked for last, within a bound on memory.
 
-Constraints grow while they are used, so the bound is looked at again and again: not each time, as
-adding up what 64 of them hold takes longer than finding one, or than compiling a small one. The
-least recently asked for is dropped first, and the last one stays. Who still uses what was dropped
+Constraints grow while they are used, so what they hold is looked at again and again: all of them not
+each time, as that takes longer for 64 than finding one, or than compiling a small one. The least recently asked for is dropped first, and the last one stays. Who still uses what was dropped
 goes on doing so.
 """
 
@@ -13,7 +12,6 @@ from typing import Generic, TypeVar, final
 
 from fairlead.masks.memory import Cache
 
-_EVERY = 16
 Key = TypeVar("Key", bound=Hashable)
 Kept = TypeVar("Kept", bound=Cache)
 
@@ -31,7 +29,8 @@ class Remembered(Generic[Key, Kept]):
 
     def __init__(self, most: int, most_bytes: int) -> None:
         self.most, self.most_bytes = most, most_bytes
-        self.hits = self.misses = self._puts = 0
+        self.hits = self.misses = 0
+        self._sizes: dict[Key, int] = {}  # when they were last looked at
         self._kept: OrderedDict[Key, Kept] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -54,6 +53,7 @@ class Remembered(Generic[Key, Kept]):
             self.hits += 1
             self._kept.move_to_end(key)
             if self.hits % self.most == 0:
+                self._sizes = {kept: value.held().bytes for kept, value in self._kept.items()}
                 self._shrink()
             return found
 
@@ -62,23 +62,22 @@ class Remembered(Generic[Key, Kept]):
         with self._lock:
             self._kept[key] = value
             self._kept.move_to_end(key)
-            self._puts += 1
-            if len(self._kept) > self.most:
-                self._kept.popitem(last=False)
-            if self._puts % _EVERY == 0:
-                self._shrink()
+            for last in list(self._kept)[-2:]:  # this one, and the one that was used until now
+                self._sizes[last] = self._kept[last].held().bytes
+            self._shrink()
 
     def clear(self) -> None:
         """Drop all, and count anew."""
         with self._lock:
             self._kept.clear()
+            self._sizes.clear()
             self.hits = self.misses = 0
 
     def _shrink(self) -> None:
-        used = self._bytes()
+        used = sum(self._sizes.values())
         while len(self._kept) > 1 and (len(self._kept) > self.most or used > self.most_bytes):
-            _, dropped = self._kept.popitem(last=False)
-            used -= dropped.held().bytes
+            dropped, _ = self._kept.popitem(last=False)
+            used -= self._sizes.pop(dropped)
 
     def _bytes(self) -> int:
         return sum(value.held().bytes for value in self._kept.values())
