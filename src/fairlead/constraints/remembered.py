@@ -1,7 +1,8 @@
 """What `fairlead.compile` remembers: the constraints asked for last, within a bound on memory.
 
-Constraints grow while they are used, so what they hold is looked at again and again: all of them not
-each time, as that takes longer for 64 than finding one, or than compiling a small one. The least recently asked for is dropped first, and the last one stays. Who still uses what was dropped
+Constraints grow while they are used, so what they hold is looked at again and again: not that of
+all each time, as that takes longer for 64 than finding one, or than compiling a small one. The
+least recently asked for is dropped first, and the last one stays. Who still uses what was dropped
 goes on doing so.
 """
 
