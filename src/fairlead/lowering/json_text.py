@@ -19,10 +19,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import final
+from weakref import WeakSet
 
 from fairlead.lowering.alternatives import branching
 from fairlead.lowering.expr import EMPTY, EPSILON, alt, byte_set, concat, literal, repeat
-from fairlead.lowering.nodes import Expr
+from fairlead.lowering.nodes import Alt, Concat, Expr
 from fairlead.lowering.unicode import (
     SCALARS,
     CodePoints,
@@ -41,6 +42,22 @@ _SHORT_ANY = {**_SHORT, "/": "/"}
 _ESCAPED = points([*range(0x20), ord('"'), ord("\\")])  # RFC 8259 §7: U+007F may stand raw
 _BASIC: CodePoints = ((0, 0xD7FF), (0xE000, 0xFFFF))
 _ASTRAL: CodePoints = ((0x10000, 0x10FFFF),)
+
+
+# Choices between words: walked word by word, where other regular choices become automata.
+_WORDS: "WeakSet[Alt]" = WeakSet()
+
+
+def is_choice_of_words(choice: Alt) -> bool:
+    """Whether this is where the words of a `Spelling.choose` part."""
+    return choice in _WORDS
+
+
+def alternatives_in(sequence: Expr) -> list[Alt]:
+    """The choice at the end of a sequence, if there is one there."""
+    while isinstance(sequence, Concat):
+        sequence = sequence.tail
+    return [sequence] if isinstance(sequence, Alt) else []
 
 
 @lru_cache(maxsize=4096)
@@ -152,7 +169,9 @@ class Spelling:
 
         A trie, so that a step costs what one string costs, however many there are.
         """
-        return branching(options, lambda char: self.character(((ord(char), ord(char)),)))
+        made = branching(options, lambda char: self.character(((ord(char), ord(char)),)))
+        _WORDS.update(alternatives_in(made))
+        return made
 
 
 @final

@@ -23,6 +23,7 @@ import numpy as np
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import EMPTY, EPSILON, concat, literal, repeat
 from fairlead.lowering.json_objects import START, ObjectTemplate
+from fairlead.lowering.json_text import alternatives_in, is_choice_of_words
 from fairlead.lowering.nodes import (
     Alt,
     And,
@@ -63,6 +64,7 @@ class Network:
         self.states: dict[int, Any] = {}  # of `states`, by macro state
         self._nodes: dict[Expr, int] = {EMPTY: at.DEAD, EPSILON: at.NIL}
         self._exprs: list[Expr] = []
+        self._words = set[Alt]()  # where words part, below a choice between words
         self._captures: list[Capture] = []
         self._capture_numbers: dict[tuple[object, object], int] = {}
         self._objects: dict[ObjectTemplate, int] = {}
@@ -129,8 +131,8 @@ class Network:
                 return self._sequence(expr, head, tail)
             case Bytes(members) if members & (members - 1) == 0:
                 return self._literal(bytes((members.bit_length() - 1,)), EPSILON)
-            case Alt(options) if not expr.regular or _is_structure(options):
-                return self.arena.choice([self.node(option) for option in options])
+            case Alt() if not expr.regular or self._is_structure(expr):
+                return self._choice(expr)
             case Repeat(item, low, high) if not expr.regular:
                 rest = repeat(item, max(low - 1, 0), None if high is None else high - 1)
                 again = self.arena.make(at.SEQUENCE, self.node(item), self.node(rest))
@@ -152,11 +154,26 @@ class Network:
         """The node of ∅, ε or a doubt."""
         return self.arena.make(at.DOUBT) if isinstance(expr, Unsure) else self._nodes[expr]
 
+    def _choice(self, choice: Alt) -> int:
+        """A node for each option; where words part, further on too."""
+        if self._is_of_words(choice):
+            self._words.update(a for option in choice.options for a in alternatives_in(option))
+        return self.arena.choice([self.node(option) for option in choice.options])
+
+    def _is_of_words(self, choice: Alt) -> bool:
+        return choice in self._words or is_choice_of_words(choice)
+
+    def _is_structure(self, choice: Alt) -> bool:
+        """Whether a regular choice is one between longer texts, as in an enum."""
+        return self._is_of_words(choice) or any(
+            isinstance(o, Concat) and isinstance(o.tail, Concat) for o in choice.options
+        )
+
     def _sequence(self, expr: Concat, head: Expr, tail: Expr) -> int:
         run, rest = _run(expr)
         if run:
             return self._literal(run, rest)
-        if not head.regular:
+        if not head.regular or (isinstance(head, Alt) and self._is_of_words(head)):
             return self.arena.make(at.SEQUENCE, self.node(head), self.node(tail))
         if _is_byte(tail):
             unit, rest = concat(head, tail), EPSILON
@@ -207,11 +224,6 @@ class Network:
 
 def _is_byte(expr: Expr) -> bool:
     return isinstance(expr, Bytes) and expr.members & (expr.members - 1) == 0
-
-
-def _is_structure(options: tuple[Expr, ...]) -> bool:
-    """Whether a regular choice is one between longer texts, as in an enum."""
-    return any(isinstance(o, Concat) and isinstance(o.tail, Concat) for o in options)
 
 
 def _run(expr: Expr) -> tuple[bytes, Expr]:
