@@ -110,6 +110,20 @@ def test_whatever_is_generated_both_validators_take(seed, key_order):
         ({"const": {"a": 1}, "unevaluatedProperties": False}, [], [{"a": 1}]),
         ({"type": "array", "prefixItems": [{"type": "null"}], "contains": {"type": "string"}},
          [[None, "a"]], [[None], ["a"]]),
+        ({"type": "array", "not": {"uniqueItems": True}},
+         [[[1, 2], [1, 2]], [{"a": [1]}, 0, {"a": [1.0]}]], [[[1], [2]], [[1, 2], [2, 1]]]),
+        ({"type": "object", "oneOf": [
+            {"properties": {"a": True}, "additionalProperties": False}, {"required": ["b"]}]},
+         [{}, {"a": 1}, {"b": 1, "c": 1}], [{"c": 1}]),
+        ({"type": "object", "oneOf": [
+            {"allOf": [{"properties": {"a": True, "b": True}, "additionalProperties": False},
+                       {"properties": {"b": True, "c": True}, "additionalProperties": False}]},
+            {"required": ["a"]}]},
+         [{}, {"b": 1}, {"a": 1, "c": 1}], [{"c": 1}]),
+        ({"oneOf": [{"allOf": [{"$ref": "#/$defs/s"}, {"$ref": "#/$defs/s"}]}, {"minimum": 2}],
+          "$defs": {"s": {"type": "integer"}}}, [1, 2.5], [2, 1.5]),
+        ({"patternProperties": {"^a$": {"type": "null"}, "^b$": {"type": "integer"}}},
+         [{"a": None, "b": 1, "c": ""}], [{"a": 1}, {"b": None}]),
     ],
 )  # fmt: skip
 def test_keywords_say_what_the_specification_says(schema: Any, good: list[Any], bad: list[Any]):

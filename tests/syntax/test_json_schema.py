@@ -172,6 +172,7 @@ def test_annotations_and_foreign_names_say_nothing(name):
         ({"$ref": "other.json#/a"}, "/$ref", ["other.json#/a"]),
         ({"$schema": "http://json-schema.org/draft-03/schema#"}, "/$schema", ["draft-03"]),
         ({"items": {"multipleOf": 998244353}}, "/items/multipleOf", ["998244353", "1024"]),
+        ({"items": {"pattern": r"\p{Script=Greek}"}}, "/items/pattern", ["Script", "category"]),
     ],
 )
 def test_what_is_out_of_reach_is_refused_with_its_place(schema, place, words):

@@ -135,8 +135,8 @@ def opposite(formula: Formula) -> Formula:
                 return all_of(*(turned[part] for part in parts))
             case Leaf(atom):
                 return atom.opposite()
-            case Truth(holds):
-                return FALSE if holds else TRUE
+            case _:
+                return FALSE if node is TRUE else TRUE
 
     return fold(formula, turn)
 
@@ -152,7 +152,7 @@ def replace(formula: Formula, change: Callable[[Atom], Formula]) -> Formula:
                 return any_of(*(changed[part] for part in parts))
             case Leaf(atom):
                 return change(atom)
-            case Truth():
+            case _:
                 return node
 
     return fold(formula, put)
@@ -176,8 +176,8 @@ def holds(
                 return any(made[part] for part in parts)
             case Leaf(atom):
                 return judge(atom)
-            case Truth(value):
-                return value
+            case _:
+                return node is TRUE
 
     return fold(formula, make, known)
 

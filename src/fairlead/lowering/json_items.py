@@ -238,7 +238,7 @@ def _read(atom: Atom, position: int, used: frozenset[Exact]) -> Formula:  # noqa
         case Unlike(values):
             return unlike_item(values)
         case _:
-            return FALSE
+            raise TypeError(f"{atom} says nothing about items")
 
 
 def _count(value: Formula, low: int, high: int | None) -> Formula:

@@ -43,7 +43,6 @@ from fairlead.lowering.json_atoms import (
     at_most,
 )
 from fairlead.lowering.json_formulas import (
-    FALSE,
     TRUE,
     Atom,
     Formula,
@@ -304,4 +303,4 @@ def _read(atom: Atom, key: KeyClass) -> Formula:  # noqa: PLR0911  an arm for ea
         case Unlike(values):
             return unlike_member(values, key.name)
         case _:
-            return FALSE
+            raise TypeError(f"{atom} says nothing about members")

@@ -246,8 +246,6 @@ class ObjectTemplate:
     @cached_property
     def _other_key(self) -> Expr:
         allowed, spelling = self.members.allowed, self.style.spelling
-        if self.members.others is EMPTY:
-            return EMPTY
         declared = spelling.choose((name, EPSILON) for name in self.members.names)
         keys = spelling.content if allowed is None else allowed
         return keys if declared is EMPTY else both(keys, complement(declared))

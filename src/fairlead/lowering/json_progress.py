@@ -136,7 +136,8 @@ class Progress:
             case Leaf(atom):
                 after = self._read(atom)
                 return None if after is node else self._listed(after)
-            case Some(parts) | Every(parts):
+            case _:
+                parts = node.parts
                 spend(1 + len(parts) // 4)
                 changed = [found for part in parts if (found := made[part]) is not None]
                 if not changed:
@@ -189,8 +190,8 @@ class Progress:
                     return {node: TRUE}
                 case Some(parts):
                     return _united([made[part] for part in parts])
-                case Every(parts):
-                    return self._crossed([made[part] for part in parts])
+                case _:
+                    return self._crossed([made[part] for part in node.parts])
 
         return fold(after, make)
 
@@ -227,7 +228,8 @@ def _skeleton(after: Formula) -> Formula:
                 return node
             case Leaf():
                 return leaf(Kept(node))
-            case Every(parts) | Some(parts):
+            case _:
+                parts = node.parts
                 joined = all_of if isinstance(node, Every) else any_of
                 kept = [part for part in parts if _is_kept(made[part])]
                 if len(kept) == len(parts):

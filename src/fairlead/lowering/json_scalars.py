@@ -20,7 +20,7 @@ from fairlead.lowering.expr import (
 )
 from fairlead.lowering.formats import format_bound, lower_format
 from fairlead.lowering.json_atoms import Amount, Text
-from fairlead.lowering.json_formulas import Every, Formula, Leaf, Some, Truth, fold
+from fairlead.lowering.json_formulas import Formula, Leaf, Some, Truth, fold
 from fairlead.lowering.json_numbers import common, merged, no_number
 from fairlead.lowering.json_text import Spelling
 from fairlead.lowering.nodes import Expr
@@ -44,8 +44,8 @@ def text_content(formula: Formula, spelling: Spelling) -> Expr:
                 return _text(atom, spelling)
             case Some(parts):
                 return alt(*(made[part] for part in parts))
-            case Every(parts):
-                plain, others = _sorted(parts)
+            case _:
+                plain, others = _sorted(node.parts)
                 first = _strings(_merged(plain), spelling) if plain else []
                 return reduce(both, [*first, *(made[part] for part in others)])
 
@@ -126,10 +126,10 @@ def number(formula: Formula, *, plain: bool) -> Expr:
                 return shape(atom.numbers, plain=plain)
             case Some(parts):
                 return alt(*(made[part] for part in parts))
-            case Every(parts):
+            case _:
                 said: list[Numbers] = []
                 others: list[Expr] = []
-                for part in parts:
+                for part in node.parts:
                     if isinstance(part, Leaf) and isinstance(part.atom, Amount) and part.atom.sign:
                         said.append(part.atom.numbers)
                     else:

@@ -1,0 +1,33 @@
+"""Branches that plainly exclude each other: what is told so has no value in common."""
+
+from fairlead.lowering import json_exclusive
+from fairlead.lowering.json_atoms import Among, Holds
+from fairlead.lowering.json_exclusive import Outlines
+from fairlead.lowering.json_formulas import all_of, leaf
+from fairlead.lowering.json_values import exact
+from fairlead.syntax.json_schema import parse_json_schema
+from fairlead.syntax.json_schema_source import JsonSchema
+
+TYPES = {"t": {"type": "string"}, "n": {"type": "integer"}, "o": {"type": "object"}}
+REFS = [{"$ref": f"#/$defs/{name}"} for name in TYPES]
+STRING, INTEGER = (leaf(Holds(f"#/$defs/{name}")) for name in "tn")
+TEXTS = leaf(Among(frozenset((exact("a"), exact("b")))))
+ONE = leaf(Among(frozenset((exact(1),))))
+
+
+def outlines() -> Outlines:
+    return Outlines(parse_json_schema(JsonSchema({"anyOf": REFS, "$defs": TYPES})))
+
+
+def told(judge: Outlines) -> list[bool]:
+    values = ((STRING, INTEGER), (STRING, TEXTS), (STRING, ONE), (TEXTS, ONE), (INTEGER, ONE))
+    return [judge.impossible(all_of(*parts)) for parts in values * 2]
+
+
+def test_values_of_two_types_or_of_other_constants_are_impossible():
+    assert told(outlines()) == [True, False, True, True, False] * 2
+
+
+def test_what_was_told_may_be_forgotten(monkeypatch):
+    monkeypatch.setattr(json_exclusive, "_MOST_KNOWN", 0)
+    assert told(outlines()) == [True, False, True, True, False] * 2

@@ -1,0 +1,44 @@
+"""What an object still needs: the shortest members, found in few tries."""
+
+import json
+
+import pytest
+
+from fairlead.errors import LimitError
+from fairlead.lowering import json_members_least
+from json_schemas import machine, verdict
+
+EDGES = ("ab", "ac", "bc", "cd", "de", "ae")
+
+
+def cover(edges: tuple[str, ...], low: int = 0) -> dict[str, object]:
+    """A member for one end of each edge, and `low` members in all."""
+    pairs = [{"anyOf": [{"required": [first]}, {"required": [second]}]} for first, second in edges]
+    return {"type": "object", "additionalProperties": {"type": "integer"}, "minProperties": low,
+            "allOf": pairs}  # fmt: skip
+
+
+def shortest(schema: dict[str, object]) -> dict[str, int]:
+    engine = machine(schema, whitespace="compact")
+    assert engine.alive(engine.start())
+    value = json.loads(engine.shortest(engine.start()))
+    assert verdict(schema, value)
+    return value
+
+
+@pytest.mark.parametrize("low", [0, 4, 5])
+def test_no_smaller_object_has_one_end_of_each_edge(low):
+    # Of the 5 names, 3 touch all edges: "ace"; fewer than 3 do not, as "abc" needs 2 of its own.
+    assert len(shortest(cover(EDGES, low))) == max(low, 3)
+
+
+@pytest.mark.parametrize("in_order", [1, 2, 4])
+def test_after_a_while_those_that_leave_least_undone_come_first(monkeypatch, in_order):
+    monkeypatch.setattr(json_members_least, "_IN_ORDER", in_order)
+    assert 3 <= len(shortest(cover(EDGES))) <= 5
+
+
+def test_a_search_that_takes_too_many_tries_is_refused(monkeypatch):
+    monkeypatch.setattr(json_members_least, "MOST_LOOKED_AT", 3)
+    with pytest.raises(LimitError, match="more than 3 tries"):
+        shortest(cover(EDGES))

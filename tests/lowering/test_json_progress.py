@@ -1,0 +1,126 @@
+"""Reading a part: the alternatives mean what the formula means when its atoms have been read."""
+
+from itertools import product
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from fairlead.errors import LimitError
+from fairlead.lowering import json_progress
+from fairlead.lowering.json_atoms import Holds, Required
+from fairlead.lowering.json_formulas import (
+    FALSE,
+    TRUE,
+    Atom,
+    Formula,
+    all_of,
+    any_of,
+    holds,
+    leaf,
+    opposite,
+)
+from fairlead.lowering.json_progress import Now, Progress, now
+
+VALUES, RESTS = ("A", "B", "C"), ("a", "b", "c", "d", "e")
+A, B, C = (leaf(Holds(name)) for name in VALUES)
+REST = {name: leaf(Required(name)) for name in RESTS}
+READ: dict[str, Formula] = {
+    "a": now(A),
+    "b": any_of(now(B), REST["b"]),
+    "c": any_of(now(C), all_of(REST["c"], REST["d"])),
+    "d": REST["d"],
+    "e": any_of(all_of(now(A), REST["d"]), all_of(now(opposite(A)), REST["e"])),
+}
+WORLDS = [
+    {name for name, on in zip(VALUES + RESTS, ons, strict=True) if on}
+    for ons in product((0, 1), repeat=len(VALUES + RESTS))
+]
+
+
+def true_in(world: set[str], formula: Formula) -> bool:
+    def judge(atom: Atom) -> bool:
+        match atom:
+            case Now(value):
+                return true_in(world, value)
+            case Holds(name, sign):
+                return (name in world) == sign
+            case Required(name):
+                return name in world
+            case _:
+                raise AssertionError(atom)
+
+    return holds(formula, judge)
+
+
+class Exactly:
+    """Judges by looking at all worlds."""
+
+    def __init__(self, simple: bool) -> None:
+        self._simple = simple
+
+    def impossible(self, value: Formula) -> bool:
+        return not any(true_in(world, value) for world in WORLDS[:: 2 ** len(RESTS)])
+
+    def simple(self, value: Formula) -> bool:
+        return self._simple
+
+
+class Never:
+    """Finds nothing impossible, and nothing simple."""
+
+    def impossible(self, value: Formula) -> bool:
+        return value is FALSE
+
+    def simple(self, value: Formula) -> bool:
+        return value is TRUE
+
+
+def read(atom: Atom) -> Formula:
+    assert isinstance(atom, Required)
+    return READ[atom.name]
+
+
+def formulas() -> st.SearchStrategy[Formula]:
+    return st.recursive(
+        st.sampled_from([*REST.values(), TRUE, FALSE]),
+        lambda inner: st.one_of(
+            st.lists(inner, min_size=1, max_size=4).map(lambda parts: all_of(*parts)),
+            st.lists(inner, min_size=1, max_size=4).map(lambda parts: any_of(*parts)),
+        ),
+        max_leaves=12,
+    )
+
+
+a, b, c, d, e = REST.values()
+MANY = all_of(any_of(a, b, c), any_of(b, all_of(c, d)), any_of(a, e), any_of(c, e, b))
+
+
+@settings(max_examples=30)
+@example(MANY, Exactly(True))
+@example(all_of(MANY, any_of(b, all_of(d, any_of(c, e)))), Never())
+@example(all_of(any_of(a, d), any_of(b, d), any_of(c, all_of(d, e)), any_of(e, d)), Never())
+@example(any_of(all_of(a, b), c, e), Exactly(True))
+@given(formulas(), st.sampled_from([Exactly(True), Exactly(False), Never()]))
+def test_the_alternatives_are_what_becomes_of_the_formula(formula, judge):
+    pairs = Progress(read, judge).pairs(formula)
+    for world in WORLDS:
+        kept = {name: true_in(world, READ[name]) for name in RESTS}
+        expected = true_in({name for name, on in kept.items() if on}, formula)
+        found = any(true_in(world, all_of(rest, value)) for rest, value in pairs.items())
+        assert found == expected, world
+
+
+def test_what_was_found_may_be_forgotten(monkeypatch):
+    kept = Progress(read, Never())
+    expected = [kept.pairs(part) for part in (MANY, all_of(a, b), MANY)]
+    monkeypatch.setattr(json_progress, "_MOST_KNOWN", 0)
+    forgetful = Progress(read, Never())
+    assert [forgetful.pairs(part) for part in (MANY, all_of(a, b), MANY)] == expected
+
+
+def test_what_an_atom_becomes_has_a_limit_too(monkeypatch):
+    monkeypatch.setattr(json_progress, "MOST_PAIRS", 3)
+    many = all_of(*(any_of(now(leaf(Holds(f"{n}"))), leaf(Required(f"{n}"))) for n in range(2)))
+    with pytest.raises(LimitError, match="more than 3"):
+        Progress(lambda _: many, Never()).pairs(a)

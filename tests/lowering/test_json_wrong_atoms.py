@@ -1,0 +1,38 @@
+"""An atom about something else is a mistake in a formula, and never read as "cannot hold"."""
+
+import pytest
+
+from fairlead.lowering.json_atoms import Longer, Required
+from fairlead.lowering.json_formulas import leaf
+from fairlead.lowering.json_items import ItemsTemplate
+from fairlead.lowering.json_members import MembersTemplate
+from fairlead.lowering.json_scalars import number, text_content
+from fairlead.lowering.json_schema import Lowering
+from fairlead.lowering.json_text import Spelling, json_style
+from fairlead.syntax.json_schema_source import JsonSchema
+
+SOURCE = JsonSchema(True)
+MEMBER, LENGTH = leaf(Required("a")), leaf(Longer(1))
+
+
+def test_nothing_about_members_is_said_of_a_value():
+    with pytest.raises(TypeError, match="says nothing about a value"):
+        Lowering(SOURCE).meaning.of(MEMBER, "null")
+
+
+def test_nothing_about_members_is_said_of_strings_or_numbers():
+    with pytest.raises(TypeError, match="says nothing about strings"):
+        text_content(MEMBER, Spelling(plain=True))
+    with pytest.raises(TypeError, match="says nothing about numbers"):
+        number(MEMBER, plain=True)
+
+
+def test_nothing_about_members_is_said_of_items_and_the_other_way_round():
+    lowering, style = Lowering(SOURCE), json_style(SOURCE)
+    judge, keysets = lowering.meaning.outlines, lowering.keysets
+    array = ItemsTemplate(MEMBER, lowering.value, style, judge).start()
+    with pytest.raises(TypeError, match="says nothing about items"):
+        array.template.unfold(array.argument)
+    members = MembersTemplate(LENGTH, lowering.value, style, keysets, judge).start()
+    with pytest.raises(TypeError, match="says nothing about members"):
+        members.template.unfold(members.argument)
