@@ -7,6 +7,7 @@ import pytest
 from fairlead.automata.derivative import Derivatives
 from fairlead.errors import LimitError
 from fairlead.lowering import json_items, json_members
+from fairlead.lowering.fuel import metered
 from fairlead.lowering.json_atoms import Among, AtLeast, AtMost, Unlike
 from fairlead.lowering.json_formulas import Formula, all_of, leaf, opposite
 from fairlead.lowering.json_items import ItemsTemplate
@@ -78,5 +79,6 @@ def test_an_array_that_takes_too_many_tries_is_refused(monkeypatch):
     monkeypatch.setattr(json_items, "MOST_LOOKED_AT", 2)
     schema = {"type": "array", "contains": {"const": "a"}, "minContains": 5}
     engine = machine(schema)
-    with pytest.raises(LimitError, match="more than 2 tries"):
+    with pytest.raises(LimitError, match="more than 2 tries"), metered(lambda parts: None):
         engine.alive(engine.start())
+    assert machine(schema).alive(engine.start())  # afterwards it only takes longer

@@ -6,6 +6,7 @@ import pytest
 
 from fairlead.errors import LimitError
 from fairlead.lowering import json_members_least
+from fairlead.lowering.fuel import metered
 from json_schemas import machine, verdict
 
 EDGES = ("ab", "ac", "bc", "cd", "de", "ae")
@@ -40,5 +41,5 @@ def test_after_a_while_those_that_leave_least_undone_come_first(monkeypatch, in_
 
 def test_a_search_that_takes_too_many_tries_is_refused(monkeypatch):
     monkeypatch.setattr(json_members_least, "MOST_LOOKED_AT", 3)
-    with pytest.raises(LimitError, match="more than 3 tries"):
+    with pytest.raises(LimitError, match="more than 3 tries"), metered(lambda parts: None):
         shortest(cover(EDGES))

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from fairlead.errors import LimitError
 from fairlead.lowering import json_progress
+from fairlead.lowering.fuel import metered
 from fairlead.lowering.json_atoms import Holds, Required
 from fairlead.lowering.json_formulas import (
     FALSE,
@@ -122,5 +123,5 @@ def test_what_was_found_may_be_forgotten(monkeypatch):
 def test_what_an_atom_becomes_has_a_limit_too(monkeypatch):
     monkeypatch.setattr(json_progress, "MOST_PAIRS", 3)
     many = all_of(*(any_of(now(leaf(Holds(f"{n}"))), leaf(Required(f"{n}"))) for n in range(2)))
-    with pytest.raises(LimitError, match="more than 3"):
+    with pytest.raises(LimitError, match="more than 3"), metered(lambda parts: None):
         Progress(lambda _: many, Never()).pairs(a)

@@ -71,9 +71,9 @@ def _compile(what: Source, vocabulary: Vocabulary, budget: Budget) -> CompiledCo
     meter = Meter(budget)
     with metered(meter.tick):
         expr = lower_source(what)
-    machine = Derivatives(expr, vocabulary.spellable, meter.tick)
-    if not machine.alive(expr):
-        raise _unsatisfiable(what, expr, meter)
+        machine = Derivatives(expr, vocabulary.spellable, meter.tick)
+        if not machine.alive(expr):  # which lowers what it needs to know
+            raise _unsatisfiable(what, expr, meter)
     graph = None
     if not vocabulary.closed:
         start = concat(literal(vocabulary.lead), expr)

@@ -39,3 +39,12 @@ def spend(parts: int) -> None:
     tick = _account.tick
     if tick is not None:
         tick(parts)
+
+
+def paying() -> bool:
+    """Whether this thread pays: limits hold while compiling; afterwards work only takes longer.
+
+    >>> paying()
+    False
+    """
+    return _account.tick is not None

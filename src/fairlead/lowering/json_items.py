@@ -21,7 +21,7 @@ from typing import TypeAlias, cast, final
 
 from fairlead.errors import LimitError
 from fairlead.lowering.expr import EMPTY, UNSURE, alt, call, capture, concat, literal
-from fairlead.lowering.fuel import spend
+from fairlead.lowering.fuel import paying, spend
 from fairlead.lowering.json_atoms import (
     Among,
     Distinct,
@@ -174,7 +174,7 @@ class ItemsTemplate:
                     entry = Rest(position, used, said)
                     heappush(queue, (length + len(word) + 1, [*words, word], serial, entry))
             spend(1)
-            if serial > MOST_LOOKED_AT:
+            if serial > MOST_LOOKED_AT and paying():
                 raise LimitError(
                     f"what an array needs takes more than {MOST_LOOKED_AT} tries to find",
                     limit="tries",

@@ -15,7 +15,7 @@ from heapq import heapify, heappop, heappush
 from typing import Any, final
 
 from fairlead.errors import LimitError
-from fairlead.lowering.fuel import spend
+from fairlead.lowering.fuel import paying, spend
 from fairlead.lowering.json_atoms import Matching, Named, Required
 from fairlead.lowering.json_formulas import Atom, Every, Formula, Leaf, Some, all_of, atoms
 from fairlead.lowering.json_objects import Extras
@@ -140,7 +140,7 @@ def _search(words: Words, said: Formula, extras: Extras) -> _Chosen | None:
             chosen = (*tried.chosen, (key, text))
             heappush(queue, _Try(rank, texts, serial, length, rest, more, chosen))
         spend(1)
-        if serial > MOST_LOOKED_AT:
+        if serial > MOST_LOOKED_AT and paying():
             raise LimitError(
                 f"what an object needs takes more than {MOST_LOOKED_AT} tries to find",
                 limit="tries",

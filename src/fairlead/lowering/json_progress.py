@@ -18,7 +18,7 @@ from math import prod
 from typing import Protocol, TypeAlias, final
 
 from fairlead.errors import FairleadError, LimitError
-from fairlead.lowering.fuel import spend
+from fairlead.lowering.fuel import paying, spend
 from fairlead.lowering.json_formulas import (
     FALSE,
     TRUE,
@@ -173,7 +173,7 @@ class Progress:
             todo.append((_decided(said, fails, holds), all_of(value, fails if denied else TRUE)))
             todo.append((_decided(said, holds, fails), all_of(value, holds)))
             spend(_SPLIT)
-            if len(found) + len(todo) > MOST_PAIRS:
+            if len(found) + len(todo) > MOST_PAIRS and paying():
                 raise _too_many()
         return found
 
@@ -214,7 +214,7 @@ class Progress:
                 if rest is not FALSE and not self._judge.impossible(value)
             }
             spend(len(crossed))
-            if len(crossed) > MOST_PAIRS:
+            if len(crossed) > MOST_PAIRS and paying():
                 raise _too_many()
         return crossed
 
