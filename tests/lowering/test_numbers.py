@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fairlead.automata.derivative import Derivatives
@@ -228,6 +228,9 @@ def test_one_number_has_all_its_spellings_and_no_other(value, texts):
             assert matches(engine, text) == (Decimal(text) == value)
 
 
+@example(6.1e-05)
+@example(0.00012)
+@example(1e16)
 @given(st.integers(-(10**20), 10**20) | st.floats(allow_nan=False, allow_infinity=False))
 def test_a_plain_number_is_what_json_dumps_writes(value):
     plain = json.dumps(value)

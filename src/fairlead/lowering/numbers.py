@@ -244,7 +244,7 @@ def exactly(value: Decimal, *, plain: bool = False) -> Expr:
     digits, exponent = f"{whole}{fraction}".strip("0"), value.adjusted()
     head, tail = digits[:1], digits[1:]
     spelled = [f"{whole}.{fraction}" if fraction else whole]
-    if not -5 <= exponent < 16:
+    if not -4 <= exponent < 16:
         spelled.append(f"{head}{'.' if tail else ''}{tail}e{exponent:+03d}")
     return concat(literal("-" if value < 0 else ""), alt(*map(literal, spelled)))
 
