@@ -180,3 +180,19 @@ def test_no_folder_and_no_terminal_is_told_in_two_lines(
     first, last = capsys.readouterr().err.splitlines()
     assert first.startswith("fairlead compiles two kernels, as no cache folder can be written")
     assert last.startswith("fairlead compiles two kernels: done in ")
+
+
+def test_kernels_are_prepared_only_where_they_are_compiled(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("FAIRLEAD_CACHE", str(tmp_path))
+    prepared: list[object] = []
+
+    def same(number: int) -> int:
+        return number
+
+    for _ in range(2):
+        kernels = Kernels("one kernel", [Path(__file__)], count=1, prepare=prepared.append)
+        assert kernels.compiled("int64(int64)")(same)(5) == 5
+        kernels.finish()
+    assert prepared == [same]

@@ -1,0 +1,54 @@
+"""Lexical states are made once, and rows never change."""
+
+import re
+from itertools import product
+
+import pytest
+
+import fairlead as fl
+from fairlead.lowering.expr import ALL_BYTES, alt, byte_set, concat, literal, repeat
+from fairlead.masks import lexicon
+from fairlead.masks.kernels.layout import EXPANDED
+from fairlead.masks.lexicon import Lexicon
+
+
+def test_a_row_that_is_made_twice_is_the_same() -> None:
+    states = Lexicon(ALL_BYTES)
+    state = states.state(literal("ab"))
+    states.expand(state)
+    row, count = states.rows[state].copy(), len(states)
+    states.expand(state)
+    assert (states.rows[state] == row).all()
+    assert len(states) == count
+    assert states.state(literal("ab")) == state
+
+
+@pytest.mark.parametrize("ahead", range(8))
+def test_so_many_states_are_made_ahead_as_there_are_and_are_asked_for(ahead: int) -> None:
+    states = Lexicon(ALL_BYTES)
+    states.expand(states.state(literal("abcd")), ahead)
+    made = sum(bool(flag & EXPANDED) for flag in states.flags.tolist())
+    assert made == 1 + min(ahead, 4)  # each of the four bytes leads to one more
+
+
+@pytest.mark.parametrize(
+    "item", ["a", "ab", "a|ab", "a|bc|bd", "a*b", "a*", "ab?", "[ab]c|a", "(a|b)(a|b)", "a|b|ba"]
+)
+def test_items_are_counted_where_no_text_begins_another(item: str) -> None:
+    words = fl.Vocabulary([*(bytes((b,)) for b in range(256)), b"<end>"], eos_ids={256})
+    expr = fl.compile(fl.Regex(item), words)._expr
+    texts = ["".join(letters) for n in range(5) for letters in product("abcd", repeat=n)]
+    found = [text for text in texts if re.fullmatch(item, text)]
+    apart = not any(b.startswith(a) and a != b for a in found for b in found) and "" not in found
+    states = Lexicon(ALL_BYTES)
+    assert states.countable(expr) is apart
+    assert states.countable(expr) is apart  # remembered
+
+
+def test_more_states_than_there_is_room_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lexicon, "MOST_STATES", 4)
+    states = Lexicon(ALL_BYTES)
+    state = states.state(repeat(concat(byte_set(b"ab"), alt(literal("cd"), literal("ef")))))
+    with pytest.raises(fl.LimitError, match="more than 4 states of regular languages") as caught:
+        states.expand(state, 10)
+    assert (caught.value.limit, caught.value.given, caught.value.needed) == ("lexical states", 5, 4)

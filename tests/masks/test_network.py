@@ -1,0 +1,74 @@
+"""Expressions that no source writes so are translated right too: masks are the plain engine's."""
+
+from itertools import product
+
+import pytest
+
+import fairlead as fl
+from fairlead.automata.derivative import Derivatives
+from fairlead.lowering.expr import alt, concat, literal, repeat
+from fairlead.lowering.nodes import Expr, Rule
+from fairlead.masks.bits import unpack
+from fairlead.masks.gallery import shared_gallery
+from fairlead.masks.kernels import layout as at
+from fairlead.masks.lexicon import shared_lexicon
+from fairlead.masks.network import Network
+from fairlead.masks.rows import Rows
+from fairlead.masks.states import States
+
+WORDS = [*(bytes((b,)) for b in range(256)), b"()", b"((", b"))", b").", b"(.", b"<end>"]
+VOCABULARY = fl.Vocabulary(WORDS, eos_ids={len(WORDS) - 1})
+
+
+def nested() -> Expr:
+    rule = Rule("nested")
+    rule.define(alt(literal("."), concat(literal("("), rule, literal(")"))))
+    return rule
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 2), (1, None), (2, 3), (0, None), (5, 6)])
+def test_rules_that_repeat_are_read_as_the_plain_engine_reads_them(
+    low: int, high: int | None
+) -> None:
+    expr = concat(repeat(nested(), low, high), literal("!"))
+    machine = Derivatives(expr, VOCABULARY.spellable)
+    fast = States(expr, machine, VOCABULARY, fl.Budget())
+    plain = Rows(Derivatives(expr, VOCABULARY.spellable), VOCABULARY, fl.Budget())
+    for text in product("(.)", repeat=4):
+        state, rest = fast.start(b""), expr
+        for letter in "".join(text):
+            assert unpack(fast.mask(state)).tolist() == unpack(plain.row(rest)).tolist()
+            following, after = fast.after(state, ord(letter)), plain.after(rest, ord(letter))
+            assert (following is None) == (after is None)
+            if following is None or after is None:
+                break
+            state, rest = following, after
+
+
+def network(expr: Expr) -> Network:
+    machine = Derivatives(expr, VOCABULARY.spellable)
+    return Network(expr, machine, shared_gallery(VOCABULARY, shared_lexicon(VOCABULARY.spellable)))
+
+
+def test_literals_longer_than_is_translated_at_once_are_read_whole() -> None:
+    text = b"ab" * 5000
+    run = network(literal(text + b"c"))
+    macro = run.start(b"")
+    for byte in text:
+        macro = run.run(at.READ, macro, byte)
+    assert run.run(at.READ, macro, ord("a")) == 0
+    macro = run.run(at.READ, macro, ord("c"))
+    assert run.arena.macro(macro) == (True, False)
+
+
+def test_a_kernel_is_called_until_it_needs_nothing_more() -> None:
+    run = network(literal("a"))
+    room = int(run.arena.context[at.FRAME_ROOM])
+    codes = iter([at.FULL, at.FULL, 7])
+
+    def kernel(context: object) -> int:
+        run.arena.context[at.WANT] = at.FRAMES
+        return next(codes)
+
+    assert run.call(kernel) == 7
+    assert run.arena.context[at.FRAME_ROOM] == 16 * room
