@@ -1,5 +1,7 @@
 """Derivatives against languages listed as sets, and the laws of `Recognizer`."""
 
+from itertools import product
+
 import pytest
 from hypothesis import given
 
@@ -18,6 +20,7 @@ from fairlead.lowering.expr import (
     repeat,
 )
 from fairlead.lowering.nodes import Rule
+from json_schemas import machine, matches
 from toys import ALPHABET, Distinct, distinct, expressions, is_distinct, language, nested, strings
 
 SIZE = 4
@@ -186,3 +189,25 @@ def test_a_capture_inside_a_longer_text_is_remembered():
     assert accepted(machine, b"x,a,b]!?")
     assert not accepted(machine, b"x,a,a]!?")
     check_arcs(machine, read(machine, machine.start(), b"x,"), ALPHABET + b"]!?")
+
+
+def test_captures_inside_captures_never_repeat():
+    # Lists of lists: what is captured outside is what captures inside have read.
+    schema = {
+        "type": "array",
+        "uniqueItems": True,
+        "items": {"type": "array", "uniqueItems": True, "items": {"enum": [1, 12]}},
+    }
+    engine = machine(schema)
+    lists = ["[]", "[1]", "[12]", "[1,12]", "[12,1]", "[1,1]"]
+    for items in product(lists, repeat=2):
+        text = f"[{items[0]},{items[1]}]".encode()
+        expected = items[0] != items[1] and "[1,1]" not in items
+        assert matches(engine, text) is expected, text
+        state = engine.start()
+        for byte in text:
+            blurred = engine.arcs(engine.blurred(state))
+            state = engine.step(state, byte)
+            if state is None:
+                break
+            assert any(members >> byte & 1 for members, _ in blurred)

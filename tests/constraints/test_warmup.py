@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import fairlead as fl
+
 CODE = """
 import sys
 import fairlead as fl
@@ -21,3 +23,19 @@ sys.exit(f"opened {opened}" if opened else 0)
 def test_after_it_compiling_and_masking_open_nothing():
     done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_what_was_compiled_before_it_is_compiled_the_same_after_it():
+    vocabulary = fl.Vocabulary([bytes((b,)) for b in range(256)])
+    source = fl.JsonSchema({"type": "string", "format": "date"})
+    before = fl.compile(source, vocabulary)
+    fl.warmup()
+    fl.clear_cache()
+    after = fl.compile(source, vocabulary)
+    assert after is not before
+    assert after.example() == before.example()
+    states = [before.start(), after.start()]
+    for byte in before.example().encode():
+        masks = [one.mask(at).tolist() for one, at in zip((before, after), states, strict=True)]
+        assert masks[0] == masks[1]
+        states = [one.advance(at, byte) for one, at in zip((before, after), states, strict=True)]

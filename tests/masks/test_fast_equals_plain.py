@@ -48,6 +48,9 @@ OBJECTS: dict[str, Any] = {
             {"type": "object", "properties": {"kind": {"const": "b"}}, "required": ["kind"]},
         ]
     },
+    "names of a kind": closed(
+        properties={"b": TEXT}, patternProperties={"^a[a-z]*$": {"type": "integer"}}
+    ),
     "nested": closed(
         properties={"in": {"type": "array", "maxItems": 3, "items": {"$ref": "#"}}, "n": TEXT}
     ),

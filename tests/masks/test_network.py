@@ -6,7 +6,7 @@ import pytest
 
 import fairlead as fl
 from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import alt, concat, literal, repeat
+from fairlead.lowering.expr import alt, capture, concat, literal, optional, repeat
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.masks.bits import unpack
 from fairlead.masks.gallery import shared_gallery
@@ -15,6 +15,7 @@ from fairlead.masks.lexicon import shared_lexicon
 from fairlead.masks.network import Network
 from fairlead.masks.rows import Rows
 from fairlead.masks.states import States
+from toys import Distinct
 
 WORDS = [*(bytes((b,)) for b in range(256)), b"()", b"((", b"))", b").", b"(.", b"<end>"]
 VOCABULARY = fl.Vocabulary(WORDS, eos_ids={len(WORDS) - 1})
@@ -26,23 +27,40 @@ def nested() -> Expr:
     return rule
 
 
-@pytest.mark.parametrize(("low", "high"), [(0, 2), (1, None), (2, 3), (0, None), (5, 6)])
-def test_rules_that_repeat_are_read_as_the_plain_engine_reads_them(
-    low: int, high: int | None
-) -> None:
-    expr = concat(repeat(nested(), low, high), literal("!"))
+def compared(expr: Expr, letters: str, length: int) -> int:
+    """Compare the masks along all texts of this length; how many states were reached."""
     machine = Derivatives(expr, VOCABULARY.spellable)
     fast = States(expr, machine, VOCABULARY, fl.Budget())
     plain = Rows(Derivatives(expr, VOCABULARY.spellable), VOCABULARY, fl.Budget())
-    for text in product("(.)", repeat=4):
+    seen = set[object]()
+    for text in product(letters, repeat=length):
         state, rest = fast.start(b""), expr
-        for letter in "".join(text):
+        for letter in text:
+            seen.add(state)
             assert unpack(fast.mask(state)).tolist() == unpack(plain.row(rest)).tolist()
             following, after = fast.after(state, ord(letter)), plain.after(rest, ord(letter))
             assert (following is None) == (after is None)
             if following is None or after is None:
                 break
             state, rest = following, after
+    return len(seen)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 2), (1, None), (2, 3), (0, None), (5, 6)])
+def test_rules_that_repeat_are_read_as_the_plain_engine_reads_them(
+    low: int, high: int | None
+) -> None:
+    assert compared(concat(repeat(nested(), low, high), literal("!")), "(.)", 4) > 4
+
+
+def test_captures_of_one_template_may_begin_differently() -> None:
+    template, none = Distinct(), frozenset[bytes]()
+    expr = alt(
+        concat(literal("x"), capture(template.word, b"", template, none)),
+        concat(literal("y"), capture(literal("ab"), b"", template, none)),
+        concat(literal("z"), capture(optional(template.word), b"a", template, none)),
+    )
+    assert compared(expr, "xyzab,", 5) > 6
 
 
 def network(expr: Expr) -> Network:

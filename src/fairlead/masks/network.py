@@ -67,7 +67,6 @@ class Network:
         self._words = set[Alt]()  # where words part, below a choice between words
         self._captures: list[Capture] = []
         self._capture_numbers: dict[tuple[object, object], int] = {}
-        self._objects: dict[ObjectTemplate, int] = {}
         brace = self.arena.pool(b"}")
         self.arena.make(at.DEAD)
         self.arena.make(at.NIL)
@@ -206,10 +205,7 @@ class Network:
             and argument == START
             and is_plain_object(template, self.lexicon.spellable)
         ):
-            thing = self._objects.get(template)
-            if thing is None:
-                thing = self._objects[template] = describe_object(template, self, self._machine)
-            return thing
+            return describe_object(template, self, self._machine)
         return self.node(template.unfold(argument))
 
     def _capture(self, capture: Capture) -> int:

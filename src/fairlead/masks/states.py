@@ -74,8 +74,8 @@ class State:
             self._end.ended, self._end.row = True, row
         return self._end
 
-    def know_rest(self, rest: Expr) -> None:
-        """Remember what may follow."""
+    def know_rest(self, rest: Expr | None) -> None:
+        """Remember what may follow; None where the plain engine does not know."""
         self._rest, self._before = rest, None
 
     def known_rest(self) -> Expr:
@@ -152,8 +152,7 @@ class States:
                 for byte in self._vocabulary.tokens[token] or b"":
                     rest = None if rest is None else self._machine.step(rest, byte)
                 begun = begun.following[token]
-                if rest is not None:
-                    begun.know_rest(rest)
+                begun.know_rest(rest)
             return begun.known_rest()
 
     def held(self) -> Held:
