@@ -154,8 +154,9 @@ def test_running_out_of_fuel_anywhere_leaves_everything_as_it_was(fuel: int) -> 
         assert (after.mask(state) == REFERENCE[source].mask(REFERENCE[source].start())).all()
     assert {(error.limit, error.given) for error in refused} <= {("fuel", fuel)}
     assert all(len(str(error)) <= 500 for error in refused)
-    # Of the last one nothing has to be made: its members come when they are entered.
-    assert fuel > 1 or len(refused) == len(sources) - 1
+    # Of the last one nothing may have to be made: its members come when they are entered, and what
+    # stands around them may be there.
+    assert fuel > 1 or len(refused) >= len(sources) - 1
 
 
 class _Reference(dict[Source, CompiledConstraint]):
