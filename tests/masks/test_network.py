@@ -77,16 +77,3 @@ def test_literals_longer_than_is_translated_at_once_are_read_whole() -> None:
     assert run.run(at.READ, macro, ord("a")) == 0
     macro = run.run(at.READ, macro, ord("c"))
     assert run.arena.macro(macro) == (True, False)
-
-
-def test_a_kernel_is_called_until_it_needs_nothing_more() -> None:
-    run = network(literal("a"))
-    room = int(run.arena.context[at.FRAME_ROOM])
-    codes = iter([at.FULL, at.FULL, 7])
-
-    def kernel(context: object) -> int:
-        run.arena.context[at.WANT] = at.FRAMES
-        return next(codes)
-
-    assert run.call(kernel) == 7
-    assert run.arena.context[at.FRAME_ROOM] == 16 * room

@@ -127,11 +127,19 @@ class Arena:
 
     def make(self, kind: int, a: int = 0, b: int = 0, c: int = 0, d: int = 0) -> int:
         """The node of this kind with these fields."""
+        return self._built(at.MAKE_NODE, kind, a, b, c, d)
+
+    def first_frame(self, thing: int) -> int:
+        """The frame of an empty object."""
+        return self._built(at.FIRST_FRAME, 0, thing, 0, 0, 0)
+
+    def _built(self, what: int, kind: int, a: int, b: int, c: int, d: int) -> int:
+        """What `kernels.entry.build` makes, when there is room for it."""
         while True:
-            made = self._build(self.context, at.MAKE_NODE, kind, a, b, c, d)
+            made = self._build(self.context, what, kind, a, b, c, d)
             if made >= 0:
                 return made
-            self.grow(at.NODES)
+            self.grow(int(self.context[at.WANT]))
 
     def choice(self, nodes: Sequence[int]) -> int:
         """The node of a choice."""
@@ -174,11 +182,7 @@ class Arena:
         """The number of a text."""
         made = 0
         for byte in text:
-            following = self._build(self.context, at.MAKE_TEXT, 0, made, byte, 0, 0)
-            if following < 0:
-                self.grow(at.TEXTS)
-                following = self._build(self.context, at.MAKE_TEXT, 0, made, byte, 0, 0)
-            made = following
+            made = self._built(at.MAKE_TEXT, 0, made, byte, 0, 0)
         return made
 
     def put(self, slot: int, values: NDArray[Any]) -> int:

@@ -15,7 +15,7 @@ serves what a kernel asks for and calls it again.
 What this module does not know: tokens (`gallery`, `rows`).
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import Any, Final, final
 
 import numpy as np
@@ -87,14 +87,6 @@ class Network:
                 return code
             needed += code == at.NEED_LEX
             self._serve(code, int(context[at.WANT]), _AHEAD if needed > _OFTEN else 0)
-
-    def call(self, kernel: "Callable[[np.typing.NDArray[np.int64]], int]") -> int:
-        """Call a kernel until it needs nothing any more."""
-        while True:
-            code = kernel(self.arena.context)
-            if code >= 0:
-                return code
-            self._serve(code, int(self.arena.context[at.WANT]))
 
     def node(self, expr: Expr) -> int:
         """The node of an expression, to be translated when it is entered."""

@@ -1,10 +1,8 @@
 """Objects of the plain kind, as the tables that the kernels read: names, values, key trie."""
 
-from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import EMPTY, EPSILON, concat, literal
@@ -24,10 +22,6 @@ class Nodes(Protocol):
 
     def node(self, expr: Expr) -> int:
         """The node of an expression."""
-        ...
-
-    def call(self, kernel: Callable[[NDArray[np.int64]], int]) -> int:
-        """Call a kernel until it needs nothing any more."""
         ...
 
 
@@ -73,8 +67,7 @@ def describe_object(template: ObjectTemplate, network: Nodes, machine: Derivativ
     thing = arena.put(at.OBJECT, fields) // 16
     keys = arena.reserve(at.KEYS, 6 * (int(lengths.sum()) + 1)) // 6
     build(arena.context, at.BUILD_KEYS, 0, thing, keys, 0, 0)
-    frame = network.call(lambda context: build(context, at.FIRST_FRAME, 0, thing, 0, 0, 0))
-    opened = arena.make(at.OPENED, frame)
+    opened = arena.make(at.OPENED, arena.first_frame(thing))
     if style.opened is not EPSILON:
         opened = arena.make(at.SEQUENCE, network.node(style.opened), opened)
     return arena.make(at.LITERAL, arena.pool(b"{"), 1, opened)

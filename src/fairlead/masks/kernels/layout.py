@@ -112,7 +112,6 @@ NEED_NODE: Final = -2  # WANT is an EXPR or RESUME node to translate
 NEED_LEX: Final = -3  # WANT is a lexical state to expand
 NEED_PICTURE: Final = -4  # WANT is a lexical state whose picture is missing
 NEED_COUNT: Final = -6  # the same for counted items
-UNSURE_STEP: Final = -5  # the step depends on a text that was not kept
 
 # Kinds of nodes, with their fields.
 DEAD: Final = 0
