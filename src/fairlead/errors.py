@@ -123,8 +123,12 @@ class ModelError(FairleadError):
 
 
 def render(message: str, place: str, text: str | None, position: int | None) -> str:
-    """`message` with its place, and the line of `text` with a caret under `position`."""
-    head = f"{message} (at {place})" if place else message
+    """`message` with its place, and the line of `text` with a caret under `position`.
+
+    It has 500 characters at most, whatever the source: what is longer is cut in its middle.
+    """
+    head = _cut(message, 280)
+    head = f"{head} (at {_cut(place, 80)})" if place else head
     if text is None or position is None:
         return head
     start = text.rfind("\n", 0, position) + 1
@@ -134,3 +138,8 @@ def render(message: str, place: str, text: str | None, position: int | None) -> 
     cut = max(0, position - start - 40)
     shown = line[cut : cut + 60]
     return f"{head}\n  {shown}\n  {' ' * (position - start - cut)}^"
+
+
+def _cut(text: str, most: int) -> str:
+    half = most // 2 - 1
+    return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"

@@ -160,3 +160,7 @@ def test_what_cannot_be_compiled_cannot_be_described() -> None:
 @pytest.mark.parametrize("name", TYPES)
 def test_every_type_is_described_in_few_words(name: str) -> None:
     assert 1 < len(describe(TYPES[name])) < 1000
+
+
+def test_what_is_nested_deeply_is_told_as_far_as_anybody_reads():
+    assert describe(JsonSchema('{"items":' * 5000 + "{}" + "}" * 5000)).count("[") == 50

@@ -68,3 +68,12 @@ def test_a_conflict_in_a_resource_names_all_keywords():
     source = JsonSchema({"$ref": "http://x/s"}, resources=resources)
     error = explain_conflict(source, is_empty)
     assert error.conflict == ("/type", "/minLength", "/maxLength")
+
+
+@pytest.mark.parametrize("depth", [500, 3000])
+def test_a_conflict_in_a_deep_schema_is_told(depth):
+    text = '{"anyOf":[' * depth + '{"type":"null","enum":[1]}' + "]}" * depth
+    error = explain_conflict(JsonSchema(text), is_empty)
+    assert len(str(error)) <= 500
+    shallow = explain_conflict(JsonSchema(f'{{"type":"null","const":1,"$defs":{text}}}'), is_empty)
+    assert set(shallow.conflict) == {"type", "const"}

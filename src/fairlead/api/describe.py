@@ -39,6 +39,7 @@ from fairlead.syntax.sources import Sequence as Chain
 
 _INDENT = "  "
 _FITS = 60  # characters of an object on one line
+_DEEPEST = 50  # levels that are told; nobody reads more, and Python's stack has an end
 _GREATEST = Decimal(repr(float_info.max))  # the bound of every float is not worth telling
 _BOUNDS = {
     "minimum": "at least",
@@ -125,6 +126,7 @@ class _Writer:
     def __init__(self, document: Any) -> None:
         self._document = document
         self._definitions: dict[str, Any] = {}
+        self._depth = 0
 
     def document(self) -> str:
         """The whole document and its definitions."""
@@ -140,6 +142,15 @@ class _Writer:
         return "\n".join(lines)
 
     def _write(self, schema: Any, margin: str) -> str:
+        if self._depth == _DEEPEST:
+            return "..."
+        self._depth += 1
+        try:
+            return self._written(schema, margin)
+        finally:
+            self._depth -= 1
+
+    def _written(self, schema: Any, margin: str) -> str:
         if isinstance(schema, bool):
             return "any" if schema else "nothing"
         if "$ref" in schema:

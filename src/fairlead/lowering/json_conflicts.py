@@ -158,11 +158,14 @@ def _is_lone(name: str, value: object) -> bool:
 def _written(text: str, address: Address) -> dict[str, Any]:
     """The keywords of a schema as they were written; {} for another text, or a value in `enum`."""
     document, _, pointer = address.partition("#")
-    root: Any = json.loads(text)
-    found: Any = root
-    for step in () if document else pointer.split("/")[1:]:
-        key = step.replace("~1", "/").replace("~0", "~")
-        found = found[int(key) if isinstance(found, list) else key]
+    try:
+        found: Any = json.loads(text)
+        root = found
+        for step in () if document else pointer.split("/")[1:]:
+            key = step.replace("~1", "/").replace("~0", "~")
+            found = found[int(key) if isinstance(found, list) else key]
+    except (RecursionError, LookupError):  # too deep for json, or for a pointer to be followed
+        return {}
     if document or not isinstance(found, dict):
         return {}
     return {name: root[name] for name in ("$schema",) if name in root} | cast(

@@ -67,7 +67,7 @@ def parse_json_schema(source: JsonSchema) -> Document:
         SourceError: the text is no JSON, or a keyword holds what it cannot hold.
         UnsupportedError: a keyword that cannot be honoured exactly, or a reference that leaves the
             document.
-        LimitError: nested too deep.
+        LimitError: a number has too many digits.
     """
     reader = _Reader(source)
     document = Document(reader.read(), reader.schemas)

@@ -15,7 +15,7 @@ from typing import TypeAlias, final
 from urllib.parse import unquote, urljoin
 
 from fairlead.errors import SourceError, UnsupportedError
-from fairlead.syntax.json_schema_resources import RECURSIVE, Catalogue, Resource
+from fairlead.syntax.json_schema_resources import RECURSIVE, Anchor, Catalogue, Resource
 from fairlead.syntax.json_schema_tree import Address, Document
 from fairlead.syntax.json_text import Json, extend, show
 from fairlead.syntax.names import did_you_mean
@@ -129,8 +129,8 @@ class Library:
         if keyword == "$dynamicRef" and name in resource.dynamic:
             scope = place.scope.entering(resource)
             target = dict(scope.bindings)[name]
-            return self._at(scope.entering(target), target.dynamic[name])
-        return self._at(place.scope.entering(resource), target)
+            return Place(scope.entering(target), *target.dynamic[name])
+        return Place(place.scope.entering(resource), *target)
 
     def _resource(self, current: Resource, base: str, what: str, at: str) -> Resource:
         found = current if not base else self._catalogue.find(urljoin(current.uri, base))
@@ -149,17 +149,12 @@ class Library:
             resource = dict(scope.bindings)[RECURSIVE]
         return Place(scope.entering(resource), resource.pointer, resource.raw)
 
-    def _anchored(self, resource: Resource, name: str, what: str, at: str) -> str:
-        pointer = resource.anchors.get(name)
-        if pointer is None:
+    def _anchored(self, resource: Resource, name: str, what: str, at: str) -> Anchor:
+        found = resource.anchors.get(name)
+        if found is None:
             hint = did_you_mean(name, list(resource.anchors))
             raise SourceError(f"{what} leads nowhere: there is no such anchor{hint}", place=at)
-        return pointer
-
-    def _at(self, scope: Scope, pointer: str) -> Place:
-        """A place inside the scope's resource, which is there."""
-        start = len(scope.resource.pointer)
-        return self._follow(scope, pointer[start:], "", "")
+        return found
 
     def _follow(self, scope: Scope, pointer: str, what: str, at: str) -> Place:
         """Along a pointer that begins at the root of the scope's resource."""

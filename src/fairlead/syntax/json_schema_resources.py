@@ -13,7 +13,7 @@ What this module does not know: references.
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import cast, final
+from typing import TypeAlias, cast, final
 from urllib.parse import urljoin
 
 from fairlead.errors import FairleadError, UnsupportedError
@@ -32,6 +32,8 @@ _MAPS = (
     "dependencies",
 )
 
+Anchor: TypeAlias = tuple[str, Json]
+
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +47,7 @@ class Resource:
         raw: what stands there.
         draft: the draft it is written in.
         keywords: those that the vocabularies of its metaschema have, None for all of the draft.
-        anchors: the pointers of its anchors, by name.
+        anchors: its anchors by name: their pointers and what stands there.
         dynamic: those of them that are dynamic; empty if no document has a dynamic reference.
     """
 
@@ -55,8 +57,8 @@ class Resource:
     raw: Json
     draft: Draft
     keywords: frozenset[str] | None = None
-    anchors: dict[str, str] = field(default_factory=dict[str, str])
-    dynamic: dict[str, str] = field(default_factory=dict[str, str])
+    anchors: dict[str, Anchor] = field(default_factory=dict[str, "Anchor"])
+    dynamic: dict[str, Anchor] = field(default_factory=dict[str, "Anchor"])
 
 
 @final
@@ -151,15 +153,15 @@ class Catalogue:
     def _name(self, resource: Resource, pointer: str, raw: dict[str, Json]) -> None:
         """The anchors that stand here."""
         for name in _anchors(raw, resource.draft):
-            resource.anchors.setdefault(name, pointer)
+            resource.anchors.setdefault(name, (pointer, raw))
         if not self._dynamic:
             return
         dynamic = raw.get("$dynamicAnchor")
         if resource.draft == LATEST and isinstance(dynamic, str):
-            resource.dynamic.setdefault(dynamic, pointer)
+            resource.dynamic.setdefault(dynamic, (pointer, raw))
         recursive = raw.get("$recursiveAnchor") is True and pointer == resource.pointer
         if resource.draft == 2019 and recursive:
-            resource.dynamic[RECURSIVE] = pointer
+            resource.dynamic[RECURSIVE] = pointer, raw
 
 
 def _keywords(vocabularies: dict[str, Json], document: str) -> frozenset[str]:

@@ -92,7 +92,6 @@ class JsonSchema(Source):
 
     Raises:
         SourceError: an option that does not exist, or a schema that is no JSON value.
-        LimitError: a schema nested too deep.
     """
 
     schema: InitVar[Schema]

@@ -1,54 +1,48 @@
-"""JSON texts, read strictly: what two parsers might understand differently is refused.
+"""JSON texts, read strictly: exact numbers, whole characters, any nesting.
 
-Rules: no duplicate keys, no NaN or Infinity, no lone surrogates (RFC 7493), numbers exact (int or
-Decimal, never rounded to a float), nesting counted, not run into. Python values are turned into
-the text they stand for, so that one reader serves both.
+Rules: no NaN or Infinity, no lone surrogates (RFC 7493), numbers exact (int or Decimal, never
+rounded to a float). Of a key that stands twice in one object the last value counts, as ECMA 262's
+JSON.parse has it. Nesting has no depth: where json's own scanner runs out of stack, a reader with a
+stack of its own reads the text, and a writer likewise. Python values are turned into the text they
+stand for, so that one reader serves both.
 
 What this module does not know: JSON Schema.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from typing import Any, NoReturn, TypeAlias, cast
+from hashlib import blake2b
+from typing import Any, Final, NoReturn, TypeAlias, cast
 
 from fairlead.errors import LimitError, SourceError
+from fairlead.syntax.json_text_deep import read_deep, write_deep
 
 Json: TypeAlias = "bool | int | Decimal | str | list[Json] | dict[str, Json] | None"
 """A JSON value as `read_json` gives it."""
 
-MAX_DEPTH = 500  # JSON levels; json's own scanner runs out of stack at about 1,000
 MAX_DIGITS = 4000  # of one number, exponent included; Python's int() refuses 4,300
+LONGEST_POINTER: Final = 400  # characters, before its beginning is told by a digest
+
+_ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def read_json(text: str) -> Json:
     """The value of a JSON text.
 
     Raises:
-        SourceError: the text is no JSON, or repeats a key, with the place.
-        LimitError: nested too deep, or a number is too long.
+        SourceError: the text is no JSON, with the place.
+        LimitError: a number is too long.
 
-    >>> read_json('{"a": [1, 2.50, null]}')
-    {'a': [1, Decimal('2.50'), None]}
+    >>> read_json('{"a": [1, 2.50, null], "a": 3}')
+    {'a': 3}
     """
-    repeated: list[tuple[dict[str, Json], str]] = []
-
-    def collect(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            seen: set[str] = set()
-            again = next(key for key, _ in pairs if key in seen or seen.add(key))
-            repeated.append((found, again))
-        return found
-
     try:
-        value: Json = json.loads(
-            text,
-            object_pairs_hook=collect,
-            parse_int=_integer,
-            parse_float=_decimal,
-            parse_constant=_constant,
-        )
+        try:
+            value: Json = _DECODER.decode(text)
+        except RecursionError:
+            value = read_deep(text, _DECODER)
     except json.JSONDecodeError as error:
         raise SourceError(
             f"not JSON: {error.msg}",
@@ -56,10 +50,9 @@ def read_json(text: str) -> Json:
             text=text,
             position=error.pos,
         ) from None
-    except RecursionError:
-        raise _too_deep("") from None
-    for pointer, part in walk(value):
-        _check(pointer, part, repeated)
+    if _ESCAPED_HALF.search(text):
+        for pointer, part in walk(value):
+            _check(pointer, part)
     return value
 
 
@@ -67,57 +60,59 @@ def write_json(value: object) -> str:
     """The JSON text of a Python value made of dicts, lists, tuples, str, int, float, bool, None.
 
     Raises:
-        SourceError: another type, a key that is no string, NaN or infinity, with the place.
-        LimitError: nested too deep (or containing itself).
+        SourceError: another type, a key that is no string, NaN or infinity, with the place, or a
+            value that contains itself.
 
     >>> write_json({"a": (1, 2.5)})
     '{"a":[1,2.5]}'
     """
-    for pointer, part in walk(value):
-        if not isinstance(part, dict | list | tuple | str | int | float | None):
-            raise SourceError(
-                f"a JSON value is a dict, list, str, number, bool or None, not {_kind(part)}",
-                place=pointer,
-            )
-        for key in cast("dict[object, object]", part) if isinstance(part, dict) else ():
-            if not isinstance(key, str):
-                raise SourceError(
-                    f"a JSON key is a string, not {key!r} ({_kind(key)})", place=pointer
-                )
+    _check_python(value)
     try:
-        return json.dumps(value, separators=(",", ":"), allow_nan=False)
-    except ValueError:
+        try:
+            return _ENCODER.encode(value)
+        except RecursionError:
+            return write_deep(value, _ENCODER.encode)
+    except ValueError as error:
         raise SourceError(
-            f"a number is NaN, infinite or longer than {MAX_DIGITS} digits: no JSON"
+            "a value that contains itself is no JSON"
+            if "Circular" in str(error)
+            else f"a number is NaN, infinite or longer than {MAX_DIGITS} digits: no JSON"
         ) from None
 
 
 def walk(root: object) -> Iterator[tuple[str, Any]]:
     """Every value inside `root` with its JSON pointer, in no particular order.
 
-    Raises:
-        LimitError: nested deeper than `MAX_DEPTH`.
+    What stands in several places is entered in one of them.
     """
-    todo: list[tuple[str, Any, int]] = [("", root, 0)]
+    todo, entered = [("", root)], set[int]()
     while todo:
-        pointer, value, depth = todo.pop()
+        pointer, value = todo.pop()
         yield pointer, value
-        if depth == MAX_DEPTH and isinstance(value, dict | list | tuple):
-            raise _too_deep(pointer)
+        if id(value) in entered:
+            continue
+        entered.add(id(value))
         if isinstance(value, dict):
             items = cast("dict[object, object]", value).items()
-            todo.extend((extend(pointer, str(key)), part, depth + 1) for key, part in items)
+            todo.extend((extend(pointer, str(key)), part) for key, part in items)
         elif isinstance(value, list | tuple):
             parts = enumerate(cast("list[object]", value))
-            todo.extend((extend(pointer, str(index)), part, depth + 1) for index, part in parts)
+            todo.extend((extend(pointer, str(index)), part) for index, part in parts)
 
 
 def extend(pointer: str, key: str) -> str:
     """`pointer` with one more step (RFC 6901).
 
+    Where nesting makes pointers long, their copies would take memory by the square of its depth: a
+    long one goes on as its beginning and a digest. So each place still has one pointer and no other
+    place has it, but it can no longer be followed.
+
     >>> extend("/properties", "a/b")
     '/properties/a~1b'
     """
+    if len(pointer) > LONGEST_POINTER:
+        digest = blake2b(pointer.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        pointer = f"{pointer[:40]}…{digest}"
     return f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}"
 
 
@@ -132,17 +127,36 @@ def show(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _check(pointer: str, part: object, repeated: list[tuple[dict[str, Json], str]]) -> None:
-    if isinstance(part, str):
-        _check_text(pointer, part)
-    elif isinstance(part, dict):
-        for key in cast("dict[str, Json]", part):
-            _check_text(pointer, key)
-        for found, again in repeated:
-            if found is part:
-                raise SourceError(
-                    f"the key {show(again)} stands twice in one object", place=pointer
-                )
+def _check(pointer: str, part: object) -> None:
+    for text in cast("dict[str, Json]", part) if isinstance(part, dict) else (part,):
+        if isinstance(text, str):
+            _check_text(pointer, text)
+
+
+def _check_python(root: object) -> None:
+    """That a value is made of what JSON has."""
+    todo, entered = [root], set[int]()
+    while todo:
+        value = todo.pop()
+        if value is None or isinstance(value, str | int | float) or id(value) in entered:
+            continue
+        if not isinstance(value, dict | list | tuple):
+            message = f"a JSON value is a dict, list, str, number, bool or None, not {_kind(value)}"
+            raise SourceError(message, place=_pointer_to(value, root))
+        entered.add(id(cast("object", value)))
+        if isinstance(value, dict):
+            members = cast("dict[object, object]", value)
+            for key in members:
+                if not isinstance(key, str):
+                    message = f"a JSON key is a string, not {key!r:.60} ({_kind(key)})"
+                    raise SourceError(message, place=_pointer_to(members, root))
+            todo.extend(members.values())
+        else:
+            todo.extend(cast("list[object]", value))
+
+
+def _pointer_to(value: object, root: object) -> str:
+    return next(pointer for pointer, part in walk(root) if part is value)
 
 
 def _check_text(pointer: str, text: str) -> None:
@@ -180,15 +194,9 @@ def _constant(name: str) -> NoReturn:
     raise SourceError(f"{name} is no JSON number")
 
 
-def _too_deep(pointer: str) -> LimitError:
-    shown = pointer if len(pointer) <= 60 else f"{pointer[:57]}..."
-    return LimitError(
-        f"nested deeper than {MAX_DEPTH} levels",
-        limit="depth",
-        given=MAX_DEPTH,
-        place=shown,
-    )
-
-
 def _kind(value: object) -> str:
     return type(value).__name__
+
+
+_DECODER = json.JSONDecoder(parse_int=_integer, parse_float=_decimal, parse_constant=_constant)
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
