@@ -23,7 +23,7 @@ from fairlead.lowering.expr import (
     literal,
     repeat,
 )
-from fairlead.lowering.nodes import Alt, And, Bytes, Concat, Epsilon, Expr, Not, Repeat, Rule
+from fairlead.lowering.nodes import Alt, And, Bytes, Concat, Epsilon, Expr, Look, Not, Repeat, Rule
 
 ALPHABET = b"ab,"
 
@@ -111,6 +111,17 @@ class Distinct:
     def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
         used = argument if isinstance(argument, frozenset) else frozenset()
         return call(self, used | {captured})
+
+    def lives(self, argument: Hashable, look: Look) -> bool | None:
+        return True
+
+    def lives_after(
+        self, argument: Hashable, look: Look, captured: Callable[[], bytes | None]
+    ) -> bool | None:
+        return True
+
+    def parts(self, argument: Hashable) -> tuple[Expr, ...]:
+        return ()
 
     def least(self, argument: Hashable, least: Callable[[Expr], bytes | None]) -> bytes | None:
         return least(literal("]"))

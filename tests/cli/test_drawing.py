@@ -77,6 +77,15 @@ class Turns:
     def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
         return call(self, argument)
 
+    def lives(self, argument: Hashable, look: object) -> bool:
+        return True
+
+    def lives_after(self, argument: Hashable, look: object, captured: object) -> bool:
+        return True
+
+    def parts(self, argument: Hashable) -> tuple[()]:
+        return ()
+
     def least(self, argument: Hashable, least: object) -> None:
         return None
 

@@ -13,7 +13,7 @@ and `arcs` makes the byte sets disjoint, the target of each being the union of w
 And and Not work on disjoint arcs. As concatenation is a linked list and everything is hash-consed,
 the same few lines run context-free expressions: the list is the stack.
 
-Only live states are handed out: a target whose language is empty (`shortest` is None) is no arc.
+Only live states are handed out: a target whose language is empty is no arc.
 
 A Capture remembers the bytes it has read. They matter for single steps, not for a table of arcs, so
 a blurred state has forgotten them; where an arc would depend on them it leads to UNSURE.
@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeAlias, assert_never, final
 
 from fairlead.automata.least import Least
-from fairlead.automata.surely import Surely
+from fairlead.automata.living import Living
 from fairlead.automata.words import Word
 from fairlead.errors import FairleadError
 from fairlead.lowering.alternatives import alt_by_head
@@ -84,10 +84,9 @@ class Derivatives:
         fuel: Callable[[int], None] = lambda made: None,
     ) -> None:
         self._expr, self._spellable, self._fuel = expr, spellable, fuel
-        self._surely = Surely()
-        self._all_bytes = spellable == ALL_BYTES
         self._linear: dict[Expr, Arcs] = {}
         self._least = Least(spellable, self._disjoint, fuel)
+        self._living = Living(spellable, self._least.word, fuel)
 
     def start(self) -> Expr:
         """The state before the first byte."""
@@ -107,9 +106,11 @@ class Derivatives:
 
     def alive(self, state: Expr) -> bool:
         """Whether any string leads to an accepting state."""
-        if state is UNSURE or (self._all_bytes and (state.inhabited or self._surely.check(state))):
-            return True
-        return self._least.word(state) is not None
+        return self._living.check(state)
+
+    def settle(self) -> None:
+        """Decide what can be entered, so that what cannot be honoured is refused now."""
+        self._living.settle(self._expr)
 
     def step(self, state: Expr, byte: int) -> Expr | None:
         """The state after one more byte, None where no text goes on so."""
@@ -150,6 +151,7 @@ class Derivatives:
         """Drop everything memoised; results stay the same."""
         self._linear.clear()
         self._least.forget()
+        self._living.forget()
 
     def _word(self, state: Expr) -> Word:
         word = self._least.word(state)

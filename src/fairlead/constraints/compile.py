@@ -74,6 +74,7 @@ def _compile(what: Source, vocabulary: Vocabulary, budget: Budget) -> CompiledCo
         machine = Derivatives(expr, vocabulary.spellable, meter.tick)
         if not machine.alive(expr):  # which lowers what it needs to know
             raise _unsatisfiable(what, expr, meter)
+        machine.settle()
     graph = None
     if not vocabulary.closed:
         start = concat(literal(vocabulary.lead), expr)

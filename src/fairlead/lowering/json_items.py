@@ -13,8 +13,8 @@ comes after the next comma is then unsure.
 What this module does not know: schemas, spelling.
 """
 
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from heapq import heappop, heappush
 from typing import TypeAlias, cast, final
@@ -51,7 +51,7 @@ from fairlead.lowering.json_progress import Judge, Progress, now
 from fairlead.lowering.json_text import JsonStyle
 from fairlead.lowering.json_unlike import unlike_item
 from fairlead.lowering.json_values import Exact, items_of, read_exact
-from fairlead.lowering.nodes import Expr
+from fairlead.lowering.nodes import Expr, Look
 
 Used: TypeAlias = "frozenset[Exact | None]"
 MOST_LOOKED_AT = 20_000
@@ -82,6 +82,7 @@ class ItemsTemplate:
         self._said, self._value, self._style = said, value, style
         self._judge = judge
         self._last = max((_reach(atom) for atom in atoms(said)), default=0)
+        self._single = max((_reach(a) for a in atoms(said) if isinstance(a, Item)), default=0)
         self._unfolded = lru_cache(_REMEMBERED)(self._unfold)
 
     def start(self) -> Expr:
@@ -98,12 +99,29 @@ class ItemsTemplate:
         value = UNKNOWN if captured is None else read_exact(captured)
         return call(self, Rest(rest.position, rest.used | {value}, rest.said))
 
+    def lives(self, argument: Hashable, look: Look) -> bool | None:
+        """Whether some items suffice."""
+        rest = cast("Rest", argument)
+        if any(isinstance(atom, Distinct) for atom in atoms(rest.said)):
+            return self._search(rest, look.word) is not None
+        return self._can_end(rest, look)
+
+    def lives_after(
+        self, argument: Hashable, look: Look, captured: Callable[[], bytes | None]
+    ) -> bool | None:
+        """Whether some items suffice behind one that has been captured."""
+        rest = cast("Rest", argument)
+        return self._search(self._behind(rest, captured()), look.word) is not None
+
+    def parts(self, argument: Hashable) -> Iterator[Expr]:
+        """The items, as they may be at each position at first."""
+        rest = cast("Rest", argument)
+        for position in range(-1, self._single):
+            yield from (self._value(v) for _, _, v in self._steps(replace(rest, position=position)))
+
     def least(self, argument: Hashable, least: Least) -> bytes | None:
         """The shortest rest."""
         rest = cast("Rest", argument)
-        if rest.position < 0:  # once, when compiling: what has no instance is known before
-            for _, _, value in self._steps(rest):
-                least(self._value(value))
         words = self._search(rest, least)
         if words is None:
             return None
@@ -116,9 +134,11 @@ class ItemsTemplate:
         self, argument: Hashable, least: Least, captured: bytes | None = None
     ) -> bytes | None:
         """The shortest rest behind an item that has been captured."""
-        rest = cast("Rest", argument)
+        return self.least(self._behind(cast("Rest", argument), captured), least)
+
+    def _behind(self, rest: Rest, captured: bytes | None) -> Rest:
         used = rest.used if captured is None else rest.used | {read_exact(captured)}
-        return self.least(Rest(rest.position, used, rest.said), least)
+        return Rest(rest.position, used, rest.said)
 
     def _unfold(self, rest: Rest) -> Expr:
         style = self._style
@@ -153,6 +173,34 @@ class ItemsTemplate:
     def _may_close(self, said: Formula) -> bool:
         return holds(said, _holds_at_end)
 
+    def _can_end(self, start: Rest, look: Look) -> bool | None:
+        """Whether some items suffice, where it does not matter which values came."""
+        stack: list[tuple[Rest, Formula | None]] = [(start, None)]
+        seen: set[Rest] = set()
+        while stack:
+            rest, value = stack.pop()
+            found = True if value is None else look(self._value(value))
+            if found is None:
+                return None
+            if not found or rest in seen:
+                continue
+            if self._may_close(rest.said):
+                return True
+            seen.add(rest)
+            steps = reversed(self._steps(rest))
+            stack += [(Rest(position, frozenset(), said), value) for position, said, value in steps]
+            self._pay(len(seen))
+        return False
+
+    def _pay(self, tries: int) -> None:
+        spend(1)
+        if tries > MOST_LOOKED_AT and paying():
+            raise LimitError(
+                f"what an array needs takes more than {MOST_LOOKED_AT} tries to find",
+                limit="tries",
+                given=MOST_LOOKED_AT,
+            )
+
     def _search(self, start: Rest, least: Least) -> list[bytes] | None:
         """Items in order of the length of them all, until they suffice."""
         serial = 0
@@ -173,13 +221,7 @@ class ItemsTemplate:
                     serial += 1
                     entry = Rest(position, used, said)
                     heappush(queue, (length + len(word) + 1, [*words, word], serial, entry))
-            spend(1)
-            if serial > MOST_LOOKED_AT and paying():
-                raise LimitError(
-                    f"what an array needs takes more than {MOST_LOOKED_AT} tries to find",
-                    limit="tries",
-                    given=MOST_LOOKED_AT,
-                )
+            self._pay(serial)
         return None
 
 

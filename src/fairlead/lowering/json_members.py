@@ -14,11 +14,12 @@ What this module does not know: schemas.
 """
 
 import json
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast, final
 
+from fairlead.lowering.endless import surely_endless
 from fairlead.lowering.expr import (
     EMPTY,
     EPSILON,
@@ -54,12 +55,13 @@ from fairlead.lowering.json_formulas import (
 )
 from fairlead.lowering.json_keysets import KeyClass, Keysets
 from fairlead.lowering.json_members_least import Words, least_members
+from fairlead.lowering.json_members_lives import Ways, can_end
 from fairlead.lowering.json_objects import UNKNOWN, Extras, Least
 from fairlead.lowering.json_progress import Judge, Pairs, Progress, now
 from fairlead.lowering.json_text import QUOTE, JsonStyle
 from fairlead.lowering.json_unlike import unlike_member
 from fairlead.lowering.json_values import members_of
-from fairlead.lowering.nodes import Expr
+from fairlead.lowering.nodes import Expr, Look
 
 _REMEMBERED = 4096
 _MOST_KNOWN = 1 << 16
@@ -125,15 +127,32 @@ class MembersTemplate:
         member = cast("Member", argument)
         return self._behind_key(self._known(member, captured), member.key)
 
+    def lives(self, argument: Hashable, look: Look) -> bool | None:
+        """Whether the rest can be completed."""
+        if isinstance(argument, Member):
+            return self._lives_behind_key(argument.rest, argument.key, look)
+        return self._can_end(cast("Rest", argument), look)
+
+    def lives_after(
+        self, argument: Hashable, look: Look, captured: Callable[[], bytes | None]
+    ) -> bool | None:
+        """The same behind an undeclared key; where keys run out it matters which."""
+        member = cast("Member", argument)
+        if not self._endless(member.key):
+            member = Member(self._known(member, captured()), member.key)
+        return self._lives_behind_key(member.rest, member.key, look)
+
+    def parts(self, argument: Hashable) -> Iterator[Expr]:
+        """The values of all members, as they may be at first."""
+        rest = cast("Rest", argument)
+        for key in range(len(self._keys)):
+            yield from map(self._value, self.after(rest.said, key).values())
+
     def least(self, argument: Hashable, least: Least) -> bytes | None:
         """The shortest rest."""
         if isinstance(argument, Member):
             return self._least_behind_key(argument.rest, argument.key, least)
         rest = cast("Rest", argument)
-        if rest.place < 0:  # once, when compiling: what has no instance is known before
-            for key in range(len(self._keys)):
-                for value in self.after(rest.said, key).values():
-                    least(concat(self._style.colon, self._value(value)))
         words = self._least_words(rest, least)
         if words is None:
             return None
@@ -234,6 +253,33 @@ class MembersTemplate:
             case _:
                 return isinstance(atom, AtLeast | Unlike)
 
+    # Lives
+
+    def _lives_behind_key(self, rest: Rest, key: int, look: Look) -> bool | None:
+        place = self.behind(rest.place, key)
+        for said, value in self.after(rest.said, key).items():
+            found = look(self._value(value))
+            if found:
+                found = self._can_end(Rest(place, rest.extras, said), look)
+            if found is not False:
+                return found
+        return False
+
+    def _can_end(self, rest: Rest, look: Look) -> bool | None:
+        def another(key: int, extras: Extras) -> "Extras | None":
+            if self._endless(key):
+                return extras
+            word = look.word(concat(QUOTE, self._unused(key, extras), QUOTE))
+            return None if word is None else extras | {json.loads(word)}
+
+        words = self._words(rest.place, lambda key, value, used: None)
+        ways = Ways(words, lambda value: look(self._value(value)), another)
+        return can_end(ways, rest.said, rest.extras)
+
+    def _endless(self, key: int) -> bool:
+        """Whether keys of a class never run out."""
+        return surely_endless(self._contents[key])
+
     # Least
 
     def _least_behind_key(self, rest: Rest, key: int, least: Least) -> bytes | None:
@@ -252,22 +298,23 @@ class MembersTemplate:
                 return least(concat(QUOTE, self._contents[key], body))
             return least(concat(QUOTE, self._unused(key, used), body))
 
-        free = self.free(rest.place)
-        keys = [*free, *range(self._count, len(self._keys))]
-        words = Words(
-            word,
-            self.after,
-            self.may_close,
-            self._asks,
-            keys,
-            lambda key: key < self._count,
-            lambda key: len(str(self._keys[key].name or "")) + 5,  # "":0 and a comma
-        )
+        words = self._words(rest.place, word)
         found = least_members(words, rest.said, rest.extras)
         if found is None:
             return None
         listed = sorted(found) if self._style.ordered else sorted(found, key=lambda pair: pair[1])
         return [text for _, text in listed]
+
+    def _words(self, place: int, word: Callable[[int, Formula, Extras], bytes | None]) -> Words:
+        return Words(
+            word,
+            self.after,
+            self.may_close,
+            self._asks,
+            [*self.free(place), *range(self._count, len(self._keys))],
+            lambda key: key < self._count,
+            lambda key: len(str(self._keys[key].name or "")) + 5,  # "":0 and a comma
+        )
 
 
 def _progress(key: KeyClass, judge: Judge) -> Progress:

@@ -54,7 +54,7 @@ class Words:
 def least_members(words: Words, said: Formula, extras: Extras) -> _Chosen | None:
     """The members, () if none has to come, None if none suffice."""
     found: _Chosen = ()
-    for part in _components(said):
+    for part in components(said):
         members = _search(words, part, extras)
         if members is None:
             return None
@@ -62,7 +62,7 @@ def least_members(words: Words, said: Formula, extras: Extras) -> _Chosen | None
     return found
 
 
-def _components(said: Formula) -> list[Formula]:
+def components(said: Formula) -> list[Formula]:
     """Parts with no member in common, each with all that holds for every member."""
     parts = _parts(said)
     everywhere = [part for part in parts if isinstance(part, Leaf) and _persists(part.atom)]
@@ -114,7 +114,7 @@ def _search(words: Words, said: Formula, extras: Extras) -> _Chosen | None:
     To find the shortest of many sets that overlap is hard. So after a while those come first that
     leave the least undone: what is found is then short, if not the shortest.
     """
-    estimate = _Estimate(words)
+    estimate = Estimate(words)
     queue: list[_Try] = [_Try((0, 0), (), 0, 0, said, extras, ())]
     seen: set[object] = set()
     serial = 0
@@ -150,7 +150,7 @@ def _search(words: Words, said: Formula, extras: Extras) -> _Chosen | None:
 
 
 @final
-class _Estimate:
+class Estimate:
     """How much members that are still needed are long at least.
 
     Each part that does not hold yet needs a member; parts that need different ones need several.
@@ -183,19 +183,25 @@ class _Estimate:
 
 def _steps(words: Words, tried: _Try) -> Iterator[tuple[int, bytes, Formula]]:
     """The members that the first part that does not hold asks for."""
-    said, extras, chosen = tried.said, tried.extras, tried.chosen
-    parts = _parts(said)
-    blocking = next(part for part in parts if not words.may_close(part))
+    taken = frozenset(key for key, _ in tried.chosen if words.single(key))
+    for key, value, rest in candidates(words, tried.said, taken):
+        text = words.word(key, value, tried.extras)
+        if text is not None:
+            yield key, text, rest
+
+
+def candidates(
+    words: Words, said: Formula, taken: frozenset[int]
+) -> Iterator[tuple[int, Formula, Formula]]:
+    """The keys, values and rests of members that the first part that does not hold asks for."""
+    blocking = next(part for part in _parts(said) if not words.may_close(part))
     asking = atoms(blocking)
-    taken = {key for key, _ in chosen if words.single(key)}
     for key in words.keys:
         if key in taken or not any(words.asks(atom, key) for atom in asking):
             continue
         for rest, value in words.after(said, key).items():
-            helps = not _asks_as_much(rest, said)
-            text = words.word(key, value, extras) if helps else None
-            if text is not None:
-                yield key, text, rest
+            if not _asks_as_much(rest, said):
+                yield key, value, rest
 
 
 def _asks_as_much(rest: Formula, said: Formula) -> bool:

@@ -42,7 +42,7 @@ from fairlead.lowering.expr import (
 )
 from fairlead.lowering.json_keys import KeyTrie
 from fairlead.lowering.json_text import QUOTE, JsonStyle
-from fairlead.lowering.nodes import Expr
+from fairlead.lowering.nodes import Expr, Look
 
 Extras: TypeAlias = "frozenset[str | None]"
 Argument: TypeAlias = "tuple[int, Extras, int]"
@@ -126,20 +126,34 @@ class ObjectTemplate:
         behind = (self._behind_other(position), extras | {key}, BEHIND)
         return concat(self._other_body, call(self, behind))
 
-    def surely(self, argument: Hashable, surely: Callable[[Expr], bool]) -> bool:
-        """Whether the required values have texts; only asked of the whole object."""
-        members = self.members
-        if argument != START or members.allowed is not None or not members.tame:
-            return False
-        needed = zip(members.values, members.required, strict=True)
-        return all(surely(value) for value, required in needed if required)
+    def lives(self, argument: Hashable, look: Look) -> bool | None:
+        """Whether the values that are still required have texts, and some key goes on from here."""
+        position, _, node = cast("Argument", argument)
+        parts = self.members.values if self.members.allowed is None else self._words
+        for index in self._missing(position):
+            found = look(parts[index])
+            if not found:
+                return found
+        if node == BEHIND:
+            return True
+        below = (parts[index] for index in self._trie.below(node, self._coming(position)))
+        return next((found for part in below if (found := look(part)) is not False), False)
+
+    def lives_after(
+        self, argument: Hashable, look: Look, captured: Callable[[], bytes | None]
+    ) -> bool | None:
+        """The same behind an undeclared key, with its value."""
+        position, extras, _ = cast("Argument", argument)
+        behind = (self._behind_other(position), extras, BEHIND)
+        return look(self.members.others) and self.lives(behind, look)
+
+    def parts(self, argument: Hashable) -> tuple[Expr, ...]:
+        """The values; none, where nothing can be refused."""
+        return () if self.members.tame else (*self.members.values, self.members.others)
 
     def least(self, argument: Hashable, least: Least) -> bytes | None:
         """The shortest rest; within a key, of the key too."""
         position, _, node = cast("Argument", argument)
-        if position < 0:  # once, when compiling: what has no instance is known before it is offered
-            for part in (*self._words, self._other_body):
-                least(part)
         missing = self._missing(position)
         words = {index: least(self._words[index]) for index in missing}
         if node != BEHIND:

@@ -18,11 +18,23 @@ They are made by the constructors of `lowering.expr` alone, which keep equal one
 What this module does not know: tokens, characters, JSON, automata.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias, final, runtime_checkable
+from typing import Protocol, TypeAlias, final
 
 from fairlead.errors import FairleadError
+
+
+class Look(Protocol):
+    """Answers about the parts of an expression."""
+
+    def __call__(self, part: "Expr") -> bool | None:
+        """Whether it has a text; None: not known yet, and then the question comes again."""
+        ...
+
+    def word(self, part: "Expr") -> bytes | None:
+        """The shortest text of a part that no rule leads back to; None if it has none."""
+        ...
 
 
 class Template(Protocol):
@@ -38,6 +50,23 @@ class Template(Protocol):
 
     def resume(self, argument: Hashable, captured: bytes | None) -> "Expr":
         """What follows a Capture that read `captured` (None: read, but not known)."""
+        ...
+
+    def lives(self, argument: Hashable, look: "Look") -> bool | None:
+        """Whether `unfold(argument)` has a text; None where `look` has not told yet.
+
+        Exact, given what `look` says, and monotone. Must not unfold.
+        """
+        ...
+
+    def lives_after(
+        self, argument: Hashable, look: "Look", captured: "Callable[[], bytes | None]"
+    ) -> bool | None:
+        """The same for `resume(argument, captured())`; not known: about any string captured."""
+        ...
+
+    def parts(self, argument: Hashable) -> "Iterable[Expr]":
+        """What may be entered from `unfold(argument)`, as far as it may be refused."""
         ...
 
     def least(self, argument: Hashable, least: "Callable[[Expr], bytes | None]") -> bytes | None:
@@ -56,15 +85,6 @@ class Template(Protocol):
         captured: bytes | None = None,
     ) -> bytes | None:
         """The same for `resume(argument, captured)`; not known: about any string captured."""
-        ...
-
-
-@runtime_checkable
-class Foresighted(Protocol):
-    """A template that can often tell without a search that it has a text."""
-
-    def surely(self, argument: Hashable, surely: "Callable[[Expr], bool]") -> bool:
-        """Whether `unfold(argument)` has a text, given what is known of parts; False: unknown."""
         ...
 
 

@@ -1,0 +1,188 @@
+"""Whether an expression has a text at all: exact, and without finding one.
+
+The shortest text of a schema takes making all of it, and a search where choices hang together. That
+there is a text takes much less: one option of a choice, the required members of an object. So this
+asks part after part, and only those that matter::
+
+    e f        both have one            e | f      one of them has
+    rule       its body has             object     the values of its required members have
+    and, not   the strings that are left have no end; else a search for one
+
+Rules that lead back to themselves have a text if that follows from what is known without them: a
+part that has none so far is asked again once a part that it asked for turns out to have one (least
+fixed point). What has none when nothing changes any more has none.
+
+What this module does not know: which text.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import final
+
+from fairlead.automata.words import Word
+from fairlead.lowering.endless import surely_endless
+from fairlead.lowering.expr import ALL_BYTES, EMPTY
+from fairlead.lowering.nodes import (
+    Alt,
+    And,
+    Bytes,
+    Call,
+    Capture,
+    Concat,
+    Expr,
+    Not,
+    Repeat,
+    Rule,
+)
+
+
+@final
+class Living:
+    """What is known to have a text, and to have none.
+
+    Args:
+        spellable: the bytes that exist.
+        word: the shortest text of an expression.
+        fuel: called with the number of parts looked at, raises when there are too many.
+    """
+
+    def __init__(
+        self,
+        spellable: int,
+        word: Callable[[Expr], Word | None],
+        fuel: Callable[[int], None] = lambda made: None,
+    ) -> None:
+        self._spellable, self._shortest, self._fuel = spellable, word, fuel
+        self._all_bytes = spellable == ALL_BYTES
+        self._known: dict[Expr, bool] = {}
+
+    def forget(self) -> None:
+        """Drop everything memoised."""
+        self._known.clear()
+
+    def check(self, root: Expr) -> bool:
+        """Whether `root` has a text.
+
+        >>> from fairlead.automata.derivative import Derivatives
+        >>> from fairlead.lowering.expr import EMPTY, alt, concat, literal
+        >>> rule = Rule("list")
+        >>> rule.define(concat(literal("."), rule))
+        >>> Derivatives(rule).alive(rule), Derivatives(alt(rule, literal("."))).alive(rule)
+        (False, False)
+        """
+        found = self.known(root)
+        return self._solve(root) if found is None else found
+
+    def _solve(self, root: Expr) -> bool:
+        known = self._known
+        asked, waiting = {root}, dict[Expr, dict[Expr, None]]()
+        stack = [root]
+        while stack and root not in known:
+            node = stack[-1]
+            look = _Asking(self, node, asked, waiting)
+            if node in known:
+                stack.pop()
+            elif self._tells(node, look):
+                known[node] = True
+                stack.pop()
+                stack.extend(waiting.pop(node, ()))
+            elif look.missing is not None:
+                asked.add(look.missing)
+                stack.append(look.missing)
+            else:
+                stack.pop()
+            self._fuel(1)
+        if root not in known:  # nothing changes any more
+            known.update((node, False) for node in asked if node not in known)
+        return known[root]
+
+    def settle(self, root: Expr) -> None:
+        """Decide each part that can be entered: what is refused is refused when compiling."""
+        seen, todo = {root}, [root]
+        while todo:
+            node = todo.pop()
+            if self.check(node) and not node.regular:
+                found = [part for part in _entered(node) if part not in seen]
+                seen.update(found)
+                todo.extend(found)
+
+    def known(self, part: Expr) -> bool | None:
+        """What is known of a part already."""
+        return True if part.inhabited and self._all_bytes else self._known.get(part)
+
+    def text(self, part: Expr) -> bytes | None:
+        """The shortest text of a part."""
+        word = self._shortest(part)
+        return None if word is None else word.text
+
+    def _tells(self, node: Expr, look: "_Asking") -> bool:  # noqa: PLR0911  an arm for each node
+        match node:
+            case Bytes(members):
+                return bool(members & self._spellable)
+            case Concat(head, tail):
+                return bool(look(head) and look(tail))
+            case Alt(options):
+                return any(look(option) for option in options)
+            case Repeat(item, low):
+                return low == 0 or bool(look(item))
+            case And() | Not():
+                endless = self._all_bytes and surely_endless(node)
+                return endless or self._shortest(node) is not None
+            case Rule():
+                return bool(look(node.body))
+            case Call(template, argument):
+                return bool(template.lives(argument, look))
+            case Capture(item, read):
+                return bool(look(item)) and bool(
+                    node.template.lives_after(node.argument, look, lambda: self._read(item, read))
+                )
+            case _:
+                return node is not EMPTY
+
+    def _read(self, item: Expr, read: bytes | None) -> bytes | None:
+        """What a capture may have read in the end, if it is known how that began."""
+        text = None if read is None else self.text(item)
+        return None if read is None or text is None else read + text
+
+
+@final
+class _Asking:
+    """What one node asks about its parts; remembers who is to be told, and the first unknown."""
+
+    __slots__ = ("_asked", "_living", "_node", "_waiting", "missing")
+
+    def __init__(
+        self, living: Living, node: Expr, asked: set[Expr], waiting: dict[Expr, dict[Expr, None]]
+    ) -> None:
+        self._living, self._node, self._asked, self._waiting = living, node, asked, waiting
+        self.missing: Expr | None = None
+
+    def __call__(self, part: Expr) -> bool | None:
+        """Whether a part has a text; None where it has to be asked first."""
+        found = self._living.known(part)
+        if found is None:
+            if part in self._asked:
+                self._waiting.setdefault(part, {})[self._node] = None
+                return False
+            self.missing = self.missing or part
+        return found
+
+    def word(self, part: Expr) -> bytes | None:
+        """The shortest text of a part."""
+        return self._living.text(part)
+
+
+def _entered(node: Expr) -> Iterable[Expr]:
+    """What a text goes on to from a node, or into."""
+    match node:
+        case Concat(head, tail):
+            return (head, tail)
+        case Alt(options):
+            return options
+        case Repeat(item) | Capture(item):
+            return (item,)
+        case Rule(inhabited=False):
+            return (node.body,)
+        case Call(template, argument):
+            return template.parts(argument)
+        case _:
+            return ()

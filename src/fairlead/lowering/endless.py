@@ -1,0 +1,112 @@
+"""Regular expressions that surely have no end of strings, or surely an end: told without a search.
+
+    "(letter)*"                 endless: something is repeated as often as one likes
+    "(letter)*" but not cat     endless: what has an end takes only so much away
+    cat|dog                     has an end
+
+Most meets and opposites in schemas are of the second kind: all strings but some constants, all keys
+but the declared ones. What this cannot tell takes a search.
+"""
+
+from collections.abc import Callable
+from typing import TypeAlias
+from weakref import WeakKeyDictionary
+
+from fairlead.lowering.nodes import Alt, And, Bytes, Concat, Empty, Epsilon, Expr, Not, Repeat
+
+_Known: TypeAlias = "WeakKeyDictionary[Expr, bool]"
+_Answer: TypeAlias = Callable[[Expr], bool]
+
+_endless: _Known = WeakKeyDictionary()
+_ended: _Known = WeakKeyDictionary()
+
+
+def surely_endless(expr: Expr) -> bool:
+    """Whether the regular `expr` surely has infinitely many strings.
+
+    >>> from fairlead.lowering.expr import both, byte_set, complement, literal, repeat
+    >>> words = repeat(byte_set(b"abc"))
+    >>> surely_endless(words), surely_endless(both(words, complement(literal("cab"))))
+    (True, True)
+    """
+    return _told(expr, _endless, _is_endless)
+
+
+def surely_ended(expr: Expr) -> bool:
+    """Whether the regular `expr` surely has finitely many strings.
+
+    >>> from fairlead.lowering.expr import alt, literal
+    >>> surely_ended(alt(literal("cat"), literal("dog")))
+    True
+    """
+    return _told(expr, _ended, _has_end)
+
+
+def _told(root: Expr, known: _Known, tell: Callable[[Expr, _Answer], bool]) -> bool:
+    """What `tell` says of `root`, each part asked once; an explicit stack, as nesting is long."""
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        missing: list[Expr] = []
+        found = known.get(node)
+        if found is None:
+
+            def answer(part: Expr, missing: list[Expr] = missing) -> bool:
+                found = known.get(part)
+                if found is None:
+                    missing.append(part)
+                return found is True
+
+            found = tell(node, answer)
+            if missing and not found:
+                stack.extend(missing)
+                continue
+            known[node] = found
+        stack.pop()
+    return known[root]
+
+
+def _is_endless(node: Expr, endless: _Answer) -> bool:
+    match node:
+        case Concat(head, tail):
+            return (tail.inhabited and endless(head)) or (head.inhabited and endless(tail))
+        case Alt(options):
+            return any(endless(option) for option in options)
+        case Repeat(item, _, high):
+            return item.inhabited and (high is None or endless(item))
+        case And(left, right):
+            return (_all_but_some(right) and endless(left)) or (
+                _all_but_some(left) and endless(right)
+            )
+        case Not(item):
+            return surely_ended(item)
+        case _:
+            return False
+
+
+def _all_but_some(node: Expr) -> bool:
+    """Whether only finitely many strings are not in `node`."""
+    todo = [node]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, And):
+            todo += [part.left, part.right]
+        elif not (isinstance(part, Not) and surely_ended(part.item)):
+            return False
+    return True
+
+
+def _has_end(node: Expr, ended: _Answer) -> bool:
+    match node:
+        case Empty() | Epsilon() | Bytes():
+            return True
+        case Concat(head, tail):
+            return ended(head) and ended(tail)
+        case Alt(options):
+            return all(ended(option) for option in options)
+        case Repeat(item, _, high):
+            return high is not None and ended(item)
+        case And(left, right):
+            return ended(left) or ended(right)
+        case _:
+            return False

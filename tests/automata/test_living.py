@@ -1,0 +1,120 @@
+"""What has a text is told without finding one, exactly; and only what matters for it is made."""
+
+from typing import Any
+
+import pytest
+
+from fairlead.automata.derivative import Derivatives
+from fairlead.lowering.expr import alt, both, byte_set, complement, concat, literal, repeat
+from fairlead.lowering.json_schema import Lowering
+from fairlead.lowering.nodes import Expr, Rule
+from fairlead.syntax.json_schema_source import JsonSchema
+
+
+def rule(name: str, body: Expr | None = None) -> Rule:
+    made = Rule(name)
+    if body is not None:
+        made.define(body)
+    return made
+
+
+def lives(expr: Expr) -> bool:
+    return Derivatives(expr).alive(expr)
+
+
+def test_rules_that_come_back_to_themselves_are_decided() -> None:
+    loop = rule("loop")
+    loop.define(concat(literal("a"), loop))
+    assert not lives(loop)
+    ends = rule("ends")
+    ends.define(alt(concat(literal("a"), ends), literal("b")))
+    assert lives(ends)
+    assert lives(repeat(ends, 2, 3))
+    assert not lives(repeat(loop, 2, 3))
+    assert not lives(concat(ends, loop))
+
+
+def test_what_was_asked_too_early_is_asked_again() -> None:
+    # The first asks the second, which asks the first, which then turns out to have a text.
+    first, second = rule("first"), rule("second")
+    first.define(alt(concat(literal("a"), second), literal("b")))
+    second.define(concat(literal("c"), first, both(literal("d"), complement(literal("e")))))
+    engine = Derivatives(first)
+    assert engine.alive(first)
+    assert engine.alive(second)
+    both_ways = rule("both ways")
+    both_ways.define(concat(literal("x"), alt(concat(literal("y"), both_ways), first), second))
+    assert lives(both_ways)
+
+
+def test_shared_parts_are_looked_at_once() -> None:
+    part: Expr = rule("leaf", literal("a"))
+    for level in range(2000):
+        part = rule(f"{level}", concat(part, part))
+    assert lives(part)
+
+
+def test_meets_and_opposites_are_exact() -> None:
+    letters = repeat(byte_set(b"ab"), 1)
+    met = both(letters, complement(literal("a")))
+    assert lives(concat(literal("x"), met))
+    assert lives(complement(letters))
+    assert not lives(both(letters, complement(repeat(byte_set(b"abc"), 1, None))))
+    assert not lives(both(byte_set(b"ab"), complement(alt(literal("a"), literal("b")))))
+
+
+def test_bytes_that_cannot_be_spelled_count_as_none() -> None:
+    only_a = 1 << ord("a")
+    for expr, expected in ((literal("ab"), False), (literal("aa"), True), (byte_set(b"ab"), True)):
+        assert Derivatives(expr, only_a).alive(expr) is expected
+    assert Derivatives(literal("a"), only_a).alive(alt(literal("b"), complement(literal("a"))))
+
+
+def test_forgetting_changes_nothing() -> None:
+    root = rule("root", concat(literal("a"), both(repeat(byte_set(b"a")), complement(literal("")))))
+    engine = Derivatives(root)
+    assert engine.alive(root)
+    engine.forget()
+    assert engine.alive(root)
+
+
+LIST = {"$ref": "#/$defs/list"}
+ENDLESS = {"type": "object", "properties": {"next": LIST}, "required": ["next"]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"type": "object", "properties": {"a": {"not": {}}}}, True),
+        ({"type": "object", "properties": {"a": {"not": {}}}, "required": ["a"]}, False),
+        ({"type": "object", "propertyNames": {"maxLength": 0}, "minProperties": 2}, False),
+        ({"type": "object", "propertyNames": {"maxLength": 1}, "minProperties": 2}, True),
+        ({**LIST, "$defs": {"list": ENDLESS}}, False),
+        ({"$ref": "#/$defs/list", "$defs": {"list": {**ENDLESS, "minProperties": 2}}}, False),
+        ({"not": {"properties": {"a": {"$ref": "#"}}}, "type": "object"}, True),
+        ({"type": "array", "contains": {"not": {}}}, False),
+        ({"type": "array", "items": {"enum": [1, 2]}, "uniqueItems": True, "minItems": 2}, True),
+        ({"type": "array", "items": {"enum": [1, 2]}, "uniqueItems": True, "minItems": 3}, False),
+        ({"type": "array", "items": {"$ref": "#"}, "contains": {"$ref": "#"}}, False),
+    ],
+)
+def test_schemas_have_instances_or_none(schema: Any, expected: bool) -> None:
+    assert lives(Lowering(JsonSchema(schema)).text()) is expected
+
+
+def test_what_is_optional_is_not_made_to_know_it() -> None:
+    inner = {"type": "object", "properties": {"b": {"type": "number"}}}
+    lowering = Lowering(JsonSchema({"type": "object", "properties": {"a": inner}}))
+    engine = Derivatives(lowering.text())
+    assert engine.alive(engine.start())
+    engine.settle()
+    assert [rule for rule in lowering.rules if rule.bodies] == []
+
+
+def test_settling_makes_whatever_can_be_entered_and_may_be_refused() -> None:
+    inner = {"oneOf": [{"type": "array", "items": {"required": ["x"]}}, {"minProperties": 1}]}
+    properties = {"a": inner, "c": {"contains": {"minProperties": 2}}}
+    lowering = Lowering(JsonSchema({"properties": properties, "minProperties": 1}))
+    engine = Derivatives(lowering.text())
+    engine.settle()
+    assert all(rule.bodies for rule in lowering.rules)

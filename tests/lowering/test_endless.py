@@ -1,0 +1,81 @@
+"""What is told to have no end, or an end, without a search: what counting the strings says too."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairlead.lowering.endless import surely_ended, surely_endless
+from fairlead.lowering.expr import (
+    EMPTY,
+    EPSILON,
+    alt,
+    both,
+    byte_set,
+    complement,
+    concat,
+    literal,
+    repeat,
+)
+from fairlead.lowering.nodes import Expr
+from fairlead.lowering.regular import contains
+
+WORDS = repeat(byte_set(b"ab"))
+TEXTS = [b""]
+for length in range(7):
+    TEXTS += [text + letter for text in TEXTS if len(text) == length for letter in (b"a", b"b")]
+
+
+def regular() -> st.SearchStrategy[Expr]:
+    leaves = st.sampled_from([EMPTY, EPSILON, literal("a"), byte_set(b"ab"), literal("ba"), WORDS])
+    return st.recursive(
+        leaves,
+        lambda inner: st.one_of(
+            st.builds(concat, inner, inner),
+            st.builds(alt, inner, inner),
+            st.builds(both, inner, inner),
+            st.builds(lambda item: both(WORDS, complement(item)), inner),
+            st.builds(lambda item: repeat(item, 1, 2), inner),
+            st.builds(repeat, inner),
+        ),
+        max_leaves=5,
+    )
+
+
+@settings(max_examples=300)
+@given(regular())
+def test_what_is_told_agrees_with_counting_strings(expr: Expr) -> None:
+    # The smallest automata here have fewer than seven states, so what has no end has long strings.
+    long = any(contains(expr, text) for text in TEXTS if len(text) == 7)
+    if surely_endless(expr):
+        assert any(contains(expr, text) for text in TEXTS)
+        assert not surely_ended(expr)
+    if surely_ended(expr) and long:
+        assert not surely_endless(expr)
+
+
+def test_opposites_of_what_has_an_end_have_none() -> None:
+    some = alt(literal("cat"), repeat(literal("dog"), 0, 3))
+    assert surely_ended(some)
+    assert surely_endless(complement(some))
+    assert surely_endless(both(WORDS, both(complement(some), complement(literal("a")))))
+    assert surely_endless(both(complement(some), WORDS))
+    assert not surely_endless(both(WORDS, complement(repeat(literal("a")))))
+    assert not surely_ended(complement(some))
+    assert surely_ended(both(WORDS, some))
+    assert surely_ended(both(some, WORDS))
+
+
+def test_a_part_without_strings_leaves_none() -> None:
+    none = both(literal("a"), literal("b"))
+    assert not surely_endless(concat(WORDS, none))
+    assert not surely_endless(repeat(none))
+    assert surely_endless(concat(literal("x"), WORDS, literal("y")))
+    assert surely_endless(repeat(WORDS, 1, 2))
+    assert not surely_ended(repeat(literal("a"), 1))
+
+
+def test_nesting_has_no_depth() -> None:
+    expr: Expr = literal("a")
+    for level in range(5000):
+        expr = alt(concat(literal("b"), expr), literal(f"c{level}"))
+    assert surely_ended(expr)
+    assert surely_endless(alt(expr, concat(expr, WORDS)))
