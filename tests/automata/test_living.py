@@ -102,15 +102,6 @@ def test_schemas_have_instances_or_none(schema: Any, expected: bool) -> None:
     assert lives(Lowering(JsonSchema(schema)).text()) is expected
 
 
-def test_what_is_optional_is_not_made_to_know_it() -> None:
-    inner = {"type": "object", "properties": {"b": {"type": "number"}}}
-    lowering = Lowering(JsonSchema({"type": "object", "properties": {"a": inner}}))
-    engine = Derivatives(lowering.text())
-    assert engine.alive(engine.start())
-    engine.settle()
-    assert [rule for rule in lowering.rules if rule.bodies] == []
-
-
 def test_settling_makes_whatever_can_be_entered_and_may_be_refused() -> None:
     inner = {"oneOf": [{"type": "array", "items": {"required": ["x"]}}, {"minProperties": 1}]}
     properties = {"a": inner, "c": {"contains": {"minProperties": 2}}}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from fairlead.lowering.json_schema import lower_json_schema
+from fairlead.lowering.json_schema import Lowering
 from fairlead.syntax.json_schema_source import JsonSchema
 from json_schemas import draw, instances, machine, matches, schemas, verdict, write
 
@@ -265,5 +265,6 @@ def test_deep_and_long_schemas_do_not_exhaust_the_stack():
 
 
 def test_a_plain_schema_lowers_to_a_plain_expression():
-    expr = lower_json_schema(JsonSchema({"type": "string", "maxLength": 3}, whitespace="compact"))
+    source = JsonSchema({"type": "string", "maxLength": 3}, whitespace="compact")
+    expr = Lowering(source).text()
     assert expr.regular

@@ -1,27 +1,87 @@
-"""Which schemas may be lowered late."""
+"""Lowered part by part, a schema allows the texts it allows when it is lowered as a whole."""
 
+import json
 from typing import Any
 
 import pytest
 
-from fairlead.lowering.json_tame import is_tame
-from fairlead.syntax.json_schema import parse_json_schema
+from fairlead.automata.derivative import Derivatives
+from fairlead.lowering import json_tame
+from fairlead.lowering.json_schema import Lowering, lower_json_schema
+from fairlead.lowering.nodes import Expr, Rule
 from fairlead.syntax.json_schema_source import JsonSchema
+from fairlead.syntax.json_schema_tame import read_tame
+from json_schemas import matches, verdict
+
+TEXT, WORDS = {"type": "string"}, {"enum": ["a", "b"]}
+AGAIN = {"$ref": "#/$defs/a"}
+NODE = {
+    "type": "object",
+    "properties": {"value": {"type": ["integer", "null"], "minimum": 3}, "next": {"$ref": "#"}},
+    "required": ["value", "other"],
+    "additionalProperties": WORDS,
+}
+SCHEMAS: list[Any] = [
+    NODE,
+    {**NODE, "type": ["object", "array", "string"], "items": TEXT, "maxLength": 1},
+    {"properties": {"a": TEXT, "b": False}, "minItems": 1, "maxItems": 2},
+    {"type": "array", "prefixItems": [TEXT, WORDS], "items": {"type": "array"}, "minItems": 1},
+    {"type": "array", "items": False},
+    {"anyOf": [AGAIN, {"anyOf": [AGAIN, True, False]}], "$defs": {"a": NODE}},
+    {"anyOf": [AGAIN, AGAIN], "$defs": {"a": {"anyOf": [TEXT, WORDS]}}},
+    {"oneOf": [TEXT, {"type": "object", "required": ["a"]}]},
+    {"type": "object", "additionalProperties": {"items": {"type": "number", "maximum": 2}}},
+    {"enum": [[1], {"a": "b"}, "a"]},
+    {"type": "object"},
+    {"minLength": 1},
+]  # fmt: skip
+INSTANCES: list[Any] = [
+    None, 1, 3, "", "a", "ab", [], ["a"], ["a", "b"], ["a", "c"], ["a", "b", []], ["a", "b", 1],
+    [1], {}, {"a": "b"}, {"a": 1}, {"b": 1}, {"value": 3, "other": "a"}, {"value": 2, "other": "a"},
+    {"value": None, "next": {"value": 4, "other": "a", "x": "b"}, "other": "b"},
+    {"value": 3, "next": {"value": 3}, "other": "a"}, {"value": 3, "other": "c"}, {"x": [1, 2]},
+    {"x": [3]},
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("schema", "tame"),
-    [
-        ({"type": "string", "pattern": "^a+$"}, True),
-        ({"type": "string", "pattern": "^(?=a)a+$"}, False),
-        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, True),
-        ({"anyOf": [{"type": "string"}, {"type": "null"}], "minLength": 1}, False),
-        ({"anyOf": [{"const": value} for value in range(9)]}, False),
-        ({"oneOf": [{"type": "string"}, {"type": "null"}]}, False),
-        ({"type": "integer", "multipleOf": 3}, False),
-        ({"enum": [1, [2]]}, True),
-        (True, True),
-    ],
-)
-def test_only_what_cannot_be_refused_any_more_is_tame(schema: Any, tame: bool) -> None:
-    assert is_tame(parse_json_schema(JsonSchema(schema))) is tame
+@pytest.mark.parametrize("schema", SCHEMAS)
+@pytest.mark.parametrize("order", ["any", "declared"])
+def test_both_ways_allow_what_the_validators_allow(schema: Any, order: Any) -> None:
+    source = JsonSchema(schema, key_order=order)
+    assert read_tame(json.loads(source.text), strict=False) is not None
+    apart, whole = Derivatives(lower_json_schema(source)), Derivatives(Lowering(source).text())
+    for instance in INSTANCES:
+        text = json.dumps(instance)
+        assert matches(apart, text) is matches(whole, text) is verdict(schema, instance), text
+
+
+def test_lists_of_items_are_prefixes_before_2020() -> None:
+    schema = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "type": "array",
+        "items": [WORDS],
+        "prefixItems": [{"type": "null"}],
+    }
+    engine = Derivatives(lower_json_schema(JsonSchema(schema)))
+    assert [matches(engine, text) for text in ('["a",1]', "[null]", "[]")] == [True, False, True]
+
+
+def test_what_is_not_entered_is_not_lowered() -> None:
+    inner = {"type": "object", "properties": {"b": {"type": "number"}}, "required": ["b"]}
+    schema = {"type": "object", "properties": {"a": inner}, "required": ["a"]}
+    expr = lower_json_schema(JsonSchema(schema, whitespace="compact"))
+    assert isinstance(expr, Rule)
+    assert Derivatives(expr).alive(expr)
+    assert expr.bodies == []
+
+
+def test_values_are_remembered_by_what_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_tame, "_leaves", json_tame.Leaves(most=1))
+
+    def value(schema: Any) -> Expr:
+        expr = lower_json_schema(JsonSchema(schema, whitespace="compact"))
+        return expr.body if isinstance(expr, Rule) else expr
+
+    first = value({"type": "string", "maxLength": 7, "title": "A"})
+    assert value({"maxLength": 7, "type": "string"}) is first
+    assert value({"enum": [1]}) is not value({"enum": [True]})

@@ -19,7 +19,8 @@ together (`json_meaning`).
 from collections.abc import Callable
 from typing import assert_never, final
 
-from fairlead.lowering.expr import EMPTY, EPSILON, alt, concat, literal, optional, repeat
+from fairlead.lowering.expr import EMPTY, alt, concat, literal
+from fairlead.lowering.json_arrays import json_array
 from fairlead.lowering.json_atoms import Flag, Holds, Item, Items, Longer, Shorter
 from fairlead.lowering.json_cases import Case, cases
 from fairlead.lowering.json_formulas import FALSE, Formula, all_of, holds, leaf
@@ -29,12 +30,14 @@ from fairlead.lowering.json_meaning import Meaning
 from fairlead.lowering.json_members import MembersTemplate
 from fairlead.lowering.json_objects import Members, json_object
 from fairlead.lowering.json_scalars import number, text_content
-from fairlead.lowering.json_tame import has_empty, is_tame
+from fairlead.lowering.json_tame import TameLowering
 from fairlead.lowering.json_text import QUOTE, JsonStyle, json_style
 from fairlead.lowering.nodes import Expr, Rule
-from fairlead.syntax.json_schema import parse_json_schema
+from fairlead.syntax.json_schema import parse_json_schema, parse_part
 from fairlead.syntax.json_schema_source import JsonSchema
-from fairlead.syntax.json_schema_tree import KINDS, Kind
+from fairlead.syntax.json_schema_tame import read_tame
+from fairlead.syntax.json_schema_tree import KINDS, Document, Kind
+from fairlead.syntax.json_text import Json, read_json
 
 _KINDS: tuple[Kind, ...] = tuple(sorted(KINDS))
 
@@ -49,19 +52,29 @@ def lower_json_schema(source: JsonSchema) -> Expr:
     Raises:
         SourceError, UnsupportedError, LimitError: as `parse_json_schema` says.
     """
-    return Lowering(source).text()
+    raw = read_json(source.text)
+    strict = source.formats == "strict"
+    tame = None if source.resource_texts else read_tame(raw, strict=strict)
+    if tame is None:
+        return Lowering(source, parse_json_schema(source, raw)).text()
+
+    def lower(part: Json) -> Expr:
+        lowering = Lowering(source, parse_part(part, tame.draft))
+        return lowering.value(leaf(Holds(lowering.document.root)))
+
+    return TameLowering(tame, json_style(source), lower).text()
 
 
 @final
 class Lowering:
     """The values of one document, lowered when they are first asked for."""
 
-    def __init__(self, source: JsonSchema) -> None:
-        self.document = parse_json_schema(source)
+    def __init__(self, source: JsonSchema, document: Document | None = None) -> None:
+        """Lower `document`, or what the text of the source says, in the style of the source."""
+        self.document = parse_json_schema(source) if document is None else document
         self._style: JsonStyle = json_style(source)
         self.meaning = Meaning(self.document, self._style.spelling)
         self.keysets = Keysets(self._style.spelling)
-        self._tame = is_tame(self.document)
         self._values: dict[Formula, Expr] = {}
         self._kinds: dict[tuple[Kind, Formula], Expr] = {}
         self._rules: dict[tuple[Kind, Case | Formula], Rule] = {}
@@ -121,9 +134,7 @@ class Lowering:
     def _rule(self, kind: Kind, key: Case | Formula, make: Callable[[], Expr]) -> Rule:
         found = self._rules.get((kind, key))
         if found is None:
-            name = f"{kind} {len(self._rules)}"
-            optional = self._tame and isinstance(key, tuple) and has_empty(key)
-            found = self._rules[(kind, key)] = Rule(name, inhabited=optional, make=make)
+            found = self._rules[(kind, key)] = Rule(f"{kind} {len(self._rules)}", make=make)
         return found
 
     def _general(self, kind: Kind, said: Formula) -> Expr:
@@ -135,25 +146,16 @@ class Lowering:
     # Arrays
 
     def _array(self, case: Case) -> Expr:
-        """Items from the last to the first: what may follow the ones so far."""
+        """Plain ones, if items are all that is at stake."""
         if not all(isinstance(atom, Item | Items | Longer | Shorter) for atom in case):
             return self._general("array", all_of(*map(leaf, case)))
-        style = self._style
         low = max((atom.count for atom in case if isinstance(atom, Longer)), default=0)
         high = min((atom.count for atom in case if isinstance(atom, Shorter)), default=None)
-        single = max(1, prefix_length(case))  # how many items are written one by one
-        if high is not None:
-            single = min(single, high)
-        more = concat(style.comma, self.value(item_of(case, single)))
-        found = repeat(more, max(low - single, 0), None if high is None else high - single)
-        for position in range(single - 1, -1, -1):
-            found = concat(self.value(item_of(case, position)), found)
-            if position:
-                found = concat(style.comma, found)
-                found = found if position < low else optional(found)
-        filled = concat(found, style.closing) if single else EMPTY
-        empty = EPSILON if low == 0 else EMPTY
-        return concat(literal("["), style.opened, alt(filled, empty), literal("]"))
+
+        def item(position: int) -> Expr:
+            return self.value(item_of(case, position))
+
+        return json_array(item, prefix_length(case), low, high, self._style)
 
     # Objects
 
@@ -168,7 +170,6 @@ class Lowering:
             self.value(plain.others),
             plain.allowed,
             self._style.ordered,
-            self._tame,
         )
         return json_object(members, self._style)
 

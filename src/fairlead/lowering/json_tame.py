@@ -1,43 +1,168 @@
-"""Documents whose parts may be lowered when they are first entered.
+"""Tame schemas to the core, part by part, each when it is first entered.
 
-What cannot be honoured is refused when compiling, so whatever might be refused, or might turn out
-to have no instance in a way that takes a search, is lowered then. Most schemas in use hold nothing
-of the kind: types, bounds, properties, items, references, alternatives that stand alone.
+Straight from the JSON: a part that was never entered has been looked at once, by
+`syntax.json_schema_tame`, and is a rule without a body. Values without parts are lowered as all
+schemas are, and remembered by what they say, as few of them are special to one schema.
+
+What this module does not know: numbers, strings, patterns; what is not tame.
 """
 
-from fairlead.lowering.json_atoms import AtMost, Item, Items, Matching, Named, Shorter
-from fairlead.lowering.json_cases import Case
-from fairlead.syntax.json_schema_tree import Document, Schema
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any, Final, TypeAlias, final
 
-_TAME = frozenset(
-    (
-        *("type", "enum", "const", "properties", "required", "additionalProperties", "items"),
-        *("prefixItems", "minItems", "maxItems", "minLength", "maxLength", "pattern", "format"),
-        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "false"),
-    )
-)
-_ALONE = ({"$ref"}, {"anyOf"}, {"enum"}, {"const"}, {"type", "enum"}, {"type", "const"})
-_MOST_BRANCHES = 8
+from fairlead.lowering.expr import EMPTY, alt, concat
+from fairlead.lowering.json_arrays import json_array
+from fairlead.lowering.json_objects import Members, json_object
+from fairlead.lowering.json_text import JsonStyle
+from fairlead.lowering.nodes import Expr, Rule
+from fairlead.syntax.json_schema_tame import TameSchema
 
+Raw: TypeAlias = "dict[str, Any]"
+Values: TypeAlias = Callable[[Any], Expr]
 
-def is_tame(document: Document) -> bool:
-    """Whether no part of a document can be refused any more, or need a search for an instance."""
-    return all(_is_tame(schema) for schema in document.schemas.values())
-
-
-def _is_tame(schema: Schema) -> bool:
-    names = set(schema.keywords)
-    if schema.all_of or schema.any_of:
-        alone = names in _ALONE and len(schema.all_of) + len(schema.any_of) == 1
-        return alone and all(len(group) <= _MOST_BRANCHES for group in schema.any_of)
-    if not names <= _TAME:
-        return False
-    pattern = schema.strings.pattern
-    return pattern is None or not (pattern.looks or pattern.boundaries or pattern.backs)
+_PARTED: Final = frozenset(("object", "array"))
+_WHOLE: Final = ("null", "boolean", "number", "string")
+_OF_PARTS: Final[dict[str, frozenset[str]]] = {
+    "object": frozenset(("properties", "required", "additionalProperties")),
+    "array": frozenset(("items", "prefixItems", "minItems", "maxItems")),
+}
+_ANY_PART: Final = _OF_PARTS["object"] | _OF_PARTS["array"]
+_TYPE: Final = {"type"}
 
 
-def has_empty(case: Case) -> bool:
-    """Whether the empty object or array satisfies a case."""
-    return all(
-        isinstance(atom, Named | Matching | AtMost | Item | Items | Shorter) for atom in case
-    )
+@final
+class Leaves:
+    """Values lowered last, by what is said of them. Thread safe."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: OrderedDict[Hashable, Expr] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable) -> Expr | None:
+        """What was lowered for `key`, which is now the last one asked for."""
+        with self._lock:
+            found = self._kept.get(key)
+            if found is not None:
+                self._kept.move_to_end(key)
+            return found
+
+    def put(self, key: Hashable, made: Expr) -> None:
+        """Remember `made`."""
+        with self._lock:
+            self._kept[key] = made
+            if len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+
+
+_leaves = Leaves(most=512)
+
+
+@final
+class TameLowering:
+    """The values of one tame schema."""
+
+    def __init__(self, schema: TameSchema, style: JsonStyle, lower: Values) -> None:
+        """Begin with nothing lowered; `lower` gives the values of a schema without parts."""
+        self._schema, self._style, self._lower = schema, style, lower
+        self._values: dict[int, Expr] = {}
+        self._rules = 0
+
+    def text(self) -> Expr:
+        """A whole JSON text of the root."""
+        return concat(self._style.edge, self.value(self._schema.root), self._style.edge)
+
+    def value(self, raw: Any) -> Expr:
+        """The values that a part allows."""
+        if raw is False:
+            return EMPTY
+        if raw is True:
+            return self._whole({})
+        found = self._values.get(id(raw))
+        if found is None:
+            options = self._schema.options(raw)
+            found = alt(*map(self._single, options)) if options[0] is not raw else self._own(raw)
+            self._values[id(raw)] = found
+        return found
+
+    def _single(self, raw: Any) -> Expr:
+        """The values of a part that stands for itself."""
+        if raw.__class__ is bool:
+            return self.value(raw)
+        found = self._values.get(id(raw))
+        if found is None:
+            found = self._values[id(raw)] = self._own(raw)
+        return found
+
+    def _own(self, raw: Raw) -> Expr:
+        types = raw.get("type", ())
+        names = (types,) if types.__class__ is str else types
+        if types and _PARTED.isdisjoint(names):
+            return self._whole(raw)
+        said = self._schema.said(raw)
+        parts = [
+            (kind, make)
+            for kind, make in (("object", self._object), ("array", self._array))
+            if (not types or kind in names) and not said.isdisjoint(_OF_PARTS[kind])
+        ]
+        if not parts:
+            return self._whole(raw)
+        sure = len(names) == 1 and id(raw) in self._schema.sure
+        rules = [self._rule(kind, sure, make, raw) for kind, make in parts]
+        taken = {kind for kind, _ in parts}
+        others = [name for name in names or (*_WHOLE, "array", "object") if name not in taken]
+        return alt(*rules, self._whole({**raw, "type": others})) if others else alt(*rules)
+
+    def _rule(self, kind: str, sure: bool, make: Callable[[Raw], Expr], raw: Raw) -> Rule:
+        self._rules += 1
+        return Rule(f"{kind} {self._rules}", inhabited=sure, make=lambda: make(raw))
+
+    def _whole(self, raw: Raw) -> Expr:
+        """The values of a schema without parts: at once if it is simple, else when entered."""
+        said = self._schema.said(raw)
+        kept = {name: raw[name] for name in said if name not in _ANY_PART}
+        if not kept or kept.keys() == _TYPE:
+            return self._made(kept)
+        return self._rule("value", id(raw) in self._schema.sure, self._made, kept)
+
+    def _made(self, raw: Raw) -> Expr:
+        said = tuple((name, repr(raw[name])) for name in sorted(raw))
+        key = (self._style, self._schema.draft, said)
+        found = _leaves.get(key)
+        if found is None:
+            found = self._lower(raw)
+            _leaves.put(key, found)
+        return found
+
+    def _object(self, raw: Raw) -> Expr:
+        properties: Raw = raw.get("properties", {})
+        additional = raw.get("additionalProperties", True)
+        required = dict.fromkeys(raw.get("required", ()))
+        named: Raw = {**properties, **{n: additional for n in required if n not in properties}}
+        members = Members(
+            tuple(named),
+            tuple(self.value(part) for part in named.values()),
+            tuple(name in required for name in named),
+            self.value(additional),
+            None,
+            self._style.ordered,
+            True,
+        )
+        return json_object(members, self._style)
+
+    def _array(self, raw: Raw) -> Expr:
+        items, prefix, rest = raw.get("items", True), list[Any](), True
+        if items.__class__ is list:
+            prefix = items
+        else:
+            rest = items
+            if "prefixItems" in self._schema.said(raw):
+                prefix = raw["prefixItems"]
+
+        def item(position: int) -> Expr:
+            return self.value(prefix[position] if position < len(prefix) else rest)
+
+        low, high = raw.get("minItems", 0), raw.get("maxItems")
+        return json_array(item, len(prefix), low, high, self._style)

@@ -203,13 +203,18 @@ def json_style(source: JsonSchema) -> JsonStyle:
 
     Every gap may be empty, so the shortest text of a value has no whitespace.
     """
-    spelling, ordered = Spelling(source.spelling == "plain"), source.key_order == "declared"
+    return _style(source.spelling == "plain", source.key_order == "declared", source.whitespace)
+
+
+@lru_cache(maxsize=64)
+def _style(plain: bool, ordered: bool, whitespace: "str | Whitespace") -> JsonStyle:
+    spelling = Spelling(plain)
     comma, colon = literal(","), literal(":")
-    if source.whitespace == "any":
+    if whitespace == "any":
         gap = repeat(byte_set(b" \t\r\n"))
         comma, colon = concat(gap, comma, gap), concat(gap, colon, gap)
         return JsonStyle(spelling, ordered, gap, gap, gap, comma, colon)
-    line, space = _gaps(source.whitespace)
+    line, space = _gaps(whitespace)
     comma, colon = concat(comma, line), concat(colon, space)
     return JsonStyle(spelling, ordered, EPSILON, line, line, comma, colon)
 

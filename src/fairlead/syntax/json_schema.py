@@ -12,9 +12,10 @@ from dataclasses import replace
 from typing import final
 
 from fairlead.errors import SourceError, UnsupportedError
-from fairlead.syntax.json_schema_keywords import LATEST, asserted
+from fairlead.syntax.json_schema_keywords import LATEST, Draft, asserted
 from fairlead.syntax.json_schema_parts import read_numbers, read_pattern, with_scalars
 from fairlead.syntax.json_schema_references import Library, Place, check_loops
+from fairlead.syntax.json_schema_resources import Catalogue, has_dynamic
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.json_schema_tree import (
     Address,
@@ -27,7 +28,7 @@ from fairlead.syntax.json_schema_tree import (
     Strings,
 )
 from fairlead.syntax.json_schema_values import FORMATS, Keywords, kind_of, kinds_of
-from fairlead.syntax.json_text import Json, show
+from fairlead.syntax.json_text import Json, read_json, show
 from fairlead.syntax.names import did_you_mean
 from fairlead.syntax.regex_tree import Pattern
 
@@ -56,8 +57,8 @@ _IN_PLACE = frozenset(
 _STRINGS, _ARRAYS, _OBJECTS = Strings(), Arrays(), Objects({})
 
 
-def parse_json_schema(source: JsonSchema) -> Document:
-    """The tree of a source.
+def parse_json_schema(source: JsonSchema, raw: Json = None) -> Document:
+    """The tree of a source, whose text may have been read already, as `raw`.
 
     >>> document = parse_json_schema(JsonSchema({"type": "string", "maxLength": 3}))
     >>> document.schemas[document.root].strings.high
@@ -69,19 +70,31 @@ def parse_json_schema(source: JsonSchema) -> Document:
             document.
         LimitError: a number has too many digits.
     """
-    reader = _Reader(source)
+    given = read_json(source.text) if raw is None else raw
+    dynamic = (source.text, *(text for _, text in source.resource_texts))
+    library = Library(Catalogue(given, source.resource_texts, has_dynamic(dynamic)))
+    reader = _Reader(library, strict=source.formats == "strict")
     document = Document(reader.read(), reader.schemas)
     check_loops(document)
     return document
+
+
+def parse_part(raw: Json, draft: Draft) -> Document:
+    """The tree of a schema without references, known to be well formed.
+
+    >>> parse_part({"const": 3}, 6).schemas["#"].kinds
+    frozenset({'number'})
+    """
+    reader = _Reader(Library(Catalogue(raw, (), dynamic=False, draft=draft)), strict=False)
+    return Document(reader.read(), reader.schemas)
 
 
 @final
 class _Reader:
     """Reads places until none is left."""
 
-    def __init__(self, source: JsonSchema) -> None:
-        self._strict = source.formats == "strict"
-        self._library = Library(source.text, source.resource_texts)
+    def __init__(self, library: Library, *, strict: bool) -> None:
+        self._library, self._strict = library, strict
         self._todo: list[Place] = []
         self.schemas = {NEVER: Schema(NEVER, ("false",), kinds=frozenset())}
 

@@ -96,11 +96,11 @@ class Place:
 class Library:
     """The main document and the resources, and where references lead."""
 
-    def __init__(self, text: str, resources: tuple[tuple[str, str], ...]) -> None:
-        self._catalogue = Catalogue(text, resources)
-        main = self._catalogue.main
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        main = catalogue.main
         bindings = tuple((name, main) for name in main.dynamic)
-        self.main = Scope(main, bindings, self._catalogue)
+        self.main = Scope(main, bindings, catalogue)
 
     @property
     def root(self) -> Place:

@@ -11,7 +11,7 @@ that nobody knows is no identifier.
 What this module does not know: references.
 """
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias, cast, final
 from urllib.parse import urljoin
@@ -63,20 +63,32 @@ class Resource:
 
 @final
 class Catalogue:
-    """All resources, found when a reference or a nested schema first asks for them."""
+    """All resources, found when a reference or a nested schema first asks for them.
 
-    def __init__(self, text: str, resources: tuple[tuple[str, str], ...]) -> None:
-        texts = (text, *(other for _, other in resources))
-        self._dynamic = any("$dynamicRef" in part or "$recursiveRef" in part for part in texts)
+    Args:
+        raw: the main document.
+        resources: the texts of the others by URI.
+        dynamic: whether a dynamic reference may stand in any of them.
+        draft: the draft of documents that name none.
+    """
+
+    def __init__(
+        self,
+        raw: Json,
+        resources: tuple[tuple[str, str], ...],
+        dynamic: bool,
+        draft: Draft = LATEST,
+    ) -> None:
+        self._dynamic = dynamic
         self._texts = {uri.removesuffix("#"): other for uri, other in resources}
         self._by_uri: dict[str, Resource] = {}
         self._by_place: dict[tuple[str, str], Resource] = {}
         self._numbers: dict[Hashable, int] = {}
         self._refused: dict[str, UnsupportedError] = {}
-        self.main = self._add("", text, LATEST)
+        self.main = self._add("", raw, draft)
         for uri, other in resources:
             try:
-                self._add(uri, other, self.main.draft)
+                self._add(uri, read_json(other), self.main.draft)
             except UnsupportedError as error:  # it matters only if something refers to it
                 self._refused[uri.removesuffix("#")] = error
 
@@ -99,8 +111,7 @@ class Catalogue:
         """A number for these bindings: 0 for those of the main document alone."""
         return self._numbers.setdefault(bindings, len(self._numbers))
 
-    def _add(self, document: str, text: str, default: Draft) -> Resource:
-        raw = read_json(text)
+    def _add(self, document: str, raw: Json, default: Draft) -> Resource:
         said: Mapping[str, Json] = raw if isinstance(raw, dict) else {}
         draft, keywords = self._dialect(said.get("$schema"), document, default)
         uri = urljoin(document, identifier(said, draft)).partition("#")[0]
@@ -162,6 +173,15 @@ class Catalogue:
         recursive = raw.get("$recursiveAnchor") is True and pointer == resource.pointer
         if resource.draft == 2019 and recursive:
             resource.dynamic[RECURSIVE] = pointer, raw
+
+
+def has_dynamic(texts: Iterable[str]) -> bool:
+    """Whether a dynamic reference may stand in any of some JSON texts.
+
+    >>> has_dynamic(['{"$ref": "#"}'])
+    False
+    """
+    return any("$dynamicRef" in text or "$recursiveRef" in text for text in texts)
 
 
 def _keywords(vocabularies: dict[str, Json], document: str) -> frozenset[str]:

@@ -1,0 +1,100 @@
+"""What the parts of a tame schema need to have an instance, told from its keywords alone.
+
+What this module does not know: where the parts are, and whether they have what they need.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+Raw: TypeAlias = "dict[str, Any]"
+
+VALUED: Final = frozenset(("enum", "const"))
+_LOWER: Final = frozenset(("minimum", "exclusiveMinimum"))
+_UPPER: Final = frozenset(("maximum", "exclusiveMaximum"))
+_OPEN: Final = frozenset(("exclusiveMinimum", "exclusiveMaximum"))
+_MANY: Final = 1 << 62
+# One character class or more, anchored outside only: there is always something that matches.
+_ANY_LENGTH: Final = re.compile(
+    r"\^?(?:(?:[A-Za-z0-9 _:@/,;-]|\\[dws.]|\[(?:[a-z0-9_.-]|A-Z)+\])"
+    r"(?:[*+?]|\{\d+(?:,\d*)?\})?)*\$?"
+)
+
+
+def needs(raw: Raw, said: set[str]) -> list[Any] | None:
+    """The parts that need an instance so that a schema has one; None where that takes a search.
+
+    >>> needs({"type": "array", "items": False, "minItems": 1}, {"type", "items", "minItems"})
+    [False]
+
+    Args:
+        raw: a schema whose keywords hold what they can hold, without references or groups.
+        said: its keywords that assert something.
+    """
+    if not said.isdisjoint(VALUED):
+        return _valued(raw, said)
+    types: Any = raw.get("type")
+    return (_JUDGES[types] if types.__class__ is str else _any_type)(raw, said)
+
+
+def _any_type(raw: Raw, said: set[str]) -> list[Any] | None:
+    types = raw.get("type")
+    return [] if types is None or "null" in types or "boolean" in types else None
+
+
+def _valued(raw: Raw, said: set[str]) -> list[Any] | None:
+    """The same for `enum` or `const`: sure alone, or with a type that the first value has."""
+    if len(said) == 1:
+        return []
+    values = raw["enum"] if "enum" in said else [raw["const"]]
+    text = said <= {"type", "enum", "const"} and raw["type"] == "string"
+    return [] if text and values[0].__class__ is str else None
+
+
+def _surely(raw: Raw, said: set[str]) -> list[Any]:
+    return []
+
+
+def _string(raw: Raw, said: set[str]) -> list[Any] | None:
+    if "pattern" in said:
+        return [] if len(said) == 2 and _ANY_LENGTH.fullmatch(raw["pattern"]) else None
+    if "format" in said:
+        return [] if len(said) == 2 else None
+    return [] if raw.get("minLength", 0) <= raw.get("maxLength", _MANY) else None
+
+
+def _number(raw: Raw, said: set[str]) -> list[Any] | None:
+    if said.isdisjoint(_LOWER) or said.isdisjoint(_UPPER):
+        return []
+    closed = "minimum" in said and "maximum" in said and said.isdisjoint(_OPEN)
+    low = raw["minimum"] if closed else None
+    return [] if low.__class__ is int and low <= raw["maximum"] else None
+
+
+def _array(raw: Raw, said: set[str]) -> list[Any] | None:
+    low = raw.get("minItems", 0)
+    if low > raw.get("maxItems", low):
+        return None
+    rest: Any = raw.get("items", True)
+    prefix: list[Any] = raw["prefixItems"] if "prefixItems" in said else []
+    if rest.__class__ is list:
+        prefix, rest = rest, True
+    needed = prefix[:low] if low <= len(prefix) else [*prefix, rest]
+    return [part for part in needed if part is not True]
+
+
+def _object(raw: Raw, said: set[str]) -> list[Any] | None:
+    properties, others = raw.get("properties", {}), raw.get("additionalProperties", True)
+    needed = (properties.get(name, others) for name in raw.get("required", ()))
+    return [part for part in needed if part is not True]
+
+
+_JUDGES: Final[dict[str, Callable[[Raw, set[str]], "list[Any] | None"]]] = {
+    "null": _surely,
+    "boolean": _surely,
+    "string": _string,
+    "integer": _number,
+    "number": _number,
+    "array": _array,
+    "object": _object,
+}

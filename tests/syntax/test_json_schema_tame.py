@@ -1,0 +1,184 @@
+"""What is called tame can be read without an error, and what surely has an instance has one."""
+
+import json
+from typing import Any
+
+import pytest
+
+from fairlead.errors import FairleadError
+from fairlead.syntax.json_schema import parse_json_schema
+from fairlead.syntax.json_schema_source import JsonSchema
+from fairlead.syntax.json_schema_tame import TameSchema, read_tame
+from fairlead.syntax.json_text import read_json
+
+DRAFT_4 = {"$schema": "http://json-schema.org/draft-04/schema#"}
+DRAFT_7 = {"$schema": "http://json-schema.org/draft-07/schema#"}
+TEXT, LIST = {"type": "string"}, {"$ref": "#/$defs/list"}
+ENDLESS = {"type": "object", "properties": {"next": LIST}, "required": ["next"]}
+
+TAME: list[Any] = [
+    True,
+    {},
+    {"type": "string", "pattern": "^a+$"},
+    {"type": ["string", "null"], "title": "x", "minLength": 2, "format": "none such"},
+    {"anyOf": [TEXT, {"type": "null"}, True]},
+    {"oneOf": [TEXT, {"type": ["null", "integer"]}, LIST], "$defs": {"list": {"type": "array"}}},
+    {"allOf": [{"oneOf": [{"minLength": 1}]}]},
+    {"enum": [1, [2]]},
+    {**LIST, "$defs": {"list": ENDLESS}},
+    {"properties": {"a": {"$ref": "#"}, "b": {"$ref": "#/properties/a~0b"}, "a~b": {"enum": [0]}}},
+    {"$id": "http://x/", "items": {"$id": "y", "prefixItems": [True], "items": False}},
+    {**DRAFT_4, "minimum": 1.5, "exclusiveMinimum": True, "items": [{}, {"id": "#x"}], "const": 4},
+    {**DRAFT_7, "$defs": {"a": {"type": "null"}}, "items": {"$ref": "#/$defs/a", "oneOf": 3}},
+    {"unevaluated": 3, "$defs": {"never": {"type": "strong"}}},
+]  # fmt: skip
+WILD: list[Any] = [
+    {"type": "string", "pattern": "^(?=a)a+$"},
+    {"type": "string", "pattern": r"\ba"},
+    {"type": "string", "pattern": "a("},
+    {"pattern": 3},
+    {"anyOf": [TEXT, {"type": "null"}], "minLength": 1},
+    {"anyOf": [{"const": value} for value in range(9)]},
+    {"anyOf": []},
+    {"allOf": [TEXT, TEXT]},
+    {"oneOf": [{"type": "integer"}, {"type": "number"}]},
+    {"oneOf": [TEXT, {"minLength": 3}]},
+    {"oneOf": [TEXT, {"anyOf": [TEXT, {"type": "null"}]}]},
+    {"oneOf": [TEXT, True]},
+    {"type": "integer", "multipleOf": 3},
+    {"enum": [1], "const": 1},
+    {"enum": [{}], "properties": {}},
+    {"enum": []},
+    {"enum": 3},
+    {"type": "strong"},
+    {"type": []},
+    {"type": [["string"]]},
+    {"type": None},
+    {"minLength": -1},
+    {"maxItems": 2.0},
+    {"maxItems": True},
+    {"minimum": "1"},
+    {"exclusiveMaximum": True},
+    {**DRAFT_4, "exclusiveMaximum": 1},
+    {"format": 3},
+    {"required": ["a", 1]},
+    {"required": "a"},
+    {"properties": []},
+    {"properties": {"a": None}},
+    {"items": [TEXT]},
+    {**DRAFT_7, "items": []},
+    {"prefixItems": []},
+    {"prefixItems": TEXT},
+    {"additionalProperties": "no"},
+    {"items": {"$schema": "http://json-schema.org/draft-07/schema#"}},
+    {"items": {"$id": "y", "items": {"$ref": "#"}}},
+    {"$ref": "#/$defs/a/b", "$defs": {"a": {"$id": "y", "b": True}}},
+    {"$ref": "#/$defs/b", "$defs": {"a": True}},
+    {"$ref": "#/enum/0", "enum": [{}]},
+    {"items": {"$ref": "#name"}},
+    {"items": {"$ref": 3}},
+    {"$ref": "#"},
+    {"anyOf": [{"allOf": [{"$ref": "#"}]}, True]},
+    {"items": {"$ref": "#", "minItems": 1}},
+    {"$schema": "http://json-schema.org/draft-03/schema#"},
+    {"$schema": 3},
+    {"unevaluatedItems": False},
+    {"not": TEXT},
+    [],
+    3,
+]
+
+
+def tame(schema: Any, *, strict: bool = False) -> TameSchema | None:
+    return read_tame(read_json(json.dumps(schema)), strict=strict)
+
+
+@pytest.mark.parametrize("schema", TAME)
+def test_what_is_tame_can_be_read(schema: Any) -> None:
+    assert tame(schema) is not None
+    parse_json_schema(JsonSchema(schema))
+
+
+@pytest.mark.parametrize("schema", WILD)
+def test_what_is_not_tame_is_left_to_the_reader(schema: Any) -> None:
+    assert tame(schema) is None
+
+
+def test_unknown_formats_are_tame_unless_they_are_to_be_refused() -> None:
+    known, unknown = {"format": "date"}, {"format": "dates"}
+    assert tame(known, strict=True) is not None
+    assert tame(unknown) is not None
+    assert tame(unknown, strict=True) is None
+    with pytest.raises(FairleadError):
+        parse_json_schema(JsonSchema(unknown, formats="strict"))
+
+
+def test_a_loop_is_found_behind_a_diamond() -> None:
+    """Parts that are shared are no loop; the one behind them is."""
+    middle: dict[str, Any] = {"anyOf": [{"$ref": "#/$defs/end"}, {"$ref": "#/$defs/end"}]}
+    diamond = {"anyOf": [{"$ref": "#/$defs/middle"}, {"$ref": "#/$defs/end"}]}
+    defs: dict[str, Any] = {"middle": middle, "end": {"anyOf": [TEXT]}}
+    assert tame({**diamond, "$defs": defs}) is not None
+    assert tame({**diamond, "$defs": {**defs, "end": {"$ref": "#"}}}) is None
+
+
+SURE: list[tuple[Any, bool]] = [
+    ({"type": "null"}, True),
+    ({"type": "boolean"}, True),
+    ({"type": ["boolean", "string"], "pattern": "a"}, True),
+    ({"type": ["number", "string"], "pattern": "a"}, False),
+    ({"pattern": "^"}, True),
+    ({"type": "string", "pattern": "^[a-z_]+@x{1,3}$"}, True),
+    ({"type": "string", "pattern": "a^b"}, False),
+    ({"type": "string", "pattern": "^a$", "minLength": 2}, False),
+    ({"type": "string", "format": "date"}, True),
+    ({"type": "string", "format": "date", "maxLength": 1}, False),
+    ({"type": "string", "minLength": 2, "maxLength": 2}, True),
+    ({"type": "string", "minLength": 3, "maxLength": 2}, False),
+    ({"type": "integer", "minimum": 3}, True),
+    ({"type": "number", "exclusiveMaximum": 3, "maximum": 4}, True),
+    ({"type": "integer", "minimum": 3, "maximum": 3}, True),
+    ({"type": "integer", "minimum": 3, "maximum": 2}, False),
+    ({"type": "integer", "minimum": 1.2, "maximum": 1.8}, False),
+    ({"type": "integer", "minimum": 1, "exclusiveMaximum": 1}, False),
+    ({"enum": [[]]}, True),
+    ({"enum": ["a", 1], "type": "string"}, True),
+    ({"enum": [1], "type": "string"}, False),
+    ({"enum": ["a"], "type": "string", "maxLength": 0}, False),
+    ({"const": "a", "type": "string"}, True),
+    ({"type": "array", "items": False}, True),
+    ({"type": "array", "items": False, "minItems": 1}, False),
+    ({"type": "array", "minItems": 2, "maxItems": 1}, False),
+    ({"type": "array", "minItems": 2}, True),
+    ({"type": "array", "prefixItems": [TEXT], "items": False, "minItems": 1}, True),
+    ({"type": "array", "prefixItems": [TEXT], "items": False, "minItems": 2}, False),
+    ({**DRAFT_7, "type": "array", "items": [TEXT], "minItems": 2}, True),
+    ({**DRAFT_7, "type": "array", "items": False, "prefixItems": [TEXT], "minItems": 1}, False),
+    ({"type": "object", "properties": {"a": TEXT, "b": False}, "required": ["a", "c"]}, True),
+    ({"type": "object", "properties": {"a": TEXT, "b": False}, "required": ["a", "b"]}, False),
+    ({"type": "object", "additionalProperties": False, "required": ["b"]}, False),
+    ({"anyOf": [False, TEXT]}, True),
+    ({"anyOf": [False, False]}, False),
+    ({**LIST, "$defs": {"list": {"type": "array", "items": LIST}}}, True),
+    ({**LIST, "$defs": {"list": ENDLESS}}, False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("schema", "sure"), SURE)
+def test_sure_is_what_has_an_instance_by_its_keywords(schema: Any, sure: bool) -> None:
+    read = tame(schema)
+    assert read is not None
+    assert (id(read.root) in read.sure) is sure
+
+
+def test_who_needs_others_is_sure_when_they_are() -> None:
+    """Each part needs the next; half of them are met in order, the others backwards."""
+    parts: dict[str, Any] = {
+        f"p{n}": {**ENDLESS, "properties": {"next": {"$ref": f"#/$defs/p{n + 1}"}}}
+        for n in range(50)
+    }
+    backwards = [{"$ref": f"#/$defs/p{n}"} for n in range(25)]
+    schema = {"items": {"$ref": "#/$defs/p25"}, "prefixItems": backwards, "minItems": 25}
+    read = tame({"type": "array", **schema, "$defs": {**parts, "p50": TEXT}})
+    assert read is not None
+    assert id(read.root) in read.sure
