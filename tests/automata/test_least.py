@@ -102,3 +102,15 @@ def test_a_rule_that_a_search_inside_solves_is_not_guessed_again():
         }
     )
     assert engine.shortest(engine.start()) == b'{"bar":2}'
+
+
+def test_a_meet_without_a_text_takes_pairs_of_parts_and_not_sets_of_them():
+    letter = byte_set(b"ab")
+    first, second = (
+        concat(repeat(letter), byte_set(one), repeat(letter, 20, 20)) for one in (b"a", b"b")
+    )
+    made: list[int] = []
+    machine = Derivatives(both(first, second), fuel=made.append)
+    assert not machine.alive(machine.start())  # which has 2^21 sets of parts
+    assert sum(made) < 10_000
+    assert shortest(both(first, complement(second))) == b"a" * 21

@@ -85,7 +85,7 @@ class Derivatives:
     ) -> None:
         self._expr, self._spellable, self._fuel = expr, spellable, fuel
         self._linear: dict[Expr, Arcs] = {}
-        self._least = Least(spellable, self._disjoint, fuel)
+        self._least = Least(spellable, self._ways, fuel)
         self._living = Living(spellable, self._least.word, fuel)
 
     def start(self) -> Expr:
@@ -193,6 +193,25 @@ class Derivatives:
         known: dict[tuple[Expr, ...], Expr] = {}
         parts = _partition(self._lines(expr))
         return [(members, alt_by_head(xs, known)) for members, xs in parts]
+
+    def _ways(self, root: Expr) -> Arcs:
+        """Byte sets, which may overlap, with parts of the derivative: for a search.
+
+        A meet goes on as a meet of single lines, so that the search makes no more of them than
+        there are pairs; whole derivatives may be as many as there are sets of lines. What is not
+        to be takes whole ones.
+        """
+        made: Arcs = [(self._spellable, ANYTHING)]
+        for part in _met(root):
+            lines = self._disjoint(part) if isinstance(part, Not) else self._lines(part)
+            made = [
+                (members & more, both(x, y))
+                for members, x in made
+                for more, y in lines
+                if members & more
+            ]
+            self._fuel(len(made))
+        return list(dict.fromkeys(made))
 
     def _lines(self, root: Expr) -> Arcs:
         """The linear form of `root`; an explicit stack, as nesting is the user's."""
@@ -303,6 +322,19 @@ def _blur(option: Expr, inner: dict[Expr, Expr]) -> Expr:
     item = inner.get(known.item, known.item)
     blurred = capture(item, None, known.template, known.argument)
     return concat(blurred, option.tail) if isinstance(option, Concat) else blurred
+
+
+def _met(root: Expr) -> list[Expr]:
+    """What meets in `root`, which may be meets of meets."""
+    found: list[Expr] = []
+    todo = [root]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, And):
+            todo += [part.right, part.left]
+        else:
+            found.append(part)
+    return found
 
 
 def _firsts(node: Expr) -> Iterable[Expr]:  # noqa: PLR0911  one arm for each node of the core

@@ -45,7 +45,8 @@ class Least:
 
     Args:
         spellable: the bytes that exist.
-        arcs: disjoint byte sets and derivatives of a regular expression.
+        arcs: byte sets and parts of the derivative of a regular expression: where they overlap,
+            a string is one of any of the parts.
         fuel: called with the number of parts looked at, raises when there are too many.
     """
 
