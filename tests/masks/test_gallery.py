@@ -43,7 +43,7 @@ def test_a_picture_has_the_tokens_that_its_state_reads(
     pictures.make(state)
     fields = pictures.pictures[pictures.picture_at[state]]
     if few:
-        tokens = pictures.listed[fields[at.P_LISTED] : fields[at.P_LISTED + 1]].tolist()
+        tokens = sorted(pictures.listed[fields[at.P_LISTED] : fields[at.P_LISTED + 1]].tolist())
     else:
         tokens = unpack(pictures.base[fields[at.P_BASE]]).tolist()
     assert tokens == [t for t, word in enumerate(WORDS) if word and set(word) <= set(b"ab")]
@@ -61,3 +61,66 @@ def test_pictures_without_room_are_not_made_and_not_asked_for_again(
     pictures.make_counted(state)
     assert pictures.picture_at[state] == pictures.count_at[state] == at.NO_PICTURE
     assert pictures.nbytes == 0
+
+
+def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every trie of exits be one that is made when it is asked for."""
+    monkeypatch.setattr(gallery, "_NARROW", 0)
+
+
+AFTER = [b"ac", b"abac", b"c", b"aacab", b"ab", b"abc"]
+
+
+def _words(extra: list[bytes]) -> fl.Vocabulary:
+    tokens = [*(bytes((b,)) for b in range(256)), *extra, b"<end>"]
+    return fl.Vocabulary(tokens, eos_ids={len(tokens) - 1})
+
+
+def _allowed(words: fl.Vocabulary, pattern: str = "[ab]*c[ab]?d?") -> list[bytes]:
+    fl.clear_cache()  # limits that a test sets are those of new galleries
+    constraint = fl.compile(fl.Regex(pattern), words)
+    row = constraint.mask(constraint.start())
+    return [words.tokens[token] or b"" for token in unpack(row).tolist()]
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_tokens_that_leave_a_state_go_on_in_what_follows(
+    wide: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if wide:
+        _wide(monkeypatch)
+    words = _words([*AFTER, b"acc", b"bcad", b"bcda"])
+    expected = {b"a", b"b", b"c", *AFTER, b"bcad"} - {b"aacab"}
+    assert set(_allowed(words)) == expected
+
+
+LIMITS = ["_ALL_WIDE", "_MOST_EXITS", "MOST_PICTURES", "MOST_ROWS", "_ALL_EXITS"]
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+@pytest.mark.parametrize("room", [1, 2])
+@pytest.mark.parametrize("pattern", ["[ab]*c[ab]?d?", "[ab]*c[ab]*c[ab]?", "(?:[ab]c){2,9}[cd]?"])
+def test_where_there_is_no_room_for_pictures_masks_are_the_same(
+    pattern: str, room: int, limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = _words([*AFTER, b"acc", b"bcad", b"bcda", b"acbca", b"bcac", b"acbcd", b"acbcacd"])
+    expected = set(_allowed(words, pattern))
+    _wide(monkeypatch)
+    monkeypatch.setattr(gallery, "_FEW", 0)
+    monkeypatch.setattr(gallery, limit, room)
+    assert set(_allowed(words, pattern)) == expected
+
+
+def test_pictures_of_what_is_left_of_tokens_are_no_longer_made_when_their_table_is_full(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    words = _words([*AFTER, b"acc", b"bcad", b"bcda"])
+    expected = set(_allowed(words))
+    monkeypatch.setattr(gallery, "MOST_NOTED", 1)
+    assert set(_allowed(words)) == expected
+
+
+def test_galleries_count_the_memory_of_what_is_used() -> None:
+    words = _words([*AFTER, b"bcad"])
+    _allowed(words)
+    assert fl.cache_info().state_bytes > 0

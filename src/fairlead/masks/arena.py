@@ -10,7 +10,9 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlead.masks.gallery import Gallery, address
+from fairlead.masks.bits import unpack
+from fairlead.masks.forest import address
+from fairlead.masks.gallery import Gallery
 from fairlead.masks.kernels import layout as at
 
 
@@ -56,13 +58,12 @@ _TABLES: Final[dict[int, _Table]] = {
     at.VISITED: _Table(
         at.WORK_ROOM,
         256,
-        ((at.SCRATCH, np.int64, 2), (at.SPARE, np.int64, 1)),
-        ((at.SEEN, np.int64, 4),),
+        ((at.SCRATCH, np.int64, 2), (at.SEEN, np.int64, 4)),
+    ),
+    at.REACHED: _Table(
+        at.REACH_ROOM, 256, ((at.REACH_ITEM, np.int64, 2), (at.REACH_SEEN, np.int64, 6))
     ),
 }
-_HASHES: Final = (
-    at.NODE_HASH, at.MACRO_HASH, at.FRAME_HASH, at.STACK_HASH, at.TEXT_HASH, at.EXTRA_HASH
-)  # fmt: skip
 
 
 @final
@@ -84,7 +85,10 @@ class Arena:
             self.context[count] = 1
         self._place(at.WALK, np.zeros(gallery.deepest + 2, np.int32))
         self._place(at.BEGUN, np.zeros(gallery.deepest + 2, np.int32))
-        self._place(at.UNSURE, np.empty(gallery.words * 32, np.int32))
+        self._place(at.KEY_WALK, np.zeros((gallery.deepest + 2) * 4, np.int32))
+        self._place(at.KEY_LEADS, np.zeros((gallery.deepest + 2) * 4, np.uint64))
+        self._place(at.UNSURE, np.zeros(gallery.words, np.uint32))
+        self._place(at.LEADS, np.zeros(4, np.uint64))
         self._used: dict[int, int] = dict.fromkeys(
             (at.EDGE, at.POOL, at.OBJECT, at.NAME, at.KEYS), 0
         )
@@ -120,10 +124,8 @@ class Arena:
         if count == at.STEPS:
             self.context[at.STEPS] = 0
             rehash_steps(self.context, old[at.STEP_KEY], old[at.STEP_VALUE])
-        elif table.hashes and count != at.VISITED:
-            for slot in _HASHES:
-                self._arrays[slot][:] = 0
-            self._build(self.context, at.REHASH, 0, 0, 0, 0, 0)
+        elif table.hashes:
+            self._build(self.context, at.REHASH, 0, count, 0, 0, 0)
 
     def make(self, kind: int, a: int = 0, b: int = 0, c: int = 0, d: int = 0) -> int:
         """The node of this kind with these fields."""
@@ -166,7 +168,11 @@ class Arena:
 
     def unsure(self) -> list[int]:
         """The tokens that the last mask could not decide."""
-        return self._arrays[at.UNSURE][: int(self.context[at.UNSURE_COUNT])].tolist()
+        return unpack(self._arrays[at.UNSURE]).tolist()
+
+    def leads(self) -> NDArray[np.uint64]:
+        """The bytes that the last closure's configurations begin with."""
+        return self._arrays[at.LEADS]
 
     def text(self, text: int) -> bytes:
         """The bytes of a text."""

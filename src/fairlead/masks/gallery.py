@@ -2,12 +2,14 @@
 
 The picture of a lexical state has the tokens whose bytes it can all read, as a row, or as a list
 where they are few. A token that leaves the state on the way, because the language may end there, is
-at or below one of its exits: nodes of the trie whose parent is where it ends. Exits are sorted by
-their first byte, so that a walk looks only at those that what follows can begin with.
+in the trie of its exits: of what is then left of such tokens. What follows has a picture over that
+trie, and so on. Where very much is left (behind white space any word may stand), there is a trie
+for each set of bytes that something began with that followed.
 
-For counted items there is a row for each number of items that may still be begun.
+For counted items there is a row for each number of items that may still be begun, and a trie for
+each number of them before an exit.
 
-Made once for a state and a vocabulary, and never moved.
+Made once for a state, a trie and a vocabulary, and never moved.
 """
 
 import threading
@@ -18,36 +20,25 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlead.masks.bits import pack, unpack, words
+from fairlead.masks.bits import pack, words
+from fairlead.masks.forest import MOST_FIRST, Forest, address
 from fairlead.masks.kernels import layout as at
-from fairlead.masks.kernels.layout import (
-    BASE,
-    BEGUN,
-    CONTEXT_SIZE,
-    CURSOR,
-    LEX,
-    LEX_FLAG,
-    NEED_LEX,
-    NO_PICTURE,
-    TRIE_AT,
-    TRIE_BYTE,
-    TRIE_DEPTH,
-    TRIE_END,
-    TRIE_NODES,
-    TRIE_TOKEN,
-    WALK,
-    WANT,
-)
+from fairlead.masks.kernels.layout import CONTEXT_SIZE, CURSOR, NEED_LEX, NO_PICTURE, WIDE_EXITS
 from fairlead.masks.lexicon import MOST_STATES, Lexicon
 from fairlead.masks.memory import Held, track_shared
 from fairlead.vocabulary.spellings import Vocabulary
 
-MOST_PICTURES: Final = 1 << 16
+MOST_PICTURES: Final = 1 << 18
+MOST_NOTED: Final = MOST_PICTURES  # their table is twice as large
 MOST_ROWS: Final = 4096
-MOST_EXITS: Final = 8192  # of one state; where there are more, walking all tokens is no slower
-_ALL_EXITS: Final = 1 << 21
-_ALL_LISTED: Final = 1 << 23
+_ALL_LISTED: Final = 1 << 24
+_ALL_WIDE: Final = 1 << 12
+_ALL_EXITS: Final = 1 << 16
+_MOST_EXITS: Final = MOST_FIRST  # nodes where tokens leave one state
+_NARROW: Final = 8192  # nodes of a trie of exits that is made at once
 _FEW: Final = 2048  # tokens that are listed; setting so many bits takes as long as a row of llama3
+_TOKENS: Final = 1 << 20
+_ALL_BYTES: Final = np.full(4, ~np.uint64(0))
 
 
 @final
@@ -58,87 +49,84 @@ class Gallery:
         self.lexicon = lexicon
         self.words = words(vocabulary.width)
         self.tokens, self.token_at = _joined(vocabulary)
-        self.trie = vocabulary.flat_trie
-        self.deepest = int(self.trie.depth.max(initial=0))
+        self.forest = Forest(vocabulary.flat_trie)
+        self.deepest = self.forest.deepest
         self.ends = pack(sorted(vocabulary.eos_ids), vocabulary.width)
         self.picture_at = np.zeros(MOST_STATES, np.int32)
         self.count_at = np.zeros(MOST_STATES, np.int32)
+        self.keys = np.zeros(2 * MOST_NOTED, np.int64)
+        self.values = np.zeros(2 * MOST_NOTED, np.int32)
         self.base = np.zeros((MOST_ROWS, self.words), np.uint32)
         self.pictures = np.zeros((MOST_PICTURES, 6), np.int32)
         self.exits = np.zeros((_ALL_EXITS, 2), np.int32)
-        self.runs = np.zeros((_ALL_EXITS, 2), np.int32)
+        self.wide = np.zeros((_ALL_WIDE, 6), np.int64)
         self.listed = np.zeros(_ALL_LISTED, np.int32)
-        self._used_pictures, self._used_rows = 1, 0
-        self._used_exits = self._used_runs = self._used_listed = 0
-        self._row = np.zeros(self.words, np.uint32)
-        self._found = np.zeros((MOST_EXITS, 2), np.int32)
+        self._used_pictures = self._used_wide = 1
+        self._used_rows = self._used_exits = self._used_listed = self._noted = 0
+        self._wide_states: dict[int, tuple[int, int]] = {}
+        self._found = np.zeros(_TOKENS, np.int32)
+        self._left = np.zeros(_MOST_EXITS, np.int32)
         self._lock = threading.Lock()
         self._walk = np.zeros(self.deepest + 2, np.int32)
+        self._begun = np.zeros(self.deepest + 2, np.int32)
         self._context = np.zeros(CONTEXT_SIZE, np.int64)
         self.describe(self._context)
-        self._context[WALK] = address(self._walk)
-        self._begun = np.zeros(self.deepest + 2, np.int32)
-        self._context[BEGUN] = address(self._begun)
+        self._context[at.WALK], self._context[at.BEGUN] = address(self._walk), address(self._begun)
 
     @property
     def nbytes(self) -> int:
         """The memory of what is used of the pictures."""
-        exits = 8 * (self._used_exits + self._used_runs)
-        return 4 * (self._used_rows * self.words + self._used_listed) + exits
+        return 4 * (self._used_rows * self.words + self._used_listed) + self.forest.nbytes
 
     def describe(self, context: "NDArray[np.int64]") -> None:
         """Write the sizes and addresses of what is shared to a context."""
-        context[at.ROW_WORDS], context[TRIE_NODES] = self.words, len(self.trie.byte)
+        context[at.ROW_WORDS], context[at.PICTURE_ROOM] = self.words, len(self.keys) // 2
+        self.forest.describe(context)
         for slot, array in (
-            (LEX, self.lexicon.rows),
-            (LEX_FLAG, self.lexicon.flags),
+            (at.LEX, self.lexicon.rows),
+            (at.LEX_FLAG, self.lexicon.flags),
             (at.LEX_FIRST, self.lexicon.first),
             (at.TOKEN, self.tokens),
             (at.TOKEN_AT, self.token_at),
-            (TRIE_BYTE, self.trie.byte),
-            (TRIE_DEPTH, self.trie.depth),
-            (TRIE_END, self.trie.end),
-            (TRIE_AT, self.trie.token_offsets),
-            (TRIE_TOKEN, self.trie.token_ids),
-            (at.TRIE_ROOT, self.trie.root),
             (at.PICTURE_AT, self.picture_at),
+            (at.PICTURE_KEY, self.keys),
+            (at.PICTURE_VALUE, self.values),
             (at.COUNT_AT, self.count_at),
-            (BASE, self.base),
+            (at.BASE, self.base),
             (at.PICTURE, self.pictures),
             (at.EXIT, self.exits),
-            (at.RUN, self.runs),
+            (at.WIDE, self.wide),
             (at.LISTED, self.listed),
             (at.ENDS, self.ends),
         ):
             context[slot] = address(array)
 
-    def make(self, state: int) -> None:
-        """Make the picture of a lexical state."""
-        from fairlead.masks.kernels.entry import base_row
-
+    def make(self, state: int, below: int = 0) -> None:
+        """Make the picture of a lexical state over what is below a node of the forest."""
         with self._lock:
-            if self.picture_at[state]:
+            if below == 0 and self.picture_at[state]:
                 return
-            self._context[CURSOR] = 0
-            self._row[:] = 0
-            found, row = self._found.reshape(-1), self._row
-            count = self._served(lambda c: base_row(c, state, row, found, MOST_EXITS))
-            tokens = unpack(row)
-            room = self._has_room(count, 0 if len(tokens) <= _FEW else 1, len(tokens))
-            if not room:
-                self.picture_at[state] = NO_PICTURE
-                return
-            fields = np.array([-1, 0, 0, 0, 0, 0], np.int32)
-            if len(tokens) <= _FEW:
-                first = self._used_listed
-                self._used_listed = first + len(tokens)
-                self.listed[first : self._used_listed] = tokens
-                fields[at.P_LISTED : at.P_LISTED + 2] = first, self._used_listed
+            made = self._picture(below, state)
+            if below == 0:
+                self.picture_at[state] = made
             else:
-                fields[at.P_BASE] = self._used_rows
-                self.base[self._used_rows] = row
-                self._used_rows += 1
-            self.picture_at[state] = self._hang(fields, count)
+                self._note(below, state, made)
+
+    def make_exits(self, picture: int, leads: "NDArray[np.uint64]") -> None:
+        """Make the trie of those exits of a picture that begin with one of these bytes."""
+        with self._lock:
+            below, state = self._wide_states[picture]
+            _, left = self._taken(below, state, leads)
+            root = self.forest.plant(self._context, self._left[:left])
+            number = self._used_wide
+            if root is None or number == _ALL_WIDE:
+                self._forsake(picture)
+                return
+            self._used_wide = number + 1
+            row = self.wide[number]
+            row[:4], row[4] = leads.view(np.int64), root
+            row[5] = self.pictures[picture, at.P_WIDE]
+            self.pictures[picture, at.P_WIDE] = number
 
     def make_counted(self, state: int) -> None:
         """Make the picture of a state between counted items, with a row for each number of them."""
@@ -149,58 +137,100 @@ class Gallery:
                 return
             self._context[CURSOR] = 0
             items = np.full(len(self.token_at) - 1, -1, np.int32)
-            found = self._found.reshape(-1)
-            count = self._served(lambda c: count_rows(c, state, items, found, MOST_EXITS, -1, 0))
+            found = self._left
+            count = self._served(lambda c: count_rows(c, state, items, found, -1, 0))
             most = int(items.max(initial=0))
-            if not self._has_room(count, most + 1, 0):
-                self.count_at[state] = NO_PICTURE
-                return
-            first = self._used_rows
-            self._used_rows += most + 1
-            count_rows(self._context, state, items, found, 0, first, most)
-            self.count_at[state] = self._hang(np.array([first, most, 0, 0, 0, 0], np.int32), count)
+            made = NO_PICTURE
+            if count * 2 <= len(found) and self._has_room(most + 1, 0):
+                left = found[: count * 2].reshape(-1, 2).copy()
+                roots = self._roots(left)
+                if roots is not None:
+                    first = self._used_rows
+                    self._used_rows += most + 1
+                    count_rows(self._context, state, items, found, first, most)
+                    made = self._hang([first, most, 0, *roots])
+            self.count_at[state] = made
+
+    def _roots(self, left: "NDArray[np.int32]") -> list[int] | None:
+        """Tries of exits of all numbers of items, and of each; fields of a picture."""
+        every = self.forest.plant(self._context, left[:, 0])
+        first = self._used_exits
+        for items in np.unique(left[:, 1]).tolist():
+            root = self.forest.plant(self._context, left[left[:, 1] == items, 0])
+            if root is None or self._used_exits == _ALL_EXITS:
+                return None
+            self.exits[self._used_exits] = items, root
+            self._used_exits += 1
+        return None if every is None else [every, first, self._used_exits]
+
+    def _picture(self, below: int, state: int) -> int:
+        """Make a picture; its number, or NO_PICTURE."""
+        count, left = self._taken(below, state, _ALL_BYTES)
+        few = below != 0 or count <= _FEW
+        if count > _TOKENS or left > _MOST_EXITS or not self._has_room(0 if few else 1, count):
+            return NO_PICTURE
+        tokens = self._found[:count]
+        exits = self.forest.plant(self._context, self._left[:left], _NARROW)
+        if exits is None:
+            exits = WIDE_EXITS
+            self._wide_states[self._used_pictures] = below, state
+        if few:
+            first = self._used_listed
+            self._used_listed = first + count
+            self.listed[first : self._used_listed] = tokens
+            return self._hang([-1, first, self._used_listed, exits, 0, 0])
+        row = self._used_rows
+        self._used_rows += 1
+        self.base[row] = pack(tokens, self.words * 32)
+        return self._hang([row, 0, 0, exits, 0, 0])
+
+    def _taken(self, below: int, state: int, leads: "NDArray[np.uint64]") -> tuple[int, int]:
+        """Walk below a node from a state: the numbers of tokens and of exits found."""
+        from fairlead.masks.kernels.entry import picture
+
+        self._context[CURSOR] = 0
+        self._begun[:2] = 0
+        found, left = self._found, self._left
+        code = self._served(lambda c: picture(c, below, state, found, left, leads))
+        return code >> 32, code & 0xFFFFFFFF
 
     def _served(self, kernel: "Callable[[NDArray[np.int64]], int]") -> int:
         while True:
             code = kernel(self._context)
             if code != NEED_LEX:
                 return code
-            self.lexicon.expand(int(self._context[WANT]))
+            self.lexicon.expand(int(self._context[at.WANT]))
 
-    def _has_room(self, exits: int, rows: int, tokens: int) -> bool:
+    def _has_room(self, rows: int, tokens: int) -> bool:
         return (
-            exits <= MOST_EXITS
-            and self._used_pictures < MOST_PICTURES
-            and self._used_exits + exits <= _ALL_EXITS
-            and self._used_runs + 257 <= _ALL_EXITS
+            self._used_pictures < MOST_PICTURES
             and self._used_rows + rows <= MOST_ROWS
             and self._used_listed + tokens <= _ALL_LISTED
         )
 
-    def _hang(self, fields: "NDArray[np.int32]", count: int) -> int:
-        """Add exits, sorted by their first byte, and the picture; gives its number."""
-        found = self._found[:count]
-        leads = self.trie.byte[found[:, 0]]
-        order = np.argsort(leads, kind="stable")
-        first = self._used_exits
-        self._used_exits = first + count
-        self.exits[first : self._used_exits] = found[order]
-        values, ends = np.unique(leads[order], return_index=True)
-        begin, runs = self._used_runs, len(values) + 1
-        self._used_runs = begin + runs
-        table = self.runs[begin : begin + runs]
-        table[1:, 0] = values
-        table[:, 1] = first + np.append(ends, count)
-        fields[at.P_RUN : at.P_RUN + 2] = begin, begin + runs
+    def _note(self, below: int, state: int, made: int) -> None:
+        """Remember a picture that is not of the whole vocabulary."""
+        from fairlead.masks.kernels.entry import remember
+
+        remember(self._context, below, state, made)
+        self._noted += 1
+        if self._noted >= MOST_NOTED:
+            self.pictures[0, at.CLOSED] = 1
+
+    def _forsake(self, picture: int) -> None:
+        """A picture whose exits have no room is none."""
+        below, state = self._wide_states.pop(picture)
+        if below == 0:
+            self.picture_at[state] = NO_PICTURE
+        else:
+            self._note(below, state, NO_PICTURE)
+
+    def _hang(self, fields: list[int]) -> int:
+        """Add a picture; gives its number."""
         number = self._used_pictures
         self._used_pictures = number + 1
         self.pictures[number] = fields
         return number
-
-
-def address(array: "NDArray[np.generic]") -> int:
-    """Where an array's data is."""
-    return array.__array_interface__["data"][0]
 
 
 def _joined(vocabulary: Vocabulary) -> "tuple[NDArray[np.uint8], NDArray[np.int64]]":

@@ -38,6 +38,7 @@ class Lexicon:
         self._states: dict[Expr, int] = {}
         self._exprs: list[Expr] = [EMPTY]
         self._codes: dict[Expr, bool] = {}
+        self._alive: dict[Expr, bool] = {}
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -74,6 +75,14 @@ class Lexicon:
             self.rows[state] = row
             self.first[state] = np.frombuffer(every.to_bytes(32, "little"), np.uint64)
             self.flags[state] |= EXPANDED | (GOES_ON if arcs else 0)
+
+    def alive(self, expr: Expr) -> bool:
+        """Whether a regular expression has a text; numbers are the same in every schema."""
+        found = self._alive.get(expr)
+        if found is None:
+            with self._lock:
+                found = self._alive[expr] = self._machine.alive(expr)
+        return found
 
     def countable(self, item: Expr) -> bool:
         """Whether repetitions of `item` can be counted while they are read.

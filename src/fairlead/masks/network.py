@@ -102,14 +102,19 @@ class Network:
         elif code == at.NEED_LEX:
             self.lexicon.expand(wanted, ahead)
         elif code == at.NEED_PICTURE:
-            self.gallery.make(wanted)
+            self.gallery.make(wanted, int(self.arena.context[at.WANT_BELOW]))
+        elif code == at.NEED_EXITS:
+            self.gallery.make_exits(wanted, self.arena.leads())
         elif code == at.NEED_COUNT:
             self.gallery.make_counted(wanted)
         else:
             kind, a, b = self.arena.fields(wanted)
             expr = self._exprs[a] if kind == at.EXPR else self._resumed(a, b)
-            target = self._translate(expr) if self._machine.alive(expr) else at.DEAD
+            target = self._translate(expr) if self._alive(expr) else at.DEAD
             self.arena.set_target(wanted, target)
+
+    def _alive(self, expr: Expr) -> bool:
+        return self.lexicon.alive(expr) if expr.regular else self._machine.alive(expr)
 
     def _resumed(self, number: int, text: int) -> Expr:
         capture = self._captures[number]

@@ -28,6 +28,7 @@ from fairlead.masks.kernels.layout import (
     GENERATION,
     GOES_ON,
     KEY,
+    LEADS,
     LEX_FIRST,
     LEX_FLAG,
     LEXEME,
@@ -57,7 +58,16 @@ from fairlead.masks.kernels.layout import (
     WANT,
     WORK_ROOM,
 )
-from fairlead.masks.kernels.views import Context, inner, int32s, int64s, once, uint8s, uint64s
+from fairlead.masks.kernels.views import (
+    Context,
+    Sets,
+    inner,
+    int32s,
+    int64s,
+    once,
+    uint8s,
+    uint64s,
+)
 
 
 @inner
@@ -287,16 +297,31 @@ def _set_first(context: Context, macro: int) -> None:
         int32s(context, MACRO),
         int64s(context, CONFIG),
     )
-    nodes, lexical = int32s(context, NODE), uint64s(context, LEX_FIRST)
     for word in range(4):
         first[macro * 4 + word] = np.uint64(0)
     for index in range(macros[macro * 4], macros[macro * 4] + macros[macro * 4 + 1]):
-        at = (configs[index] >> 32) * 6
-        kind = nodes[at]
-        if kind in (LITERAL, MEMBER):
-            byte = QUOTE_BYTE if kind == MEMBER else int(uint8s(context, POOL)[nodes[at + 1]])
-            first[macro * 4 + (byte >> 6)] |= np.uint64(1) << np.uint64(byte & 63)
-        else:
-            state = int(nodes[at + 4] if kind == KEY else nodes[at + 1])
-            for word in range(4):
-                first[macro * 4 + word] |= lexical[state * 4 + word]
+        _add_leads(context, first, macro * 4, configs[index] >> 32)
+
+
+@inner
+def leads_of_found(context: Context) -> None:
+    """Write to LEADS the bytes that may lead on from what was found; all, where that is a doubt."""
+    leads, found_ = uint64s(context, LEADS), int64s(context, SCRATCH)
+    for word in range(4):
+        leads[word] = ~np.uint64(0) if context[DOUBTFUL] != 0 else np.uint64(0)
+    for index in range(context[FOUND]):
+        _add_leads(context, leads, 0, found_[index] >> 32)
+
+
+@inner
+def _add_leads(context: Context, leads: Sets, place: int, node: int) -> None:
+    """Add the bytes that a node reads to the set of bytes at this place."""
+    nodes, lexical, at = int32s(context, NODE), uint64s(context, LEX_FIRST), node * 6
+    kind = nodes[at]
+    if kind in (LITERAL, MEMBER):
+        byte = QUOTE_BYTE if kind == MEMBER else int(uint8s(context, POOL)[nodes[at + 1]])
+        leads[place + (byte >> 6)] |= np.uint64(1) << np.uint64(byte & 63)
+    else:
+        state = int(nodes[at + 4] if kind == KEY else nodes[at + 1])
+        for word in range(4):
+            leads[place + word] |= lexical[state * 4 + word]

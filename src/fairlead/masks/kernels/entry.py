@@ -26,8 +26,11 @@ from fairlead.masks.kernels.layout import (
     EXTRAS,
     FILL,
     FIRST_FRAME,
+    FRAMES,
+    MACROS,
     MAKE_NODE,
     MAKE_TEXT,
+    NODES,
     OK,
     READ,
     REHASH,
@@ -42,13 +45,14 @@ from fairlead.masks.kernels.layout import (
     TOKEN,
     TOKEN_AT,
 )
-from fairlead.masks.kernels.pictures import base_row as _base_row
 from fairlead.masks.kernels.pictures import count_rows as _count_rows
+from fairlead.masks.kernels.pictures import remember_picture, take_picture
 from fairlead.masks.kernels.pictures import stack_rows as _stack_rows
 from fairlead.masks.kernels.step import step
-from fairlead.masks.kernels.views import Context, Ints, Words, int64s, once, prepare, uint8s
+from fairlead.masks.kernels.tries import merge as _merge
+from fairlead.masks.kernels.views import Context, Ints, Sets, Words, int64s, once, prepare, uint8s
 
-_kernels = Kernels("the mask engine", Path(__file__).parent.glob("*.py"), count=5, prepare=prepare)
+_kernels = Kernels("the mask engine", Path(__file__).parent.glob("*.py"), count=7, prepare=prepare)
 
 
 @once
@@ -69,13 +73,19 @@ def _advance(context: Context, macro: int, token: int) -> int:
 
 
 @once
-def _rehash(context: Context) -> None:
-    rehash_nodes(context)
-    rehash_macros(context)
-    rehash_frames(context)
-    rehash_pairs(context, STACK, STACK_HASH, STACKS, STACK_ROOM)
-    rehash_pairs(context, TEXT, TEXT_HASH, TEXTS, TEXT_ROOM)
-    rehash_pairs(context, EXTRA, EXTRA_HASH, EXTRAS, EXTRA_ROOM)
+def _rehash(context: Context, what: int) -> None:
+    if what == NODES:
+        rehash_nodes(context)
+    elif what == MACROS:
+        rehash_macros(context)
+    elif what == FRAMES:
+        rehash_frames(context)
+    elif what == STACKS:
+        rehash_pairs(context, STACK, STACK_HASH, STACKS, STACK_ROOM)
+    elif what == TEXTS:
+        rehash_pairs(context, TEXT, TEXT_HASH, TEXTS, TEXT_ROOM)
+    elif what == EXTRAS:
+        rehash_pairs(context, EXTRA, EXTRA_HASH, EXTRAS, EXTRA_ROOM)
 
 
 @_kernels.compiled("int64(int64[::1], int64, int64, int64, uint32[::1], uint32[::1])")
@@ -100,7 +110,7 @@ def build(context: Context, what: int, kind: int, a: int, b: int, c: int, d: int
     """Make one thing that needs none.
 
     MAKE_NODE: of a kind with four fields. MAKE_TEXT: text a with byte b behind it. BUILD_KEYS: the
-    key trie of object a from row b on. FIRST_FRAME: of object a. REHASH: all tables anew.
+    key trie of object a from row b on. FIRST_FRAME: of object a. REHASH: the empty table of a.
     """
     if what == MAKE_NODE:
         return node_of(context, kind, a, b, c, d, 0)
@@ -111,20 +121,34 @@ def build(context: Context, what: int, kind: int, a: int, b: int, c: int, d: int
     if what == FIRST_FRAME:
         return first_frame(context, a)
     if what == REHASH:
-        _rehash(context)
+        _rehash(context, a)
     return OK
 
 
-@_kernels.compiled("int64(int64[::1], int64, uint32[::1], int32[::1], int64)")
-def base_row(context: Context, state: int, row: Words, exits: Ints, most: int) -> int:
-    """Write the tokens that stay within a lexical state, and its exits; gives their number."""
-    return _base_row(context, state, row, exits, most)
-
-
-@_kernels.compiled("int64(int64[::1], int64, int32[::1], int32[::1], int64, int64, int64)")
-def count_rows(
-    context: Context, state: int, items: Ints, exits: Ints, most: int, base: int, top: int
+@_kernels.compiled("int64(int64[::1], int64, int64, int32[::1], int32[::1], uint64[::1])")
+def picture(
+    context: Context, below: int, state: int, tokens: Ints, exits: Ints, leads: Sets
 ) -> int:
+    """List tokens below a trie node that stay within a lexical state, and its exits."""
+    return take_picture(context, below, state, tokens, exits, leads)
+
+
+@_kernels.compiled("int64(int64[::1], int64, int32[::1], int32[::1], int64, int64)")
+def merge(
+    context: Context, count: int, segments: Ints, levels: Ints, nodes: int, tokens: int
+) -> int:
+    """Append the trie of all that begins with the first `count` nodes of `segments`."""
+    return _merge(context, count, segments, levels, nodes, tokens)
+
+
+@_kernels.compiled("void(int64[::1], int64, int64, int64)")
+def remember(context: Context, below: int, state: int, number: int) -> None:
+    """Note the picture of a lexical state over what is below a trie node."""
+    remember_picture(context, below, state, number)
+
+
+@_kernels.compiled("int64(int64[::1], int64, int32[::1], int32[::1], int64, int64)")
+def count_rows(context: Context, state: int, items: Ints, exits: Ints, base: int, top: int) -> int:
     """How many items each token begins, and the exits of a counted state; gives their number.
 
     With `base` >= 0: write the rows for 0 to `top` items from there on instead.
@@ -132,7 +156,7 @@ def count_rows(
     if base >= 0:
         _stack_rows(context, items, base, top)
         return OK
-    return _count_rows(context, state, items, exits, most)
+    return _count_rows(context, state, items, exits)
 
 
 @_kernels.compiled("void(int64[::1], int64[::1], int32[::1])")

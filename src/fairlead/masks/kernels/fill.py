@@ -1,16 +1,20 @@
 """Masks: which tokens a macro state can read.
 
 The tokens of a lexical configuration are those that stay within its state, which depend on nothing
-else (its picture, made once in a process), and those that leave it: for each of its exits, a walk
-of the tokens below. Keys that may be undeclared ones have pictures, too. Everything else walks the
-trie of all tokens, which is short where few bytes lead on.
+else (its picture, made once in a process), and those that leave it. What is left of the latter is
+a trie of its own, below which what follows has a picture again; so each part of what follows is
+looked up rather than walked, and it does not matter how far the text has come: that changes numbers
+of frames and stacks, but not what their parts read. A literal goes down a trie; declared keys do so
+with the trie of their names. Keys that may be undeclared ones have pictures, too. What has none
+walks the tokens, which is short where few bytes lead on.
 """
 
 import numpy as np
 
-from fairlead.masks.kernels.closure import begin, close, finish
+from fairlead.masks.kernels.closure import begin, close, finish, leads_of_found
+from fairlead.masks.kernels.frames import frame_after_other, frame_field, object_field
 from fairlead.masks.kernels.intern import node_of
-from fairlead.masks.kernels.key_masks import is_key, key_mask
+from fairlead.masks.kernels.key_walks import walk_keys
 from fairlead.masks.kernels.layout import (
     BLUR,
     CAPTURE,
@@ -18,25 +22,48 @@ from fairlead.masks.kernels.layout import (
     CONFIG,
     COUNT_AT,
     COUNTED,
+    DOUBTFUL,
     ENDS,
-    FIRST,
+    EXIT,
+    FOUND,
+    KEY,
+    LEADS,
     LEX_FIRST,
     LEXEME,
+    LITERAL,
     MACRO,
+    MEMBER,
     NEED_COUNT,
+    NEED_EXITS,
     NEED_PICTURE,
     NIL,
     NO_PICTURE,
     NODE,
+    O_OTHER,
+    O_QUOTED,
     OK,
-    PICTURE_AT,
+    P_EXIT,
+    P_EXITS,
+    P_MOST,
+    P_WIDE,
+    PICTURE,
+    POOL,
+    REACH_ITEM,
+    REACHED,
     RESUME,
     ROW_WORDS,
-    SPARE,
     UNKNOWN_TEXT,
+    UNSURE,
     UNSURE_COUNT,
     WANT,
+    WANT_BELOW,
+    WIDE,
+    WIDE_EXITS,
 )
+from fairlead.masks.kernels.pictures import picture_of
+from fairlead.masks.kernels.reach import put, reach_begin, spread, spread_found
+from fairlead.masks.kernels.step import value_follows
+from fairlead.masks.kernels.tries import child_of
 from fairlead.masks.kernels.views import (
     Context,
     Words,
@@ -44,10 +71,11 @@ from fairlead.masks.kernels.views import (
     int32s,
     int64s,
     once,
+    uint8s,
     uint32s,
     uint64s,
 )
-from fairlead.masks.kernels.walks import add_base, walk_all, walk_exits
+from fairlead.masks.kernels.walks import add_items, add_picture, set_tokens, walk_below
 
 
 @once
@@ -55,15 +83,15 @@ def fill(context: Context, macro: int, row: Words, spare: Words) -> int:
     """Write the mask of a macro state; the unsure tokens are listed apart."""
     for word in range(context[ROW_WORDS]):
         row[word] = np.uint32(0)
-    context[UNSURE_COUNT] = 0
+    if context[UNSURE_COUNT] != 0:
+        context[UNSURE_COUNT] = 0
+        unsure = uint32s(context, UNSURE)
+        for word in range(context[ROW_WORDS]):
+            unsure[word] = np.uint32(0)
     context[BLUR] = context[CAPTURES]
-    code = _keys_of(context, macro, row, spare)
+    code = _open_keys_of(context, macro, row, spare)
     if code == OK:
-        code = _lexemes_of(context, macro, row)
-    if code > 0:
-        code = _rest_of(context, macro, code)
-        if code > 0:
-            code = walk_all(context, row, code)
+        code = _others_of(context, macro, row)
     context[BLUR] = 0
     if code == OK and int32s(context, MACRO)[macro * 4 + 2] != 0:
         ends = uint32s(context, ENDS)
@@ -73,120 +101,224 @@ def fill(context: Context, macro: int, row: Words, spare: Words) -> int:
 
 
 @once
-def _keys_of(context: Context, macro: int, row: Words, spare: Words) -> int:
-    """The keys of a macro state; each one's taken-out tokens are its own affair."""
+def _open_keys_of(context: Context, macro: int, row: Words, spare: Words) -> int:
+    """The keys of a macro state that may be undeclared; each one's taken-out tokens are its own."""
     macros, configs = int32s(context, MACRO), int64s(context, CONFIG)
     first, words, done = macros[macro * 4], context[ROW_WORDS], 0
     for index in range(first, first + macros[macro * 4 + 1]):
         config = configs[index]
-        if not is_key(context, config >> 32):
+        if not _is_open_key(context, config >> 32):
             continue
         target = row if done == 0 else spare
         done += 1
-        if done == 2:
+        if done > 1:
             for word in range(words):
                 spare[word] = np.uint32(0)
-        code = key_mask(context, target, config >> 32, config & 0xFFFFFFFF)
+        code = _open_key(context, target, config >> 32, config & 0xFFFFFFFF)
         if code < 0:
             return code
         if done > 1:
             for word in range(words):
                 row[word] |= spare[word]
-                spare[word] = np.uint32(0)
     return OK
 
 
 @once
-def _lexemes_of(context: Context, macro: int, row: Words) -> int:
-    """The configurations with pictures; gives the number of those without."""
-    macros, configs, nodes = int32s(context, MACRO), int64s(context, CONFIG), int32s(context, NODE)
-    first, left = macros[macro * 4], 0
-    for index in range(first, first + macros[macro * 4 + 1]):
-        node, stack = configs[index] >> 32, configs[index] & 0xFFFFFFFF
-        if is_key(context, node):
-            continue
-        picture = _picture_of(context, node, stack)
-        if picture == 0:
-            return NEED_COUNT if nodes[node * 6] == COUNTED else NEED_PICTURE
-        if picture == NO_PICTURE:
-            left += 1
-            continue
-        code = _picture_mask(context, row, node, picture, stack)
-        if code < 0:
-            return code
-    return left
-
-
-@once
-def _rest_of(context: Context, macro: int, left: int) -> int:
-    """The macro state of the `left` configurations that the trie is walked for."""
+def _others_of(context: Context, macro: int, row: Words) -> int:
+    """All the rest of a macro state."""
     macros, configs = int32s(context, MACRO), int64s(context, CONFIG)
-    first, count = macros[macro * 4], macros[macro * 4 + 1]
-    if left == count and context[BLUR] == 0:
-        return macro
-    kept = 0
-    found = int64s(context, SPARE)
-    for index in range(first, first + count):
-        node, stack = configs[index] >> 32, configs[index] & 0xFFFFFFFF
-        if not is_key(context, node) and _picture_of(context, node, stack) == NO_PICTURE:
-            found[kept] = configs[index]
-            kept += 1
-    begin(context)
-    for index in range(kept):
-        code = close(context, found[index] >> 32, found[index] & 0xFFFFFFFF)
-        if code < 0:
-            return code
-    return finish(context)
+    reach_begin(context)
+    first = macros[macro * 4]
+    for index in range(first, first + macros[macro * 4 + 1]):
+        if not _is_open_key(context, configs[index] >> 32):
+            code = put(context, 0, int(configs[index]))
+            if code < 0:
+                return code
+    return _reach(context, row)
+
+
+@inner
+def _is_open_key(context: Context, node: int) -> bool:
+    """Whether a node reads a key that may be an undeclared one, by its picture."""
+    nodes = int32s(context, NODE)
+    if nodes[node * 6] not in (MEMBER, KEY):
+        return False
+    if frame_field(context, nodes[node * 6 + 1], 5) == 0:
+        return False
+    return picture_of(context, 0, _key_state(context, node)) != NO_PICTURE
+
+
+@inner
+def _key_state(context: Context, node: int) -> int:
+    """The lexical state of a key, or of the quote before it."""
+    nodes = int32s(context, NODE)
+    if nodes[node * 6] == KEY:
+        return int(nodes[node * 6 + 4])
+    thing = frame_field(context, int(nodes[node * 6 + 1]), 0)
+    return object_field(context, thing, O_QUOTED)
 
 
 @once
-def _picture_mask(context: Context, row: Words, node: int, picture: int, stack: int) -> int:
-    """The tokens of a lexical configuration: its picture, the exits going on with the stack."""
+def _open_key(context: Context, row: Words, node: int, stack: int) -> int:
+    """The tokens of a key, or of the quote before it, where undeclared keys are allowed."""
+    frame, state = int(int32s(context, NODE)[node * 6 + 1]), _key_state(context, node)
+    picture = picture_of(context, 0, state)
+    if picture == 0:
+        context[WANT], context[WANT_BELOW] = state, 0
+        return NEED_PICTURE
+    add_picture(context, row, picture)
+    reach_begin(context)
+    thing = frame_field(context, frame, 0)
+    other = object_field(context, thing, O_OTHER)
+    unknown = frame_after_other(context, frame, UNKNOWN_TEXT)
+    begin(context)
+    code = value_follows(context, thing, other, unknown, stack)
+    if code == OK:
+        code = _leave_found(context, picture)
+    if code == OK:
+        code = _reach(context, row)
+    if code == OK:
+        code = walk_keys(context, row, 0, node, stack)
+    return _reach(context, row) if code == OK else code
+
+
+@inner
+def _reach(context: Context, row: Words) -> int:
+    """Work on what is on the list until nothing is."""
+    items = int64s(context, REACH_ITEM)
+    code = OK
+    while code == OK and context[REACHED] > 0:
+        at = context[REACHED] - 1
+        context[REACHED] = at
+        config, below = int(items[at * 2]), int(items[at * 2 + 1])
+        code = _leaf(context, row, below, config >> 32, config & 0xFFFFFFFF)
+    return code
+
+
+@once
+def _leaf(context: Context, row: Words, below: int, node: int, stack: int) -> int:
+    """The tokens of a configuration below a trie node."""
     nodes = int32s(context, NODE)
-    low, high, after = 0, -1, NIL
-    if nodes[node * 6] == COUNTED:
-        low, high = int(nodes[node * 6 + 2]), int(nodes[node * 6 + 3])
-    elif nodes[node * 6] == CAPTURE:
+    kind = nodes[node * 6]
+    if kind in (LEXEME, CAPTURE):
+        return _lexical(context, row, below, node, stack)
+    if kind == LITERAL:
+        return _literal(context, row, below, node, stack)
+    if kind == COUNTED and below == 0 and nodes[node * 6 + 1] == nodes[node * 6 + 4]:
+        return _counted(context, row, node, stack)
+    if kind in (MEMBER, KEY) and frame_field(context, int(nodes[node * 6 + 1]), 5) == 0:
+        return walk_keys(context, row, below, node, stack)
+    return _walked(context, row, below, node, stack)
+
+
+@inner
+def _walked(context: Context, row: Words, below: int, node: int, stack: int) -> int:
+    """The same by stepping through all bytes below the trie node."""
+    begin(context)
+    code = close(context, node, stack)
+    macro = finish(context) if code == OK else code
+    return walk_below(context, row, below, macro) if macro > 0 else macro
+
+
+@once
+def _lexical(context: Context, row: Words, below: int, node: int, stack: int) -> int:
+    nodes = int32s(context, NODE)
+    state, after = int(nodes[node * 6 + 1]), NIL
+    picture = picture_of(context, below, state)
+    if picture == 0:
+        context[WANT], context[WANT_BELOW] = state, below
+        return NEED_PICTURE
+    if picture == NO_PICTURE:
+        return _walked(context, row, below, node, stack)
+    add_picture(context, row, picture)
+    if nodes[node * 6] == CAPTURE:
         after = node_of(context, RESUME, nodes[node * 6 + 3], UNKNOWN_TEXT, 0, 0, 0)
         if after < 0:
             return after
+    if int32s(context, PICTURE)[picture * 6 + P_EXITS] == 0:
+        return OK
     begin(context)
     code = close(context, after, stack)
-    macro = finish(context) if code == OK else code
-    if macro < 0:
-        return macro
-    add_base(context, row, picture, high)
-    return walk_exits(context, row, picture, macro, low, high) if macro > 0 else OK
+    return _leave_found(context, picture) if code == OK else code
 
 
 @inner
-def _picture_of(context: Context, node: int, stack: int) -> int:
-    """The picture of a node with a lexical state, NO_PICTURE, or 0 after WANT is set."""
-    nodes = int32s(context, NODE)
-    kind, state = nodes[node * 6], int(nodes[node * 6 + 1])
-    if kind == COUNTED and state == nodes[node * 6 + 4]:
-        if not _leaves_surely(context, state, stack):
-            return NO_PICTURE
-        picture = int(int32s(context, COUNT_AT)[state])
-    elif kind in (LEXEME, CAPTURE):
-        picture = int(int32s(context, PICTURE_AT)[state])
-    else:
-        return NO_PICTURE
-    if picture == 0:
-        context[WANT] = state
-    return picture
+def _leave_found(context: Context, picture: int) -> int:
+    """Go on at the exits of a picture with what the closure has found."""
+    if context[FOUND] == 0 and context[DOUBTFUL] == 0:
+        return OK
+    exits = int(int32s(context, PICTURE)[picture * 6 + P_EXITS])
+    if exits == WIDE_EXITS:
+        exits = _wide_exits(context, picture)
+    if exits < 0:
+        context[WANT] = picture
+        return NEED_EXITS
+    return spread_found(context, exits) if exits > 0 else OK
 
 
-@inner
-def _leaves_surely(context: Context, between: int, stack: int) -> bool:
-    """Whether what follows counted items begins with no byte that an item begins with."""
+@once
+def _wide_exits(context: Context, picture: int) -> int:
+    """The exits that begin as what the closure has found does; 0 if there are none, -1: unknown."""
+    leads_of_found(context)
+    wide, leads = int64s(context, WIDE), int64s(context, LEADS)
+    place = int(int32s(context, PICTURE)[picture * 6 + P_WIDE])
+    while place != 0:
+        same = True
+        for word in range(4):
+            same = same and wide[place * 6 + word] == leads[word]
+        if same:
+            return int(wide[place * 6 + 4])
+        place = int(wide[place * 6 + 5])
+    return -1
+
+
+@once
+def _literal(context: Context, row: Words, below: int, node: int, stack: int) -> int:
+    nodes, pool = int32s(context, NODE), uint8s(context, POOL)
+    first = int(nodes[node * 6 + 1])
+    for place in range(first, first + nodes[node * 6 + 2]):
+        below = child_of(context, below, int(pool[place]))
+        if below < 0:
+            return OK
+        set_tokens(context, row, below, below + 1)
+    return spread(context, below, int(nodes[node * 6 + 3]), stack)
+
+
+@once
+def _counted(context: Context, row: Words, node: int, stack: int) -> int:
+    """Between two counted items, over all tokens."""
+    nodes, pictures = int32s(context, NODE), int32s(context, PICTURE)
+    state, low, high = int(nodes[node * 6 + 1]), nodes[node * 6 + 2], int(nodes[node * 6 + 3])
     begin(context)
     code = close(context, NIL, stack)
-    macro = finish(context) if code == OK else code
-    if macro <= 0:
-        return macro == 0
-    first, lexical = uint64s(context, FIRST), uint64s(context, LEX_FIRST)
+    if code < 0:
+        return code
+    picture = int(int32s(context, COUNT_AT)[state])
+    if picture == NO_PICTURE or not _leaves_surely(context, state):
+        return _walked(context, row, 0, node, stack)
+    if picture == 0:
+        context[WANT] = state
+        return NEED_COUNT
+    add_items(context, row, picture, high)
+    at = picture * 6
+    if low == 0 and (high < 0 or high >= pictures[at + P_MOST]):
+        return _leave_found(context, picture)
+    exits = int32s(context, EXIT)
+    for place in range(pictures[at + P_EXIT], pictures[at + P_EXIT + 1]):
+        items = exits[place * 2]
+        if items >= low and (high < 0 or items <= high):
+            code = spread_found(context, int(exits[place * 2 + 1]))
+            if code < 0:
+                return code
+    return OK
+
+
+@inner
+def _leaves_surely(context: Context, between: int) -> bool:
+    """Whether what the closure has found begins with no byte that an item begins with."""
+    leads_of_found(context)
+    first, lexical = uint64s(context, LEADS), uint64s(context, LEX_FIRST)
     common = np.uint64(0)
     for word in range(4):
-        common |= first[macro * 4 + word] & lexical[between * 4 + word]
+        common |= first[word] & lexical[between * 4 + word]
     return common == 0

@@ -15,9 +15,7 @@ An escape that is not finished is a number, phase << 26 | high surrogate - 0xD80
 from fairlead.masks.kernels.frames import (
     any_may_come,
     frame_field,
-    has_extra,
     key_child,
-    key_ends,
     may_come,
     name_field,
     object_field,
@@ -30,6 +28,10 @@ from fairlead.masks.kernels.layout import (
     K_HIGH,
     K_LOW,
     KEY,
+    KEY_ESCAPE,
+    KEY_STATE,
+    KEY_TEXT,
+    KEY_TRIE,
     KEYS,
     LEX,
     N_AT,
@@ -85,32 +87,32 @@ def read_escape(escape: int, byte: int) -> tuple[int, int]:
 
 
 @inner
-def _follow(context: Context, others: int, node: int, text: int, byte: int) -> tuple[int, int]:
+def _follow(context: Context, texts: int, node: int, text: int, byte: int) -> tuple[int, int]:
     """Trie node and text after one more byte of UTF-8; a text below 0 is FULL."""
     child = key_child(context, node, byte) if node >= 0 else -1
-    return child, text_of(context, text, byte) if others != 0 else 0
+    return child, text_of(context, text, byte) if texts != 0 else 0
 
 
 @inner
 def _follow_character(
-    context: Context, others: int, node: int, text: int, code: int
+    context: Context, texts: int, node: int, text: int, code: int
 ) -> tuple[int, int]:
     if code < 0x80:
-        return _follow(context, others, node, text, code)
+        return _follow(context, texts, node, text, code)
     if code < 0x800:
-        node, text = _follow(context, others, node, text, 0xC0 | (code >> 6))
+        node, text = _follow(context, texts, node, text, 0xC0 | (code >> 6))
     else:
         if code < 0x10000:
-            node, text = _follow(context, others, node, text, 0xE0 | (code >> 12))
+            node, text = _follow(context, texts, node, text, 0xE0 | (code >> 12))
         else:
-            node, text = _follow(context, others, node, text, 0xF0 | (code >> 18))
+            node, text = _follow(context, texts, node, text, 0xF0 | (code >> 18))
             if text >= 0:
-                node, text = _follow(context, others, node, text, 0x80 | ((code >> 12) & 63))
+                node, text = _follow(context, texts, node, text, 0x80 | ((code >> 12) & 63))
         if text >= 0:
-            node, text = _follow(context, others, node, text, 0x80 | ((code >> 6) & 63))
+            node, text = _follow(context, texts, node, text, 0x80 | ((code >> 6) & 63))
     if text < 0:
         return node, text
-    return _follow(context, others, node, text, 0x80 | (code & 63))
+    return _follow(context, texts, node, text, 0x80 | (code & 63))
 
 
 @inner
@@ -181,13 +183,28 @@ def key_after(context: Context, key: int, byte: int) -> int:
     """The KEY node after one more byte, which does not end it; DEAD (0), or a code below 0."""
     at = key * 6
     nodes = int32s(context, NODE)
-    frame, node, text = nodes[at + 1], int(nodes[at + 2]), int(nodes[at + 3])
-    escape = int(nodes[at + 5])
-    others = frame_field(context, frame, 5)
-    state = int32s(context, LEX)[int(nodes[at + 4]) * 256 + byte]
+    frame = int(nodes[at + 1])
+    context[KEY_TRIE], context[KEY_TEXT] = nodes[at + 2], nodes[at + 3]
+    context[KEY_STATE], context[KEY_ESCAPE] = nodes[at + 4], nodes[at + 5]
+    alive = key_step(context, frame, byte, frame_field(context, frame, 5))
+    if alive <= 0:
+        return alive
+    node, text = int(context[KEY_TRIE]), int(context[KEY_TEXT])
+    state, escape = int(context[KEY_STATE]), int(context[KEY_ESCAPE])
+    return node_of(context, KEY, frame, node, text, state, escape)
+
+
+@inner
+def key_step(context: Context, frame: int, byte: int, texts: int) -> int:
+    """Read one more byte, which does not end it, of the key that KEY_TRIE and so on say.
+
+    Its text is followed if `texts` is not 0. Gives 1, 0 if no key goes on so, or a code below 0.
+    """
+    node, text, escape = int(context[KEY_TRIE]), int(context[KEY_TEXT]), int(context[KEY_ESCAPE])
+    state = int(int32s(context, LEX)[context[KEY_STATE] * 256 + byte])
     if state <= 0:
         if state == 0:
-            context[WANT] = nodes[at + 4]
+            context[WANT] = context[KEY_STATE]
             return NEED_LEX
         return 0
     code = -1
@@ -196,14 +213,16 @@ def key_after(context: Context, key: int, byte: int) -> int:
     elif byte == BACKSLASH:
         escape = 1 << 26
     else:
-        node, text = _follow(context, others, node, text, byte)
+        node, text = _follow(context, texts, node, text, byte)
     if code >= 0:
-        node, text = _follow_character(context, others, node, text, code)
+        node, text = _follow_character(context, texts, node, text, code)
     if text < 0:
         return text
-    if others == 0 and not _can_come(context, frame, node, escape):
+    if frame_field(context, frame, 5) == 0 and not _can_come(context, frame, node, escape):
         return 0
-    return node_of(context, KEY, frame, node, text, state, escape)
+    context[KEY_TRIE], context[KEY_TEXT] = node, text
+    context[KEY_STATE], context[KEY_ESCAPE] = state, escape
+    return 1
 
 
 @inner
@@ -216,26 +235,16 @@ def is_prefix(context: Context, text: int, whole: int) -> bool:
 
 
 @inner
-def is_special(context: Context, key: int) -> bool:
-    """Whether a key may still become a declared name, or an undeclared one that has come."""
-    nodes = int32s(context, NODE)
-    if nodes[key * 6 + 2] >= 0:
+def is_special(context: Context, frame: int) -> bool:
+    """Whether the key that KEY_TRIE and KEY_TEXT say may still become one that is not just another.
+
+    Those are the declared names, and the undeclared ones that have come.
+    """
+    if context[KEY_TRIE] >= 0:
         return True
-    pairs, extras = int64s(context, EXTRA), frame_field(context, nodes[key * 6 + 1], 2)
+    pairs, extras = int64s(context, EXTRA), frame_field(context, frame, 2)
     while extras != 0:
-        if is_prefix(context, nodes[key * 6 + 3], pairs[extras] >> 32):
+        if is_prefix(context, int(context[KEY_TEXT]), pairs[extras] >> 32):
             return True
         extras = pairs[extras] & 0xFFFFFFFF
     return False
-
-
-@inner
-def ends_special(context: Context, key: int) -> bool:
-    """Whether a key that ends here is such a name."""
-    nodes = int32s(context, NODE)
-    frame = nodes[key * 6 + 1]
-    if nodes[key * 6 + 2] >= 0:
-        thing = frame_field(context, frame, 0)
-        if key_ends(context, thing, nodes[key * 6 + 2]) >= 0:
-            return True
-    return has_extra(context, frame_field(context, frame, 2), nodes[key * 6 + 3])

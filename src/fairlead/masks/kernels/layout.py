@@ -31,8 +31,8 @@ BIT_ROOM: Final = 18
 TEXT_ROOM: Final = 19
 EXTRA_ROOM: Final = 20
 ROW_WORDS: Final = 21
-TRIE_NODES: Final = 22
-UNSURE_COUNT: Final = 23
+TRIE_FREE: Final = 22  # where the next trie begins
+UNSURE_COUNT: Final = 23  # whether any token is unsure
 DOUBTFUL: Final = 24  # whether the closure met a DOUBT
 BLUR: Final = 25  # whether captures forget what they read, as walks need
 GENERATION: Final = 26
@@ -41,6 +41,16 @@ FOUND: Final = 28  # configurations of the closure
 TODO: Final = 29  # places on its work list
 VISITED: Final = 30
 WORK_ROOM: Final = 31
+WANT_BELOW: Final = 32  # the trie node below which a picture is missing
+REACHED: Final = 33  # places on the work list of a mask
+REACH_ROOM: Final = 34
+REACH_VISITED: Final = 35
+REACH_GENERATION: Final = 36
+PICTURE_ROOM: Final = 37
+KEY_TRIE: Final = 38  # a key that is read without being a node: its key trie node,
+KEY_TEXT: Final = 39  # text,
+KEY_STATE: Final = 40  # lexical state,
+KEY_ESCAPE: Final = 41  # and escape
 
 # Addresses. Of this constraint:
 NODE: Final = 48  # int32[n, 6]: kind, and five fields
@@ -68,10 +78,14 @@ KEYS: Final = 69  # int32[n, 6]: the key tries, see below
 SCRATCH: Final = 70  # int64[n]: configs of a closure, then its work list
 SEEN: Final = 71  # int64[n]: visited configs of a closure, a hash of generations
 WALK: Final = 72  # int32[max depth + 2]: the macro state at each depth
-UNSURE: Final = 73  # int32[width]: tokens to be stepped one by one
+UNSURE: Final = 73  # uint32[words]: tokens to be stepped one by one
 BEGUN: Final = 75  # int32[max depth + 2]: counted items at each depth
-SPARE: Final = 76  # int64[n]: configs of a mask that are walked for
+LEADS: Final = 76  # uint64[4]: the bytes that a closure's configurations begin with
+REACH_ITEM: Final = 77  # int64[n, 2]: config, and the trie node below which it reads
+REACH_SEEN: Final = 78  # int64[n, 3]: those met already, a hash of generations
+KEY_WALK: Final = 79  # int32[max depth + 2, 4]: the key at each depth
 TARGET: Final = 74  # int32[nodes]: what an EXPR or RESUME node is, plus one; 0 until translated
+KEY_LEADS: Final = 87  # uint64[max depth + 2, 4]: the bytes that it may go on with
 # Of the process:
 LEX: Final = 80  # int32[n, 256]: 0 unknown, DEAD, or the state after a byte
 LEX_FLAG: Final = 81  # uint8[n]
@@ -79,7 +93,7 @@ LEX_FIRST: Final = 82  # uint64[n, 4]
 # Of the vocabulary:
 TOKEN: Final = 88  # uint8[sum of lengths]
 TOKEN_AT: Final = 89  # int64[tokens + 1]
-TRIE_BYTE: Final = 90  # uint8[n], preorder
+TRIE_BYTE: Final = 90  # uint8[n], preorder; node 0 is the root of the vocabulary's trie
 TRIE_DEPTH: Final = 91  # uint16[n]
 TRIE_END: Final = 92  # int32[n]
 TRIE_AT: Final = 93  # int32[n + 1]
@@ -88,8 +102,10 @@ TRIE_ROOT: Final = 95  # int32[256]
 PICTURE_AT: Final = 96  # int32[lexical states]: 0 unknown, a picture, or NO_PICTURE
 BASE: Final = 97  # uint32[n, words]
 PICTURE: Final = 98  # int32[n, 6], see below
-EXIT: Final = 99  # int32[n, 2]: trie node of the first byte outside, items read before it
-RUN: Final = 103  # int32[n, 2]: a byte, and the end of the exits that begin with it
+EXIT: Final = 99  # int32[n, 2]: items read before an exit, root of the trie of what is then left
+PICTURE_KEY: Final = 103  # int64[2 * room]: trie node << 32 | lexical state
+PICTURE_VALUE: Final = 105  # int32[2 * room]
+WIDE: Final = 106  # int64[n, 6]: set of bytes, root of the trie of exits that begin so, next or 0
 LISTED: Final = 104  # int32[n]: tokens of pictures with few
 ENDS: Final = 100  # uint32[words]: the end ids
 COUNT_AT: Final = 101  # int32[lexical states]: as PICTURE_AT, of states between counted items
@@ -112,6 +128,7 @@ NEED_NODE: Final = -2  # WANT is an EXPR or RESUME node to translate
 NEED_LEX: Final = -3  # WANT is a lexical state to expand
 NEED_PICTURE: Final = -4  # WANT is a lexical state whose picture is missing
 NEED_COUNT: Final = -6  # the same for counted items
+NEED_EXITS: Final = -7  # WANT is a picture of whose exits those are missing that begin with LEADS
 
 # Kinds of nodes, with their fields.
 DEAD: Final = 0
@@ -162,9 +179,12 @@ K_CHILDREN: Final = 5
 
 # Fields of PICTURE.
 P_BASE: Final = 0  # row in BASE, -1 if its tokens are listed; for counts, the first of several
-P_MOST: Final = 1  # for counts, the items of the last of its rows
-P_LISTED: Final = 2  # tokens in LISTED: from, to
-P_RUN: Final = 4  # runs in RUN: from, to; the exits of a run begin where those before it end
+P_LISTED: Final = 1  # tokens in LISTED: from, to
+P_EXITS: Final = 3  # root of the trie of what is left of tokens outside; 0: none are; or WIDE_EXITS
+P_WIDE: Final = 4  # first in WIDE, of tries of exits by what they begin with
+P_MOST: Final = 1  # for counts, the items of the last of its rows,
+P_EXIT: Final = 4  # and exits in EXIT: from, to; P_EXITS is of all
+CLOSED: Final = 0  # of picture 0: whether there is no room for more
 
 # Flags of lexical states.
 ACCEPTS: Final = 1
@@ -173,6 +193,7 @@ EXPANDED: Final = 4
 
 DEAD_END: Final = -1
 NO_PICTURE: Final = -1
+WIDE_EXITS: Final = -1
 UNKNOWN_TEXT: Final = -1
 CLOSE_BRACE: Final = 2  # the node of "}"
 QUOTE_BYTE: Final = 0x22

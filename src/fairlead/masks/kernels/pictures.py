@@ -1,6 +1,6 @@
 """What is remembered of lexical states: the tokens that stay within them, and their exits.
 
-Both walks go over the whole trie, once in the life of a vocabulary for each state.
+Each walk goes over a whole trie, once in the life of a vocabulary for each state.
 """
 
 import numpy as np
@@ -9,17 +9,23 @@ from fairlead.masks.kernels.layout import (
     ACCEPTS,
     BASE,
     BEGUN,
+    CLOSED,
     CURSOR,
     LEX,
     LEX_FIRST,
     LEX_FLAG,
     NEED_LEX,
+    NO_PICTURE,
+    PICTURE,
+    PICTURE_AT,
+    PICTURE_KEY,
+    PICTURE_ROOM,
+    PICTURE_VALUE,
     ROW_WORDS,
     TRIE_AT,
     TRIE_BYTE,
     TRIE_DEPTH,
     TRIE_END,
-    TRIE_NODES,
     TRIE_TOKEN,
     WALK,
     WANT,
@@ -27,23 +33,33 @@ from fairlead.masks.kernels.layout import (
 from fairlead.masks.kernels.views import (
     Context,
     Ints,
-    Words,
+    Sets,
     inner,
     int32s,
+    int64s,
     uint8s,
     uint16s,
     uint32s,
     uint64s,
 )
-from fairlead.masks.kernels.walks import set_tokens
 
 
 @inner
-def base_row(context: Context, state: int, row: Words, exits: Ints, most: int) -> int:
-    """Write the base row of a lexical state, and its exits; how many, or a code below 0.
+def is_lead(leads: Sets, at: int, byte: int) -> bool:
+    """Whether a byte is in the set of bytes whose four words begin at `at`."""
+    return (leads[at + (byte >> 6)] >> np.uint64(byte & 63)) & np.uint64(1) != 0
 
-    Goes on at CURSOR, exits so far << 32 | trie node, so that a state that must be expanded first
-    costs no second walk. More than `most` exits are counted, not written.
+
+@inner
+def take_picture(
+    context: Context, below: int, state: int, tokens: Ints, exits: Ints, leads: Sets
+) -> int:
+    """List the tokens below a trie node that stay within a lexical state, and its exits.
+
+    An exit is the node of the first byte outside; those that do not begin with one of `leads` are
+    left out. Gives tokens << 32 | exits, what has no room being counted only, or a code below 0;
+    then it goes on at CURSOR, after which BEGUN has the numbers so far, so that a state that must
+    be expanded first costs no second walk.
     """
     rows, flags = int32s(context, LEX), uint8s(context, LEX_FLAG)
     depths, bytes_, ends = (
@@ -51,53 +67,47 @@ def base_row(context: Context, state: int, row: Words, exits: Ints, most: int) -
         uint8s(context, TRIE_BYTE),
         int32s(context, TRIE_END),
     )
-    states = int32s(context, WALK)
-    states[0] = state
-    node, count = int(context[CURSOR] & 0xFFFFFFFF), int(context[CURSOR] >> 32)
-    while node < context[TRIE_NODES]:
+    at, ids, states = (
+        int32s(context, TRIE_AT),
+        int32s(context, TRIE_TOKEN),
+        int32s(context, WALK),
+    )
+    so_far = int32s(context, BEGUN)
+    node, found, left = max(context[CURSOR], below + 1), int(so_far[0]), int(so_far[1])
+    last = int(ends[below])
+    states[depths[below]] = state
+    while node < last:
         depth = depths[node]
         after = rows[int(states[depth - 1]) * 256 + bytes_[node]]
         if after == 0:
-            context[WANT] = states[depth - 1]
-            context[CURSOR] = (count << 32) | node
+            context[WANT], context[CURSOR] = states[depth - 1], node
+            so_far[0], so_far[1] = found, left
             return NEED_LEX
         if after < 0:
             node = int(ends[node])
             continue
         states[depth] = after
-        set_tokens(context, row, node, node + 1)
+        for index in range(at[node], at[node + 1]):
+            if found < tokens.shape[0]:
+                tokens[found] = ids[index]
+            found += 1
         if flags[after] & ACCEPTS:
-            count = _exits_below(context, exits, node, 0, count, most)
+            child = node + 1
+            while child < ends[node]:
+                if is_lead(leads, 0, int(bytes_[child])):
+                    if left < exits.shape[0]:
+                        exits[left] = child
+                    left += 1
+                child = int(ends[child])
         node += 1
-    return count
-
-
-@inner
-def _exits_below(
-    context: Context, exits: Ints, node: int, items: int, count: int, most: int
-) -> int:
-    """Write the children of a node as exits, as far as there is room; how many there are now."""
-    ends = int32s(context, TRIE_END)
-    child = node + 1
-    while child < ends[node]:
-        if count < most:
-            exits[count * 2], exits[count * 2 + 1] = child, items
-        count += 1
-        child = int(ends[child])
-    return count
+    return (found << 32) | left
 
 
 @inner
 def _exits_outside(
-    context: Context,
-    exits: Ints,
-    node: int,
-    between: int,
-    items: int,
-    count: int,
-    most: int,
+    context: Context, exits: Ints, node: int, between: int, items: int, count: int
 ) -> int:
-    """The same for those children only that no item begins with."""
+    """Write the children of a node that no item begins with, as far as there is room."""
     ends, bytes_, first = (
         int32s(context, TRIE_END),
         uint8s(context, TRIE_BYTE),
@@ -105,9 +115,8 @@ def _exits_outside(
     )
     child = node + 1
     while child < ends[node]:
-        byte = int(bytes_[child])
-        if (first[between * 4 + (byte >> 6)] >> np.uint64(byte & 63)) & np.uint64(1) == 0:
-            if count < most:
+        if not is_lead(first, between * 4, int(bytes_[child])):
+            if count * 2 < exits.shape[0]:
                 exits[count * 2], exits[count * 2 + 1] = child, items
             count += 1
         child = int(ends[child])
@@ -115,11 +124,11 @@ def _exits_outside(
 
 
 @inner
-def count_rows(context: Context, between: int, items: Ints, exits: Ints, most: int) -> int:
+def count_rows(context: Context, between: int, items: Ints, exits: Ints) -> int:
     """How many items each token begins from between two of them, -1 where it cannot be read.
 
     Also its exits, with the items before each. Gives their number, or a code below 0; goes on at
-    CURSOR as `base_row` does, the items at each depth being kept behind the states.
+    CURSOR, exits so far << 32 | trie node, the items at each depth being kept behind the states.
     """
     rows, depths, bytes_ = (
         int32s(context, LEX),
@@ -134,8 +143,8 @@ def count_rows(context: Context, between: int, items: Ints, exits: Ints, most: i
     )
     begun = int32s(context, BEGUN)
     states[0], begun[0] = between, 0
-    node, count = int(context[CURSOR] & 0xFFFFFFFF), int(context[CURSOR] >> 32)
-    while node < context[TRIE_NODES]:
+    node, count = max(int(context[CURSOR] & 0xFFFFFFFF), 1), int(context[CURSOR] >> 32)
+    while node < ends[0]:
         depth = depths[node]
         before = int(states[depth - 1])
         after = rows[before * 256 + bytes_[node]]
@@ -151,7 +160,7 @@ def count_rows(context: Context, between: int, items: Ints, exits: Ints, most: i
         for index in range(at[node], at[node + 1]):
             items[tokens[index]] = begun[depth]
         if after == between:
-            count = _exits_outside(context, exits, node, between, int(begun[depth]), count, most)
+            count = _exits_outside(context, exits, node, between, int(begun[depth]), count)
         node += 1
     return count
 
@@ -166,3 +175,34 @@ def stack_rows(context: Context, items: Ints, place: int, most: int) -> None:
             base[at] |= np.uint32(1) << np.uint32(token & 31)
     for word in range((place + 1) * words, (place + most + 1) * words):
         base[word] |= base[word - words]
+
+
+@inner
+def _picture_place(context: Context, key: int) -> int:
+    """Where the table of pictures has `key`, or would put it."""
+    keys, last = int64s(context, PICTURE_KEY), 2 * context[PICTURE_ROOM] - 1
+    place = (key * -7046029254386353131) >> 20 & last
+    while keys[place] != 0 and keys[place] != key:
+        place = (place + 1) & last
+    return place
+
+
+@inner
+def picture_of(context: Context, below: int, state: int) -> int:
+    """The picture of a lexical state over what is below a trie node, NO_PICTURE, or 0: unknown."""
+    if below == 0:
+        return int(int32s(context, PICTURE_AT)[state])
+    key = (below << 32) | state
+    place = _picture_place(context, key)
+    if int64s(context, PICTURE_KEY)[place] == key:
+        return int(int32s(context, PICTURE_VALUE)[place])
+    return NO_PICTURE if int32s(context, PICTURE)[CLOSED] != 0 else 0
+
+
+@inner
+def remember_picture(context: Context, below: int, state: int, picture: int) -> None:
+    """Note the picture of a lexical state over what is below a trie node other than the root."""
+    key = (below << 32) | state
+    place = _picture_place(context, key)
+    int32s(context, PICTURE_VALUE)[place] = picture
+    int64s(context, PICTURE_KEY)[place] = key

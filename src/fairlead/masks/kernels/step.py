@@ -134,17 +134,11 @@ def _step_capture(context: Context, node: int, state: int, stack: int, byte: int
 
 
 @inner
-def key_begins(context: Context, frame: int) -> int:
-    """The KEY node behind the opening quote."""
-    thing = frame_field(context, frame, 0)
-    start = object_field(context, thing, O_START)
-    return node_of(context, KEY, frame, object_field(context, thing, O_KEYS), 0, start, 0)
-
-
-@inner
 def _step_member(context: Context, frame: int, stack: int) -> int:
     """The opening quote of a key."""
-    key = key_begins(context, frame)
+    thing = frame_field(context, frame, 0)
+    start, keys = object_field(context, thing, O_START), object_field(context, thing, O_KEYS)
+    key = node_of(context, KEY, frame, keys, 0, start, 0)
     return close(context, key, stack) if key >= 0 else key
 
 

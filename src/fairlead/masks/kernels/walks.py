@@ -4,7 +4,6 @@ import numpy as np
 
 from fairlead.masks.kernels.layout import (
     BASE,
-    EXIT,
     FIRST,
     LISTED,
     MACRO,
@@ -12,10 +11,8 @@ from fairlead.masks.kernels.layout import (
     P_BASE,
     P_LISTED,
     P_MOST,
-    P_RUN,
     PICTURE,
     ROW_WORDS,
-    RUN,
     TRIE_AT,
     TRIE_BYTE,
     TRIE_DEPTH,
@@ -26,13 +23,13 @@ from fairlead.masks.kernels.layout import (
     UNSURE_COUNT,
     WALK,
 )
+from fairlead.masks.kernels.pictures import is_lead
 from fairlead.masks.kernels.step import step
 from fairlead.masks.kernels.views import (
     Context,
     Words,
     inner,
     int32s,
-    once,
     uint8s,
     uint16s,
     uint32s,
@@ -51,6 +48,7 @@ def set_tokens(context: Context, row: Words, first: int, last: int) -> None:
 
 @inner
 def clear_tokens(context: Context, row: Words, first: int, last: int) -> None:
+    """Clear them."""
     at, tokens = int32s(context, TRIE_AT), int32s(context, TRIE_TOKEN)
     for index in range(at[first], at[last]):
         token = tokens[index]
@@ -58,16 +56,10 @@ def clear_tokens(context: Context, row: Words, first: int, last: int) -> None:
 
 
 @inner
-def _note_unsure(context: Context, first: int, last: int) -> None:
+def note_unsure(context: Context, first: int, last: int) -> None:
     """The tokens at these trie nodes depend on a text that is not kept."""
-    at, tokens, unsure = (
-        int32s(context, TRIE_AT),
-        int32s(context, TRIE_TOKEN),
-        int32s(context, UNSURE),
-    )
-    for index in range(at[first], at[last]):
-        unsure[context[UNSURE_COUNT]] = tokens[index]
-        context[UNSURE_COUNT] += 1
+    context[UNSURE_COUNT] = 1
+    set_tokens(context, uint32s(context, UNSURE), first, last)
 
 
 @inner
@@ -86,7 +78,7 @@ def walk(context: Context, row: Words, first: int, last: int, macro: int) -> int
         if after == 0:
             node = ends[node]
         elif at[after * 4 + 3] != 0:
-            _note_unsure(context, node, int(ends[node]))
+            note_unsure(context, node, int(ends[node]))
             node = ends[node]
         else:
             macros[depth] = after
@@ -95,18 +87,19 @@ def walk(context: Context, row: Words, first: int, last: int, macro: int) -> int
     return OK
 
 
-@once
-def walk_all(context: Context, row: Words, macro: int) -> int:
-    """The same for the whole trie."""
+@inner
+def walk_below(context: Context, row: Words, below: int, macro: int) -> int:
+    """The same for all that is below a trie node."""
     roots, ends, first = (
         int32s(context, TRIE_ROOT),
         int32s(context, TRIE_END),
         uint64s(context, FIRST),
     )
+    if below > 0:
+        return walk(context, row, below + 1, int(ends[below]), macro)
     for byte in range(256):
-        lead = (first[macro * 4 + (byte >> 6)] >> np.uint64(byte & 63)) & np.uint64(1)
         node = roots[byte]
-        if lead != 0 and node >= 0:
+        if node >= 0 and is_lead(first, macro * 4, byte):
             code = walk(context, row, node, int(ends[node]), macro)
             if code < 0:
                 return code
@@ -114,42 +107,31 @@ def walk_all(context: Context, row: Words, macro: int) -> int:
 
 
 @inner
-def add_base(context: Context, row: Words, picture: int, items: int) -> None:
-    """The tokens that stay within a lexical state; of counts, within so many items (-1: any)."""
-    pictures, base, words = int32s(context, PICTURE), uint32s(context, BASE), context[ROW_WORDS]
+def add_picture(context: Context, row: Words, picture: int) -> None:
+    """The tokens that stay within a lexical state."""
+    pictures = int32s(context, PICTURE)
     first = pictures[picture * 6 + P_BASE]
-    if first < 0:
-        tokens = int32s(context, LISTED)
-        for index in range(pictures[picture * 6 + P_LISTED], pictures[picture * 6 + P_LISTED + 1]):
-            token = tokens[index]
-            row[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
+    if first >= 0:
+        add_base(context, row, int(first))
         return
-    most = pictures[picture * 6 + P_MOST]
-    at = (first + (most if items < 0 else min(items, most))) * words
-    for word in range(words):
-        row[word] |= base[at + word]
+    tokens = int32s(context, LISTED)
+    for index in range(pictures[picture * 6 + P_LISTED], pictures[picture * 6 + P_LISTED + 1]):
+        token = tokens[index]
+        row[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
 
 
 @inner
-def walk_exits(context: Context, row: Words, picture: int, macro: int, low: int, high: int) -> int:
-    """The tokens that leave a lexical state after `low` to `high` items (-1: any number)."""
-    pictures, runs, exits = int32s(context, PICTURE), int32s(context, RUN), int32s(context, EXIT)
-    ends, first = int32s(context, TRIE_END), uint64s(context, FIRST)
-    unsure = int32s(context, MACRO)[macro * 4 + 3] != 0
-    run = pictures[picture * 6 + P_RUN]
-    for index in range(run + 1, pictures[picture * 6 + P_RUN + 1]):
-        byte = runs[index * 2]
-        lead = (first[macro * 4 + (byte >> 6)] >> np.uint64(byte & 63)) & np.uint64(1)
-        if lead == 0 and not unsure:
-            continue
-        for place in range(runs[index * 2 - 1], runs[index * 2 + 1]):
-            node, items = int(exits[place * 2]), exits[place * 2 + 1]
-            if items < low or (high >= 0 and items > high):
-                continue
-            if unsure:
-                _note_unsure(context, node, int(ends[node]))
-                continue
-            code = walk(context, row, node, int(ends[node]), macro)
-            if code < 0:
-                return code
-    return OK
+def add_items(context: Context, row: Words, picture: int, items: int) -> None:
+    """The tokens that stay within so many counted items (-1: any)."""
+    pictures = int32s(context, PICTURE)
+    most = int(pictures[picture * 6 + P_MOST])
+    wanted = most if items < 0 else min(items, most)
+    add_base(context, row, int(pictures[picture * 6 + P_BASE]) + wanted)
+
+
+@inner
+def add_base(context: Context, row: Words, number: int) -> None:
+    """The tokens of a base row."""
+    base, words = uint32s(context, BASE), context[ROW_WORDS]
+    for word in range(words):
+        row[word] |= base[number * words + word]

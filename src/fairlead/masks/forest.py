@@ -1,0 +1,84 @@
+"""The trie of a vocabulary, and behind it tries of what is left of tokens, in the same arrays.
+
+Kernels walk any of them alike (`kernels.tries`). They are never moved: the arrays are as large as
+they may ever get, and the operating system gives memory for what is used.
+"""
+
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlead.masks.kernels import layout as at
+from fairlead.vocabulary.flat_trie import FlatTrie
+
+_MOST_NODES: Final = 1 << 23
+_MOST_TOKENS: Final = 1 << 24
+MOST_FIRST: Final = 1 << 20
+_LEVELS: Final = 256  # kernels.tries.COUNTS
+
+
+@final
+class Forest:
+    """Tries in one another's company; the first is that of the vocabulary."""
+
+    def __init__(self, trie: FlatTrie) -> None:
+        nodes, tokens = len(trie.byte) + 1, len(trie.token_ids)
+        self._nodes, self._tokens = nodes + _MOST_NODES, tokens + _MOST_TOKENS
+        self._byte = np.zeros(self._nodes + 1, np.uint8)
+        self._depth = np.zeros(self._nodes + 1, np.uint16)
+        self._end = np.zeros(self._nodes + 1, np.int32)
+        self._at = np.zeros(self._nodes + 2, np.int32)
+        self._ids = np.zeros(self._tokens, np.int32)
+        self._root = np.where(trie.root >= 0, trie.root + 1, -1).astype(np.int32)
+        self._byte[1:nodes], self._depth[1:nodes] = trie.byte, trie.depth
+        self._end[0], self._end[1:nodes] = nodes, trie.end + 1
+        self._at[1 : nodes + 1], self._ids[:tokens] = trie.token_offsets, trie.token_ids
+        self.deepest = int(trie.depth.max(initial=0))
+        self._first, self._free = nodes, nodes
+        self._segments = np.zeros(2 * MOST_FIRST, np.int32)
+        self._levels = np.zeros(_LEVELS + 3 * (self.deepest + 2), np.int32)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of the tries behind the vocabulary's."""
+        return (self._free - self._first) * 11 + 4 * int(
+            self._at[self._free] - self._at[self._first]
+        )
+
+    def describe(self, context: "NDArray[np.int64]") -> None:
+        """Write the addresses to a context."""
+        for slot, array in (
+            (at.TRIE_BYTE, self._byte),
+            (at.TRIE_DEPTH, self._depth),
+            (at.TRIE_END, self._end),
+            (at.TRIE_AT, self._at),
+            (at.TRIE_TOKEN, self._ids),
+            (at.TRIE_ROOT, self._root),
+        ):
+            context[slot] = address(array)
+
+    def plant(
+        self, context: "NDArray[np.int64]", firsts: "NDArray[np.int32]", most: int = _MOST_NODES
+    ) -> int | None:
+        """The root of the trie of all that begins with one of these nodes; 0 if there are none.
+
+        There may be MOST_FIRST of them. None if the trie has more than `most` nodes, or no room.
+        """
+        from fairlead.masks.kernels.entry import merge
+
+        if not len(firsts):
+            return 0
+        self._segments[: len(firsts)] = firsts
+        root = context[at.TRIE_FREE] = self._free
+        nodes = min(self._nodes, self._free + most)
+        end = merge(context, len(firsts), self._segments, self._levels, nodes, self._tokens)
+        if end < 0:
+            return None
+        self._free = end
+        return int(root)
+
+
+def address(array: "NDArray[Any]") -> int:
+    """Where an array's data is."""
+    return array.__array_interface__["data"][0]

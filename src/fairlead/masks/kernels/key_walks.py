@@ -1,0 +1,169 @@
+"""The tokens of keys that are declared names, by walking tries of tokens and of names together.
+
+Where undeclared keys are allowed, too, any key is taken for one of them first; afterwards the
+tokens that end a declared name, or one that has come, are taken out here and looked at anew.
+"""
+
+import numpy as np
+
+from fairlead.masks.kernels.closure import begin
+from fairlead.masks.kernels.frames import (
+    frame_after_name,
+    frame_field,
+    has_extra,
+    key_ends,
+    may_come,
+    name_field,
+    object_field,
+)
+from fairlead.masks.kernels.keys import is_special, key_step
+from fairlead.masks.kernels.layout import (
+    BACKSLASH,
+    K_BYTE,
+    K_CHILD,
+    K_CHILDREN,
+    KEY_ESCAPE,
+    KEY_LEADS,
+    KEY_STATE,
+    KEY_TEXT,
+    KEY_TRIE,
+    KEY_WALK,
+    KEYS,
+    MEMBER,
+    N_VALUE,
+    NODE,
+    O_KEYS,
+    O_START,
+    OK,
+    QUOTE_BYTE,
+    TRIE_BYTE,
+    TRIE_DEPTH,
+    TRIE_END,
+)
+from fairlead.masks.kernels.pictures import is_lead
+from fairlead.masks.kernels.reach import spread_found
+from fairlead.masks.kernels.step import value_follows
+from fairlead.masks.kernels.tries import child_of, has_below
+from fairlead.masks.kernels.views import (
+    Context,
+    Sets,
+    Words,
+    inner,
+    int32s,
+    once,
+    uint8s,
+    uint16s,
+    uint64s,
+)
+from fairlead.masks.kernels.walks import clear_tokens, set_tokens
+
+
+@once
+def _begin_key(context: Context, row: Words, below: int, node: int, others: int) -> int:
+    """The trie node below which the key of a KEY or MEMBER goes on, -1 if none; sets the key."""
+    nodes = int32s(context, NODE)
+    if nodes[node * 6] != MEMBER:
+        context[KEY_TRIE], context[KEY_TEXT] = nodes[node * 6 + 2], nodes[node * 6 + 3]
+        context[KEY_STATE], context[KEY_ESCAPE] = nodes[node * 6 + 4], nodes[node * 6 + 5]
+        return below
+    thing = frame_field(context, int(nodes[node * 6 + 1]), 0)
+    context[KEY_TRIE], context[KEY_TEXT] = object_field(context, thing, O_KEYS), 0
+    context[KEY_STATE], context[KEY_ESCAPE] = object_field(context, thing, O_START), 0
+    quote = child_of(context, below, QUOTE_BYTE)
+    if quote >= 0 and others == 0:
+        set_tokens(context, row, quote, quote + 1)
+    return quote
+
+
+@inner
+def walk_keys(context: Context, row: Words, below: int, node: int, stack: int) -> int:
+    """Set the tokens of declared names; what follows them is put on the work list."""
+    frame = int(int32s(context, NODE)[node * 6 + 1])
+    others, extras = frame_field(context, frame, 5), frame_field(context, frame, 2)
+    place = _begin_key(context, row, below, node, others)
+    if place < 0 or (others != 0 and not is_special(context, frame)):
+        return OK
+    depths, bytes_, ends = (
+        uint16s(context, TRIE_DEPTH),
+        uint8s(context, TRIE_BYTE),
+        int32s(context, TRIE_END),
+    )
+    texts = extras if others != 0 else 0
+    leads = uint64s(context, KEY_LEADS)
+    _store(context, int(depths[place]), texts)
+    at, last = place + 1, ends[place]
+    while at < last:
+        depth, byte = int(depths[at]), int(bytes_[at])
+        if not is_lead(leads, depth * 4 - 4, byte):
+            at = int(ends[at])
+            continue
+        _load(context, depth - 1)
+        if byte == QUOTE_BYTE and context[KEY_ESCAPE] == 0:
+            code = _end_name(context, row, frame, stack, at, others)
+            if code < 0:
+                return code
+            at = int(ends[at])
+            continue
+        alive = key_step(context, frame, byte, texts)
+        if alive < 0:
+            return alive
+        if alive == 0 or (others != 0 and not is_special(context, frame)):
+            at = int(ends[at])
+            continue
+        if others == 0:
+            set_tokens(context, row, at, at + 1)
+        _store(context, depth, texts)
+        at += 1
+    return OK
+
+
+@inner
+def _store(context: Context, depth: int, texts: int) -> None:
+    """Keep the key, and the bytes it may go on with; for all these is a walk of siblings short."""
+    keys, leads = int32s(context, KEY_WALK), uint64s(context, KEY_LEADS)
+    keys[depth * 4], keys[depth * 4 + 1] = context[KEY_TRIE], context[KEY_TEXT]
+    keys[depth * 4 + 2], keys[depth * 4 + 3] = context[KEY_STATE], context[KEY_ESCAPE]
+    known = context[KEY_TRIE] >= 0 and context[KEY_ESCAPE] == 0 and texts == 0
+    for word in range(4):
+        leads[depth * 4 + word] = np.uint64(0) if known else ~np.uint64(0)
+    if known:
+        names, node = int32s(context, KEYS), context[KEY_TRIE]
+        first = names[node * 6 + K_CHILD]
+        _add_lead(leads, depth, QUOTE_BYTE)
+        _add_lead(leads, depth, BACKSLASH)
+        for child in range(first, first + names[node * 6 + K_CHILDREN]):
+            _add_lead(leads, depth, int(names[child * 6 + K_BYTE]))
+
+
+@inner
+def _add_lead(leads: Sets, depth: int, byte: int) -> None:
+    leads[depth * 4 + (byte >> 6)] |= np.uint64(1) << np.uint64(byte & 63)
+
+
+@inner
+def _load(context: Context, depth: int) -> None:
+    keys = int32s(context, KEY_WALK)
+    context[KEY_TRIE], context[KEY_TEXT] = keys[depth * 4], keys[depth * 4 + 1]
+    context[KEY_STATE], context[KEY_ESCAPE] = keys[depth * 4 + 2], keys[depth * 4 + 3]
+
+
+@once
+def _end_name(context: Context, row: Words, frame: int, stack: int, at: int, others: int) -> int:
+    """The tokens at and below the trie node of a closing quote."""
+    thing, trie = frame_field(context, frame, 0), int(context[KEY_TRIE])
+    rank = key_ends(context, thing, trie) if trie >= 0 else -1
+    if others != 0:
+        if rank < 0 and not has_extra(
+            context, frame_field(context, frame, 2), int(context[KEY_TEXT])
+        ):
+            return OK
+        clear_tokens(context, row, at, int(int32s(context, TRIE_END)[at]))
+    if rank < 0 or not may_come(context, frame, rank):
+        return OK
+    set_tokens(context, row, at, at + 1)
+    if not has_below(context, at):
+        return OK
+    begin(context)
+    value = name_field(context, thing, rank, N_VALUE)
+    code = value_follows(context, thing, value, frame_after_name(context, frame, rank), stack)
+    return spread_found(context, at) if code == OK else code

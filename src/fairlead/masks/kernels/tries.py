@@ -1,0 +1,146 @@
+"""The trie of all tokens, and tries of what is left of tokens that leave a state on the way.
+
+All are in the same arrays, one behind another; the first is that of the vocabulary. Each begins
+with a root that has no byte and no token, so a trie is the number of its root, and so is all that
+is below one of its nodes.
+"""
+
+from fairlead.masks.kernels.layout import (
+    TRIE_AT,
+    TRIE_BYTE,
+    TRIE_DEPTH,
+    TRIE_END,
+    TRIE_FREE,
+    TRIE_ROOT,
+    TRIE_TOKEN,
+)
+from fairlead.masks.kernels.views import Context, Ints, inner, int32s, uint8s, uint16s
+
+_LEVEL = 3  # of each level: the next place of its segment, the last, the node above
+COUNTS = 256  # of bytes, which are kept before the levels
+_SHORT = 24  # what is sorted by insertion
+
+
+@inner
+def has_below(context: Context, node: int) -> bool:
+    """Whether a node has children."""
+    return int32s(context, TRIE_END)[node] > node + 1
+
+
+@inner
+def child_of(context: Context, node: int, byte: int) -> int:
+    """The child of a node by its byte, -1 if there is none."""
+    if node == 0:
+        return int(int32s(context, TRIE_ROOT)[byte])
+    bytes_, ends = uint8s(context, TRIE_BYTE), int32s(context, TRIE_END)
+    child, last = node + 1, ends[node]
+    while child < last and bytes_[child] < byte:
+        child = int(ends[child])
+    return child if child < last and bytes_[child] == byte else -1
+
+
+@inner
+def _sort(context: Context, segments: Ints, levels: Ints, first: int, last: int) -> None:
+    """Sort the nodes of a segment by their bytes; room of its length is behind it."""
+    bytes_ = uint8s(context, TRIE_BYTE)
+    if last - first <= _SHORT:
+        for index in range(first + 1, last):
+            node, place = segments[index], index
+            while place > first and bytes_[segments[place - 1]] > bytes_[node]:
+                segments[place] = segments[place - 1]
+                place -= 1
+            segments[place] = node
+        return
+    for byte in range(COUNTS):
+        levels[byte] = 0
+    for index in range(first, last):
+        levels[int(bytes_[segments[index]])] += 1
+    total = last
+    for byte in range(COUNTS):
+        count = levels[byte]
+        levels[byte] = total
+        total += count
+    for index in range(first, last):
+        byte = int(bytes_[segments[index]])
+        segments[levels[byte]] = segments[index]
+        levels[byte] += 1
+    for index in range(first, last):
+        segments[index] = segments[index + last - first]
+
+
+@inner
+def _copy_tokens(context: Context, node: int, held: int, most: int) -> int:
+    """Put the tokens of a node behind the others; how many there are, -1 if there is no room."""
+    at, ids = int32s(context, TRIE_AT), int32s(context, TRIE_TOKEN)
+    if held + at[node + 1] - at[node] > most:
+        return -1
+    for index in range(at[node], at[node + 1]):
+        ids[held] = ids[index]
+        held += 1
+    return held
+
+
+@inner
+def _list_children(context: Context, segments: Ints, node: int, top: int, most: int) -> int:
+    """Put the children of a node behind a segment; where it ends, -1 if there is no room."""
+    ends, child = int32s(context, TRIE_END), node + 1
+    while child < ends[node]:
+        if top == most:
+            return -1
+        segments[top] = child
+        top += 1
+        child = int(ends[child])
+    return top
+
+
+@inner
+def merge(
+    context: Context, count: int, segments: Ints, levels: Ints, nodes: int, tokens: int
+) -> int:
+    """Append the trie of all that begins with one of the first `count` nodes of `segments`.
+
+    Its root is at TRIE_FREE, it may go up to the node `nodes` and the token `tokens`. Gives where
+    it ends, -1 if there is not so much room.
+    """
+    bytes_, depths, ends = (
+        uint8s(context, TRIE_BYTE),
+        uint16s(context, TRIE_DEPTH),
+        int32s(context, TRIE_END),
+    )
+    at = int32s(context, TRIE_AT)
+    root = context[TRIE_FREE]
+    bytes_[root], depths[root], free, held = 0, 0, root + 1, int(at[root])
+    at[free] = held
+    most = segments.shape[0] // 2
+    if count > most:
+        return -1
+    _sort(context, segments, levels, 0, count)
+    depth, level = 1, COUNTS
+    levels[level], levels[level + 1], levels[level + 2] = 0, count, root
+    while depth > 0:
+        level = COUNTS + (depth - 1) * _LEVEL
+        first, last = int(levels[level]), int(levels[level + 1])
+        if first == last:
+            ends[levels[level + 2]] = free
+            depth -= 1
+            continue
+        node, byte, place, top = free, bytes_[segments[first]], first, last
+        while place < last and bytes_[segments[place]] == byte:
+            held = _copy_tokens(context, int(segments[place]), held, tokens)
+            top = _list_children(context, segments, int(segments[place]), top, most)
+            if held < 0 or top < 0:
+                return -1
+            place += 1
+        free += 1
+        if free > nodes:
+            return -1
+        bytes_[node], depths[node], at[free] = byte, depth, held
+        levels[level] = place
+        if top == last:
+            ends[node] = free
+            continue
+        if place > first + 1:
+            _sort(context, segments, levels, last, top)
+        depth, level = depth + 1, level + _LEVEL
+        levels[level], levels[level + 1], levels[level + 2] = last, top, node
+    return free
