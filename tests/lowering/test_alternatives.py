@@ -1,7 +1,9 @@
 """Alternatives share their beginnings and keep their language."""
 
+import gc
 import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,3 +57,14 @@ def test_each_step_of_many_words_has_few_options() -> None:
 
 def test_words_of_any_length_need_no_stack_of_pythons() -> None:
     assert not isinstance(either([b"a" * 5000, b"a" * 5001]), Alt)
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_the_collector_of_garbage_is_left_as_it_was(running: bool) -> None:
+    before = gc.isenabled()
+    try:
+        (gc.enable if running else gc.disable)()
+        assert reader(either(str(n).encode() for n in range(5000)))("4999")
+        assert gc.isenabled() is running
+    finally:
+        (gc.enable if before else gc.disable)()

@@ -6,16 +6,18 @@ bytes, a repetition; bytes that lead to the same rest merge, and the rests, bein
 shared too. Languages do not change: union distributes over concatenation.
 """
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias, final
 
-from fairlead.lowering.expr import EMPTY, EPSILON, alt, byte_set, concat
+from fairlead.lowering.expr import EMPTY, EPSILON, alt, byte_set, concat, lead
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.nodes import Alt, Concat, Expr
 
 Word: TypeAlias = str | bytes
 
 _FREE = 16
+_MANY = 4096
 
 _BYTES = tuple(byte_set(1 << byte) for byte in range(256))
 
@@ -53,15 +55,42 @@ def branching(entries: Iterable[tuple[Word, Expr]], letter: Callable[[Any], Expr
         entries: words, all of them str or all bytes, with what follows each.
         letter: what one letter of a word stands for: a character, or the number of a byte.
     """
+    ordered = sorted(entries, key=_word)
+    if len(ordered) < _MANY:
+        return _branching(ordered, letter)
+    running = gc.isenabled()
+    gc.disable()  # nothing made here is garbage; looking for it takes as long as making it
+    try:
+        return _branching(ordered, letter)
+    finally:
+        if running:
+            gc.enable()
+
+
+def _branching(ordered: list[tuple[Word, Expr]], letter: Callable[[Any], Expr]) -> Expr:
+    spelled: dict[Any, Expr] = {}
+
+    def spell(one: Any) -> Expr:
+        found = spelled.get(one)
+        if found is None:
+            found = spelled[one] = letter(one)
+        return found
+
     opened: list[_Open] = [_Open()]
     last: Word = b""
-    for word, rest in sorted(entries, key=_word):
+    for index, (word, rest) in enumerate(ordered):
         shared = _common(last, word)
-        _close(opened, last, shared, letter)
-        opened += [_Open() for _ in range(len(word) - shared)]
-        opened[-1].ending = alt(opened[-1].ending, rest)
-        last = word
-    _close(opened, last, 0, letter)
+        _close(opened, last, shared, spell)
+        beyond = _common(word, ordered[index + 1][0]) if index + 1 < len(ordered) else 0
+        opened += [_Open() for _ in range(max(shared, beyond) - shared)]
+        alone = word[len(opened) - 1 :]
+        if alone:  # the end of this word and of no other, by far the most letters of all words
+            first, ending = spell(alone[0]), _tail(alone[1:], rest, spell)
+            opened[-1].branches.setdefault(ending, []).append(first)
+        else:
+            opened[-1].ending = alt(opened[-1].ending, rest)
+        last = word[: len(opened) - 1]
+    _close(opened, last, 0, spell)
     return opened[0].made()
 
 
@@ -82,6 +111,15 @@ class _Open:
             return concat(heads[0] if len(heads) == 1 else alt(*heads), rest)
         options = [concat(alt(*heads), rest) for rest, heads in self.branches.items()]
         return alt(*options, self.ending)
+
+
+def _tail(word: Word, rest: Expr, letter: Callable[[Any], Expr]) -> Expr:
+    """The letters of the end of a word, then `rest`."""
+    if len(word) > _FREE:
+        spend(len(word) // _FREE)  # they pay for themselves, unless they are known
+    for one in reversed(word):
+        rest = lead(letter(one), rest)
+    return rest
 
 
 def _word(entry: tuple[Word, Expr]) -> Any:

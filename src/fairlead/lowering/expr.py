@@ -44,6 +44,10 @@ EMPTY: Expr = Empty()
 EPSILON: Expr = Epsilon()
 UNSURE: Expr = Unsure()
 
+# In the keys of pairs, which are by far the most nodes: the collector does not look into a tuple of
+# numbers, and looking into those of a hundred thousand words takes longer than making them.
+_PAIR = 1
+
 # More options than this are searched for those that say nothing new (`lowering.dominance`).
 MANY = 8
 
@@ -110,6 +114,18 @@ def concat(*parts: Expr) -> Expr:
     return result
 
 
+def lead(head: Expr, tail: Expr) -> Expr:
+    """`concat(head, tail)`, told sooner where a letter stands before the rest of a word."""
+    follower = tail.head if isinstance(tail, Concat) else tail
+    for part in (head, follower):
+        if part.nullable or not isinstance(part, Bytes | Alt):
+            return concat(head, tail)
+    key = (_PAIR, id(head), id(tail))
+    found = _nodes.get(key)
+    node = None if found is None else found()
+    return _intern(key, _pair_node(head, tail)) if node is None else node
+
+
 def _pair(head: Expr, tail: Expr) -> Expr:
     if tail is EPSILON:  # a spine is never walked for nothing, or a literal would take O(n²)
         return head
@@ -131,7 +147,7 @@ def _cons(head: Expr, tail: Expr) -> Expr:
     if head is EPSILON:
         return tail
     while tail is not EPSILON and head is not UNSURE:
-        key = (Concat, id(head), id(tail))
+        key = (_PAIR, id(head), id(tail))
         found = _known(key)
         if found is not None:
             return found
@@ -241,7 +257,7 @@ def _unite(flat: dict[Expr, None]) -> None:
 
 def _known_pair(item: Expr, rest: Expr) -> Expr | None:
     """`item`, then `rest`, if anybody has it."""
-    return item if rest is EPSILON else _known((Concat, id(item), id(rest)))
+    return item if rest is EPSILON else _known((_PAIR, id(item), id(rest)))
 
 
 def _count(option: Expr, item: Expr, rest: Expr) -> tuple[int, int | None]:
