@@ -20,10 +20,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlead.masks.arena import Plan
 from fairlead.masks.bits import pack, words
 from fairlead.masks.forest import MOST_FIRST, Forest, address
 from fairlead.masks.kernels import layout as at
-from fairlead.masks.kernels.layout import CONTEXT_SIZE, CURSOR, NEED_LEX, NO_PICTURE, WIDE_EXITS
+from fairlead.masks.kernels.layout import CURSOR, NEED_LEX, NO_PICTURE, WIDE_EXITS
 from fairlead.masks.lexicon import MOST_STATES, Lexicon
 from fairlead.masks.memory import Held, track_shared
 from fairlead.vocabulary.spellings import Vocabulary
@@ -69,8 +70,8 @@ class Gallery:
         self._lock = threading.Lock()
         self._walk = np.zeros(self.deepest + 2, np.int32)
         self._begun = np.zeros(self.deepest + 2, np.int32)
-        self._context = np.zeros(CONTEXT_SIZE, np.int64)
-        self.describe(self._context)
+        self.plan = Plan(self)
+        self._context = self.plan.context.copy()
         self._context[at.WALK], self._context[at.BEGUN] = address(self._walk), address(self._begun)
 
     @property

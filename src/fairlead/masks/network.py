@@ -60,7 +60,7 @@ class Network:
 
         self._run = run
         self._spare = np.empty(gallery.words, np.uint32)
-        self.arena = Arena(gallery)
+        self.arena = Arena(gallery.plan)
         self.states: dict[int, Any] = {}  # of `states`, by macro state
         self._nodes: dict[Expr, int] = {EMPTY: at.DEAD, EPSILON: at.NIL}
         self._exprs: list[Expr] = []
