@@ -10,6 +10,7 @@ end, and no other is ever offered.
 """
 
 import threading
+from functools import cached_property
 from operator import index
 from typing import SupportsIndex, TypeAlias, final
 
@@ -61,7 +62,6 @@ class CompiledConstraint:
         self.vocabulary = vocabulary
         self._expr, self._machine, self._graph = expr, machine, graph
         self._budget = budget
-        self._rows = Rows(machine, vocabulary, budget)
         self._states: States | ExploredStates = (
             States(expr, machine, vocabulary, budget)
             if graph is None
@@ -215,13 +215,20 @@ class CompiledConstraint:
 
     def held(self) -> Held:
         """What is remembered of it at the moment; see `fairlead.cache_info`."""
-        return self._rows.held() + self._states.held()
+        held = self._states.held()
+        return held + self._rows.held() if "_rows" in self.__dict__ else held
 
     def forget(self) -> None:
         """Drop masks and transitions; what is asked for later is made again, the same."""
         with self._lock:
-            self._rows.forget()
+            if "_rows" in self.__dict__:
+                self._rows.forget()
             self._states.forget()
+
+    @cached_property
+    def _rows(self) -> Rows[Expr]:
+        """The masks of the plain engine, which only a limit of tokens asks for."""
+        return Rows(self._machine, self.vocabulary, self._budget)
 
     @property
     def _lead(self) -> bytes:

@@ -7,7 +7,6 @@ goes on doing so.
 """
 
 import threading
-from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Generic, TypeVar, final
 
@@ -32,7 +31,8 @@ class Remembered(Generic[Key, Kept]):
         self.most, self.most_bytes = most, most_bytes
         self.hits = self.misses = 0
         self._sizes: dict[Key, int] = {}  # when they were last looked at
-        self._kept: OrderedDict[Key, Kept] = OrderedDict()
+        # A plain dictionary: an ordered one asks for the hash of each key again when it grows.
+        self._kept: dict[Key, Kept] = {}
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -52,7 +52,7 @@ class Remembered(Generic[Key, Kept]):
                 self.misses += 1
                 return None
             self.hits += 1
-            self._kept.move_to_end(key)
+            self._kept[key] = self._kept.pop(key)
             if self.hits % self.most == 0:
                 self._sizes = {kept: value.held().bytes for kept, value in self._kept.items()}
                 self._shrink()
@@ -61,9 +61,10 @@ class Remembered(Generic[Key, Kept]):
     def put(self, key: Key, value: Kept) -> None:
         """Keep `value` under `key`."""
         with self._lock:
+            used = next(reversed(self._kept), key)  # until now, and so it may have grown
+            self._kept.pop(key, None)
             self._kept[key] = value
-            self._kept.move_to_end(key)
-            for last in list(self._kept)[-2:]:  # this one, and the one that was used until now
+            for last in (used, key):
                 self._sizes[last] = self._kept[last].held().bytes
             self._shrink()
 
@@ -77,7 +78,8 @@ class Remembered(Generic[Key, Kept]):
     def _shrink(self) -> None:
         used = sum(self._sizes.values())
         while len(self._kept) > 1 and (len(self._kept) > self.most or used > self.most_bytes):
-            dropped, _ = self._kept.popitem(last=False)
+            dropped = next(iter(self._kept))
+            del self._kept[dropped]
             used -= self._sizes.pop(dropped)
 
     def _bytes(self) -> int:

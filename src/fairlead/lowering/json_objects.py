@@ -89,9 +89,18 @@ class ObjectTemplate:
 
     def __init__(self, members: Members, style: JsonStyle) -> None:
         self.members, self.style, self._count = members, style, len(members.names)
-        self._unfolded = lru_cache(_REMEMBERED)(self._unfold)
-        self._missing = lru_cache(_REMEMBERED)(self._find_missing)
-        self._coming = lru_cache(_REMEMBERED)(self._find_coming)
+
+    @cached_property
+    def _unfolded(self) -> Callable[[Hashable], Expr]:
+        return lru_cache(_REMEMBERED)(self._unfold)
+
+    @cached_property
+    def _missing(self) -> Callable[[int], tuple[int, ...]]:
+        return lru_cache(_REMEMBERED)(self._find_missing)
+
+    @cached_property
+    def _coming(self) -> Callable[[int], int]:
+        return lru_cache(_REMEMBERED)(self._find_coming)
 
     @cached_property
     def _trie(self) -> KeyTrie:
@@ -206,8 +215,8 @@ class ObjectTemplate:
             known.sort()
         return b"".join(b"," + word for word in known)
 
-    def _unfold(self, argument: Argument) -> Expr:
-        position, extras, node = argument
+    def _unfold(self, argument: Hashable) -> Expr:
+        position, extras, node = cast("Argument", argument)
         if node != BEHIND:
             return self._rest_of_key(position, extras, node)
         close = EMPTY if self._missing(position) else literal("}")

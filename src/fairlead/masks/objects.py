@@ -5,7 +5,7 @@ from typing import Protocol
 import numpy as np
 
 from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import EMPTY, EPSILON, concat, literal
+from fairlead.lowering.expr import ALL_BYTES, EMPTY, EPSILON, concat, literal
 from fairlead.lowering.json_objects import ObjectTemplate
 from fairlead.lowering.json_text import QUOTE
 from fairlead.lowering.nodes import Expr
@@ -29,6 +29,8 @@ def is_plain_object(template: ObjectTemplate, spellable: int) -> bool:
     """Whether the kernels can read such objects: any names, all of them spellable."""
     if template.members.allowed is not None:
         return False
+    if spellable == ALL_BYTES:
+        return True
     used = set("".join(template.members.names).encode("utf-8", "surrogatepass"))
     return all(spellable >> byte & 1 for byte in (*used, *range(0x20, 0x7F)))
 
