@@ -206,7 +206,7 @@ def _leaf(context: Context, row: Words, below: int, node: int, stack: int) -> in
         return _literal(context, row, below, node, stack)
     if kind == COUNTED and below == 0 and nodes[node * 6 + 1] == nodes[node * 6 + 4]:
         return _counted(context, row, node, stack)
-    if kind in (MEMBER, KEY) and frame_field(context, int(nodes[node * 6 + 1]), 5) == 0:
+    if kind in (MEMBER, KEY) and (below > 0 or frame_field(context, nodes[node * 6 + 1], 5) == 0):
         return walk_keys(context, row, below, node, stack)
     return _walked(context, row, below, node, stack)
 

@@ -4,11 +4,14 @@ Where undeclared keys are allowed, too, any key is taken for one of them first; 
 tokens that end a declared name, or one that has come, are taken out here and looked at anew.
 """
 
+from typing import Final
+
 import numpy as np
 
 from fairlead.masks.kernels.closure import begin
 from fairlead.masks.kernels.frames import (
     frame_after_name,
+    frame_after_other,
     frame_field,
     has_extra,
     key_ends,
@@ -33,12 +36,14 @@ from fairlead.masks.kernels.layout import (
     N_VALUE,
     NODE,
     O_KEYS,
+    O_OTHER,
     O_START,
     OK,
     QUOTE_BYTE,
     TRIE_BYTE,
     TRIE_DEPTH,
     TRIE_END,
+    UNKNOWN_TEXT,
 )
 from fairlead.masks.kernels.pictures import is_lead
 from fairlead.masks.kernels.reach import spread_found
@@ -55,11 +60,15 @@ from fairlead.masks.kernels.views import (
     uint16s,
     uint64s,
 )
-from fairlead.masks.kernels.walks import clear_tokens, set_tokens
+from fairlead.masks.kernels.walks import clear_tokens, note_unsure, set_tokens
+
+_CLOSED: Final = 0  # only declared names may come
+_AGAIN: Final = 1  # others, too: their tokens are set already
+_OPEN: Final = 2  # others, too
 
 
 @once
-def _begin_key(context: Context, row: Words, below: int, node: int, others: int) -> int:
+def _begin_key(context: Context, row: Words, below: int, node: int, how: int) -> int:
     """The trie node below which the key of a KEY or MEMBER goes on, -1 if none; sets the key."""
     nodes = int32s(context, NODE)
     if nodes[node * 6] != MEMBER:
@@ -70,27 +79,31 @@ def _begin_key(context: Context, row: Words, below: int, node: int, others: int)
     context[KEY_TRIE], context[KEY_TEXT] = object_field(context, thing, O_KEYS), 0
     context[KEY_STATE], context[KEY_ESCAPE] = object_field(context, thing, O_START), 0
     quote = child_of(context, below, QUOTE_BYTE)
-    if quote >= 0 and others == 0:
+    if quote >= 0 and how != _AGAIN:
         set_tokens(context, row, quote, quote + 1)
     return quote
 
 
 @inner
 def walk_keys(context: Context, row: Words, below: int, node: int, stack: int) -> int:
-    """Set the tokens of declared names; what follows them is put on the work list."""
+    """Set the tokens of keys below a trie node; what follows them is put on the work list.
+
+    Over all tokens, if undeclared keys may come, only those of declared names and of names that
+    have come are looked at, and cleared where they do not belong.
+    """
     frame = int(int32s(context, NODE)[node * 6 + 1])
-    others, extras = frame_field(context, frame, 5), frame_field(context, frame, 2)
-    place = _begin_key(context, row, below, node, others)
-    if place < 0 or (others != 0 and not is_special(context, frame)):
+    how = _CLOSED if frame_field(context, frame, 5) == 0 else _AGAIN if below == 0 else _OPEN
+    texts = frame_field(context, frame, 2) if how != _CLOSED else 0
+    place = _begin_key(context, row, below, node, how)
+    if place < 0 or (how == _AGAIN and not is_special(context, frame)):
         return OK
     depths, bytes_, ends = (
         uint16s(context, TRIE_DEPTH),
         uint8s(context, TRIE_BYTE),
         int32s(context, TRIE_END),
     )
-    texts = extras if others != 0 else 0
-    leads = uint64s(context, KEY_LEADS)
-    _store(context, int(depths[place]), texts)
+    leads, narrow = uint64s(context, KEY_LEADS), how != _OPEN and texts == 0
+    _store(context, int(depths[place]), narrow)
     at, last = place + 1, ends[place]
     while at < last:
         depth, byte = int(depths[at]), int(bytes_[at])
@@ -99,7 +112,7 @@ def walk_keys(context: Context, row: Words, below: int, node: int, stack: int) -
             continue
         _load(context, depth - 1)
         if byte == QUOTE_BYTE and context[KEY_ESCAPE] == 0:
-            code = _end_name(context, row, frame, stack, at, others)
+            code = _end_name(context, row, frame, stack, at, how)
             if code < 0:
                 return code
             at = int(ends[at])
@@ -107,23 +120,23 @@ def walk_keys(context: Context, row: Words, below: int, node: int, stack: int) -
         alive = key_step(context, frame, byte, texts)
         if alive < 0:
             return alive
-        if alive == 0 or (others != 0 and not is_special(context, frame)):
+        if alive == 0 or (how == _AGAIN and not is_special(context, frame)):
             at = int(ends[at])
             continue
-        if others == 0:
+        if how != _AGAIN:
             set_tokens(context, row, at, at + 1)
-        _store(context, depth, texts)
+        _store(context, depth, narrow)
         at += 1
     return OK
 
 
 @inner
-def _store(context: Context, depth: int, texts: int) -> None:
+def _store(context: Context, depth: int, narrow: bool) -> None:
     """Keep the key, and the bytes it may go on with; for all these is a walk of siblings short."""
     keys, leads = int32s(context, KEY_WALK), uint64s(context, KEY_LEADS)
     keys[depth * 4], keys[depth * 4 + 1] = context[KEY_TRIE], context[KEY_TEXT]
     keys[depth * 4 + 2], keys[depth * 4 + 3] = context[KEY_STATE], context[KEY_ESCAPE]
-    known = context[KEY_TRIE] >= 0 and context[KEY_ESCAPE] == 0 and texts == 0
+    known = narrow and context[KEY_TRIE] >= 0 and context[KEY_ESCAPE] == 0
     for word in range(4):
         leads[depth * 4 + word] = np.uint64(0) if known else ~np.uint64(0)
     if known:
@@ -148,22 +161,38 @@ def _load(context: Context, depth: int) -> None:
 
 
 @once
-def _end_name(context: Context, row: Words, frame: int, stack: int, at: int, others: int) -> int:
+def _end_name(context: Context, row: Words, frame: int, stack: int, at: int, how: int) -> int:
     """The tokens at and below the trie node of a closing quote."""
     thing, trie = frame_field(context, frame, 0), int(context[KEY_TRIE])
+    extras, end = frame_field(context, frame, 2), int(int32s(context, TRIE_END)[at])
     rank = key_ends(context, thing, trie) if trie >= 0 else -1
-    if others != 0:
-        if rank < 0 and not has_extra(
-            context, frame_field(context, frame, 2), int(context[KEY_TEXT])
-        ):
+    if rank < 0:
+        came = has_extra(context, extras, int(context[KEY_TEXT]))
+        if how == _AGAIN and came:
+            clear_tokens(context, row, at, end)
+        if how != _OPEN or came:
             return OK
-        clear_tokens(context, row, at, int(int32s(context, TRIE_END)[at]))
-    if rank < 0 or not may_come(context, frame, rank):
+        if has_extra(context, extras, UNKNOWN_TEXT):
+            note_unsure(context, at, end)
+            return OK
+        after = frame_after_other(context, frame, UNKNOWN_TEXT)
+        return _value(context, row, thing, object_field(context, thing, O_OTHER), after, stack, at)
+    if how == _AGAIN:
+        clear_tokens(context, row, at, end)
+    if not may_come(context, frame, rank):
         return OK
+    value, after = name_field(context, thing, rank, N_VALUE), frame_after_name(context, frame, rank)
+    return _value(context, row, thing, value, after, stack, at)
+
+
+@inner
+def _value(
+    context: Context, row: Words, thing: int, value: int, frame: int, stack: int, at: int
+) -> int:
+    """A name is complete at a trie node: its value may follow."""
     set_tokens(context, row, at, at + 1)
     if not has_below(context, at):
         return OK
     begin(context)
-    value = name_field(context, thing, rank, N_VALUE)
-    code = value_follows(context, thing, value, frame_after_name(context, frame, rank), stack)
+    code = value_follows(context, thing, value, frame, stack)
     return spread_found(context, at) if code == OK else code
