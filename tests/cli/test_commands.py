@@ -328,3 +328,29 @@ def test_standard_input_that_is_no_text_is_a_usage_error(
     monkeypatch.setattr("sys.stdin", given)
     assert status(*command) == 2
     assert "standard input" in capsys.readouterr().err
+
+
+def test_explain_lists_each_keyword_and_how_it_is_enforced(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    schema = '{"type": "string", "maxLength": 3, "titel": 1, "anyOf": [{"minLength": 1}]}'
+    assert status("explain", schema) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("enforced\n  /type               exact       only values of these")
+    assert (
+        "  /titel             annotation  no keyword of any draft; did you mean 'title'?" in shown
+    )
+    assert "  /anyOf/0/minLength  exact" in shown or "  /anyOf/0/minLength" in shown
+    assert status("explain", schema, "--json") == 0
+    listed = json.loads(capsys.readouterr().out)["enforced"]
+    assert [one["place"] for one in listed] == [
+        *("/type", "/maxLength", "/titel", "/anyOf", "/anyOf/0/minLength"),
+    ]
+    assert {one["standing"] for one in listed} == {"exact", "annotation"}
+
+
+def test_explain_names_what_it_refuses_by_its_pointer(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status("explain", '{"items": {"$ref": "http://x/y"}}') == 1
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "(at /items/$ref)" in shown.err

@@ -1,4 +1,8 @@
-"""`fairlead explain`: what each stage makes of a source, from its tree to the first mask."""
+"""`fairlead explain`: what of a source is enforced, and what each stage makes of it.
+
+First each keyword with its JSON pointer and how it is enforced, then the syntax tree, the core
+expression, the automaton and the first mask.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +18,7 @@ from fairlead.cli.options import AsJson
 from fairlead.cli.sources import FORMS, read_file, read_source
 
 if TYPE_CHECKING:
+    from fairlead.api.enforced import Enforced
     from fairlead.automata.derivative import Derivatives
     from fairlead.lowering.nodes import Expr
     from fairlead.syntax.sources import Source
@@ -22,6 +27,7 @@ if TYPE_CHECKING:
 STATES_AT_MOST: Final = 2_000
 TOKENS_SHOWN: Final = 12
 LINES_AT_MOST: Final = 500
+PLACES_AT_MOST: Final = 48  # characters of a place before its line goes out of step
 
 
 @final
@@ -30,6 +36,7 @@ class Explanation:
     """What the stages made of a source.
 
     Attributes:
+        enforced: each part of the source and how it is enforced, at most `LINES_AT_MOST`.
         tree: the lines of the syntax tree, at most `LINES_AT_MOST`.
         core: the same of the core expression.
         states: states of the automaton over bytes, at most `STATES_AT_MOST`.
@@ -43,6 +50,7 @@ class Explanation:
         shortest_tokens: the fewest tokens that suffice to end a text.
     """
 
+    enforced: "list[Enforced]"
     tree: list[str]
     core: list[str]
     states: int
@@ -65,9 +73,11 @@ def explain(
     lines: Annotated[int, typer.Option(help="Lines of each tree at most.", min=1)] = 40,
     as_json: AsJson = False,
 ) -> None:
-    """Print what each stage makes of a source; without a model, every byte is a token.
+    """Print how each part of a source is enforced, and what each stage makes of it.
 
-    Example: fairlead explain "/(19|20)[0-9]{2}/"
+    Without a model, every byte is a token.
+
+    Example: fairlead explain schema.json
     """
     explained = explain_source(read_source(source), read_vocabulary(tokenizer, model))
     if as_json:
@@ -97,6 +107,7 @@ def explain_source(written: object, vocabulary: "Vocabulary") -> Explanation:
     Raises:
         FairleadError: as `fairlead.compile` does.
     """
+    from fairlead.api.enforcement import enforcement
     from fairlead.api.prompts import plain
     from fairlead.automata.derivative import Derivatives
     from fairlead.cli.drawing import draw
@@ -113,6 +124,7 @@ def explain_source(written: object, vocabulary: "Vocabulary") -> Explanation:
     states, arcs, complete = count_states(Derivatives(expr, vocabulary.spellable), expr)
     example = constraint.example()
     return Explanation(
+        enforced=list(islice(enforcement(read), LINES_AT_MOST)),
         tree=list(islice(syntax_lines(read), LINES_AT_MOST)),
         core=list(islice(draw(expr), LINES_AT_MOST)),
         states=states,
@@ -173,14 +185,28 @@ def sections(explained: Explanation, lines: int) -> Iterator[str]:
         "example": repr(explained.example),
         "shortest": f"{explained.shortest_bytes} bytes, {explained.shortest_tokens} tokens",
     }
-    for title, drawn in (("tree", explained.tree), ("core expression", explained.core)):
-        yield title
+    lists = {
+        "enforced": list(enforced_lines(explained.enforced)),
+        "tree": explained.tree,
+        "core expression": explained.core,
+    }
+    for title, drawn in lists.items():
+        if drawn:
+            yield title
         yield from (f"  {line}" for line in drawn[:lines])
         if len(drawn) > lines:
             more = "" if len(drawn) < LINES_AT_MOST else " at least"
             yield f"  …{more} {len(drawn) - lines} more lines (--lines {len(drawn)} shows them)"
     for title, fact in facts.items():
         yield f"{title:<12}{fact}"
+
+
+def enforced_lines(enforced: "list[Enforced]") -> Iterator[str]:
+    """A line for each part: where it stands, what becomes of it, and how."""
+    widest = min(max((len(one.place) for one in enforced), default=0), PLACES_AT_MOST)
+    for one in enforced:
+        named = "" if one.place.endswith(one.part) else f"{one.part}: "
+        yield f"{one.place:<{widest}}  {one.standing:<10}  {named}{one.how}"
 
 
 def _spellings(ids: list[int], vocabulary: "Vocabulary") -> Iterator[str]:

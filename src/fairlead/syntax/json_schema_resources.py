@@ -145,7 +145,7 @@ class Catalogue:
             if isinstance(raw, dict):
                 resource = self._entered(around, pointer, raw)
                 self._name(resource, pointer, raw)
-                todo += [(resource, at, part) for at, part in _parts(pointer, raw)]
+                todo += [(resource, at, part) for at, part in parts_of(pointer, raw)]
 
     def _entered(self, around: Resource, pointer: str, raw: dict[str, Json]) -> Resource:
         """The resource that begins here, or the one around."""
@@ -225,7 +225,7 @@ def _anchors(raw: dict[str, Json], draft: Draft) -> Iterator[str]:
             yield name
 
 
-def _parts(pointer: str, raw: dict[str, Json]) -> Iterator[tuple[str, Json]]:
+def parts_of(pointer: str, raw: dict[str, Json]) -> Iterator[tuple[str, Json]]:
     """The schemas right below."""
     for keyword in _SCHEMAS:
         if keyword in raw:

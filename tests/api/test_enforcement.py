@@ -1,0 +1,148 @@
+"""What is enforced, told part by part."""
+
+import pytest
+
+from fairlead.api.enforcement import enforcement
+from fairlead.errors import SourceError, UnsupportedError
+from fairlead.syntax.json_schema_keywords import READ
+from fairlead.syntax.json_schema_source import JsonSchema
+from fairlead.syntax.sources import Choice, PythonType, Regex, Text, repeat, source
+
+
+def told(what):
+    return {one.place: (one.standing, one.how) for one in enforcement(source(what))}
+
+
+def standings(schema, **options):
+    return {place: standing for place, (standing, _) in told(JsonSchema(schema, **options)).items()}
+
+
+def test_every_keyword_of_every_schema_is_listed_in_its_order():
+    schema = {"title": "t", "properties": {"a/b": {"minLength": 1}}, "items": {"const": 1}}
+    assert list(standings(schema)) == [
+        *("/title", "/properties", "/items", "/items/const", "/properties/a~1b/minLength"),
+    ]
+
+
+@pytest.mark.parametrize("name", READ)
+def test_every_keyword_that_asserts_something_is_told_as_enforced(name):
+    shapes = {
+        "type": "null",
+        **{key: ["a"] for key in ("enum", "required")},
+        **{key: [{}] for key in ("allOf", "anyOf", "oneOf", "prefixItems")},
+        **{key: {"a": {}} for key in ("properties", "patternProperties", "dependentSchemas")},
+        **{key: {"a": ["b"]} for key in ("dependencies", "dependentRequired")},
+        "pattern": "a(?!b)", "format": "date", "uniqueItems": True, "$ref": "#/$defs/a",
+        "$dynamicRef": "#/$defs/a", "$recursiveRef": "#",
+    }  # fmt: skip
+    last = READ[name][1]
+    named = {
+        4: "http://json-schema.org/draft-04/schema#",
+        7: "http://json-schema.org/draft-07/schema#",
+    }
+    uri = named.get(
+        last, f"https://json-schema.org/draft/{last}-{9 if last == 2019 else 12:02}/schema"
+    )
+    numbers = name.startswith(("min", "max", "exclusive", "multiple"))
+    value = shapes.get(name, 1 if numbers or name == "const" else {})
+    beside = {"if": {"then": {}}, "then": {"if": {}}, "else": {"if": {}}}.get(name, {})
+    beside |= {"contains": {}} if "Contains" in name else {}
+    inner = {"$schema": uri, "$defs": {"a": {"type": "null"}}, name: value, **beside}
+    if name == "$recursiveRef":
+        inner = {"$schema": uri, "items": {name: "#"}}
+    found = told(JsonSchema(inner))
+    standing, how = found[f"/items/{name}" if name == "$recursiveRef" else f"/{name}"]
+    assert standing == ("merged" if "Ref" in name or name in ("$ref", "allOf") else "exact")
+    assert how
+
+
+@pytest.mark.parametrize(
+    ("schema", "place", "standing", "how"),
+    [
+        ({"requred": ["a"]}, "/requred", "annotation", "did you mean 'required'?"),
+        ({"format": "colour"}, "/format", "annotation", "no format"),
+        ({"additionalItems": True}, "/additionalItems", "annotation", "no keyword of draft 2020"),
+        ({"description": "d"}, "/description", "annotation", "nothing about values"),
+        ({"$id": "http://a/b"}, "/$id", "names", "called"),
+        ({"type": "null", "minLength": 1}, "/minLength", "inert", "allows no string"),
+        ({"type": "integer", "minimum": 1}, "/minimum", "exact", "digits"),
+        ({"then": {}}, "/then", "inert", "without if"),
+        ({"if": {}}, "/if", "inert", "without then or else"),
+        ({"minContains": 1}, "/minContains", "inert", "without contains"),
+        ({"$defs": {"a": {"type": "null"}}}, "/$defs/a/type", "unused", "nothing refers"),
+        ({"$defs": {"a": {"$ref": "http://x/"}}}, "/$defs/a/$ref", "unused", "nothing refers"),
+        ({"$schema": "http://json-schema.org/draft-07/schema#", "$ref": "#/definitions/a",
+          "type": "null", "definitions": {"a": {}}}, "/type", "inert", "beside $ref"),
+        ({"enum": [1, [2]]}, "/enum", "exact", "2 values, members"),
+        ({"const": "a"}, "/const", "exact", "1 value"),
+        ({"maxLength": 1, "pattern": "a", "format": "x"}, "/maxLength", "exact", "of pattern"),
+        ({"maxLength": 1, "format": "date"}, "/maxLength", "exact", "of format"),
+        ({"pattern": r"\ba"}, "/pattern", "exact", "lookaround"),
+        ({"additionalProperties": False}, "/additionalProperties", "exact", "no other key"),
+        ({"uniqueItems": False}, "/uniqueItems", "exact", "false says nothing"),
+        ({"$ref": "#/$defs/a", "$defs": {"a": {}}}, "/$ref", "merged", "#/$defs/a"),
+    ],
+)  # fmt: skip
+def test_what_says_nothing_or_something_special_is_told_so(schema, place, standing, how):
+    found = told(JsonSchema(schema))
+    assert found[place][0] == standing
+    assert how in found[place][1]
+
+
+def test_resources_are_listed_with_their_uri_and_schemas_that_are_read_in_many_ways_too():
+    schema = {"$ref": "http://a/b", "$dynamicAnchor": "n"}
+    resource = {"items": {"$dynamicRef": "#n"}, "$dynamicAnchor": "n", "$defs": {"x": {"not": {}}}}
+    found = standings(schema, resources={"http://a/b": resource})
+    assert found["http://a/b#/items/$dynamicRef"] == "merged"
+    assert found["http://a/b#/$defs/x/not"] == "unused"
+    assert found["/$ref"] == "merged"
+
+
+def test_what_is_refused_is_refused_here_too():
+    with pytest.raises(UnsupportedError) as refused:
+        told(JsonSchema({"items": {"$ref": "http://x/"}}))
+    assert refused.value.place == "/items/$ref"
+    with pytest.raises(SourceError):
+        told(JsonSchema({"type": 1}))
+
+
+def test_a_schema_without_keywords_has_no_parts():
+    assert told(JsonSchema(True)) == {}
+
+
+def test_deep_schemas_are_listed():
+    assert len(told(JsonSchema('{"items":' * 3000 + "{}" + "}" * 3000))) == 3000
+
+
+def test_a_type_is_told_by_its_schema():
+    assert told(PythonType(bool)) == {"/type": ("exact", "only values of these types are begun")}
+
+
+def test_constructs_of_a_pattern_are_told_with_their_character():
+    found = [
+        (one.place, one.part) for one in enforcement(Regex(r"^(a|b){2,}?\1(?<=x)(?!y)\b\Bc{3}$"))
+    ]
+    assert found == [
+        ("character 1", "text start"),
+        ("character 2", "{2,}"),
+        ("character 2", "|"),
+        ("character 12", "\\1"),
+        ("character 14", "(?<=...)"),
+        ("character 20", "(?!...)"),
+        ("character 25", "\\b"),
+        ("character 27", "\\B"),
+        ("character 29", "{3}"),
+        ("character 33", "last line end"),
+    ]
+
+
+def test_combinations_are_told_part_by_part():
+    both = Regex("a{2}") & ~Choice(["aa", "b"])
+    found = told(repeat(both | (Text() + "x"), 0, 2))
+    assert list(found) == [
+        *("", "/0", "/0/0", "/0/0/0: character 1", "/0/0/1", "/0/0/1/0"),
+        *("/0/1", "/0/1/0", "/0/1/1"),
+    ]
+    assert found[""][1] == "0 to 2 times, counted"
+    assert found["/0/0/1/0"][1] == "a trie of 2 texts"
+    assert told("word")[""][1] == "exactly its 4 bytes"
