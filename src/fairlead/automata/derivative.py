@@ -86,7 +86,7 @@ class Derivatives:
         self._expr, self._spellable, self._fuel = expr, spellable, fuel
         self._linear: dict[Expr, Arcs] = {}
         self._least = Least(spellable, self._ways, fuel)
-        self._living = Living(spellable, self._least.word, fuel)
+        self._living = Living(spellable, self._least.word, self._ways, fuel)
 
     def start(self) -> Expr:
         """The state before the first byte."""

@@ -34,6 +34,8 @@ from fairlead.lowering.nodes import (
     Rule,
 )
 
+_DEEP = 200  # expressions looked at before the shortest string is searched for
+
 
 @final
 class Living:
@@ -42,6 +44,7 @@ class Living:
     Args:
         spellable: the bytes that exist.
         word: the shortest text of an expression.
+        arcs: disjoint byte sets and derivatives of a regular expression.
         fuel: called with the number of parts looked at, raises when there are too many.
     """
 
@@ -49,9 +52,11 @@ class Living:
         self,
         spellable: int,
         word: Callable[[Expr], Word | None],
-        fuel: Callable[[int], None] = lambda made: None,
+        arcs: Callable[[Expr], list[tuple[int, Expr]]],
+        fuel: Callable[[int], None],
     ) -> None:
-        self._spellable, self._shortest, self._fuel = spellable, word, fuel
+        self._spellable, self._shortest = spellable, word
+        self._arcs, self._fuel = arcs, fuel
         self._all_bytes = spellable == ALL_BYTES
         self._known: dict[Expr, bool] = {}
 
@@ -125,8 +130,7 @@ class Living:
             case Repeat(item, low):
                 return low == 0 or bool(look(item))
             case And() | Not():
-                endless = self._all_bytes and surely_endless(node)
-                return endless or self._shortest(node) is not None
+                return self._is_plain(node) or self._search(node)
             case Rule():
                 return bool(look(node.body))
             case Call(template, argument):
@@ -137,6 +141,33 @@ class Living:
                 )
             case _:
                 return node is not EMPTY
+
+    def _is_plain(self, node: Expr) -> bool:
+        """Whether a regular expression has a string that takes no search."""
+        return node.nullable or (self._all_bytes and (node.inhabited or surely_endless(node)))
+
+    def _search(self, root: Expr) -> bool:
+        """Whether any byte leads on to a string, and so on: a few steps deep; then the nearest."""
+        known = self._known
+        came: dict[Expr, Expr | None] = {root: None}
+        stack = [root]
+        while stack:
+            if len(came) > _DEEP:
+                return self._shortest(root) is not None
+            node = stack.pop()
+            for _, target in self._arcs(node):
+                if target in came or known.get(target) is False:
+                    continue
+                came[target] = node
+                if target in known or self._is_plain(target):
+                    way: Expr | None = target
+                    while way is not None:
+                        known[way], way = True, came[way]
+                    return True
+                stack.append(target)
+            self._fuel(1)
+        known.update(dict.fromkeys(came, False))
+        return False
 
     def _read(self, item: Expr, read: bytes | None) -> bytes | None:
         """What a capture may have read in the end, if it is known how that began."""

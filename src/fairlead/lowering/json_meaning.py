@@ -17,6 +17,7 @@ from decimal import Decimal
 from typing import assert_never, final
 
 from fairlead.lowering.expr import complement
+from fairlead.lowering.json_alike import Alike
 from fairlead.lowering.json_atoms import (
     Among,
     Amount,
@@ -73,8 +74,9 @@ from fairlead.syntax.regex_tree import Pattern
 class Meaning:
     """The formulas of one document, made when they are first asked for."""
 
-    def __init__(self, document: Document, spelling: Spelling) -> None:
+    def __init__(self, document: Document, spelling: Spelling, *, alike: bool = True) -> None:
         self.document = document
+        self._alike = Alike(document) if alike else None
         self._spelling = spelling
         self._read: dict[tuple[Address, Kind], Formula] = {}
         self._denied: dict[tuple[Address, Kind], Formula] = {}
@@ -88,7 +90,9 @@ class Meaning:
         schema = self.document.schemas[address]
         if not schema.kinds:
             return FALSE
-        return leaf(Holds(address)) if schema.keywords else TRUE
+        if not schema.keywords:
+            return TRUE
+        return leaf(Holds(address if self._alike is None else self._alike.first(address)))
 
     def of(self, value: Formula, kind: Kind) -> Formula:
         """What `value` says about values of one type."""

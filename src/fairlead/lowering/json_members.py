@@ -14,6 +14,7 @@ What this module does not know: schemas.
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -47,13 +48,14 @@ from fairlead.lowering.json_formulas import (
     TRUE,
     Atom,
     Formula,
+    Truth,
     all_of,
     any_of,
     atoms,
     holds,
     leaf,
 )
-from fairlead.lowering.json_keysets import KeyClass, Keysets
+from fairlead.lowering.json_keysets import KeyClass, Keysets, said_of
 from fairlead.lowering.json_members_least import Words, least_members
 from fairlead.lowering.json_members_lives import Ways, can_end
 from fairlead.lowering.json_objects import UNKNOWN, Extras, Least
@@ -65,6 +67,7 @@ from fairlead.lowering.nodes import Expr, Look
 
 _REMEMBERED = 4096
 _MOST_KNOWN = 1 << 16
+_FEW_TESTS = 10  # of one member; they have 2^10 answers, which is MOST_PAIRS
 
 
 @final
@@ -143,10 +146,19 @@ class MembersTemplate:
         return self._lives_behind_key(member.rest, member.key, look)
 
     def parts(self, argument: Hashable) -> Iterator[Expr]:
-        """The values of all members, as they may be at first."""
+        """What is said of members, each on its own; what is said together comes later."""
         rest = cast("Rest", argument)
-        for key in range(len(self._keys)):
-            yield from map(self._value, self.after(rest.said, key).values())
+        listed = atoms(rest.said)
+        tests: defaultdict[str | None, set[Formula]] = defaultdict(set)
+        for atom in listed:
+            if isinstance(atom, Named | Matching | Found) and not isinstance(atom.value, Truth):
+                tests[atom.name if isinstance(atom, Named) else None].add(atom.value)
+        for key, one in enumerate(self._keys):
+            if len(tests[None] | tests[one.name]) > _FEW_TESTS:
+                self.after(rest.said, key)  # which is refused if that is too much
+        for atom in listed:
+            if isinstance(atom, Named | Matching | Found):
+                yield self._value(atom.value)
 
     def least(self, argument: Hashable, least: Least) -> bytes | None:
         """The shortest rest."""
@@ -273,7 +285,13 @@ class MembersTemplate:
             return None if word is None else extras | {json.loads(word)}
 
         words = self._words(rest.place, lambda key, value, used: None)
-        ways = Ways(words, lambda value: look(self._value(value)), another)
+        ways = Ways(
+            words,
+            lambda case, key: said_of(case, self._keys[key]),
+            {str(self._keys[key].name): key for key in self.free(rest.place)},
+            lambda value: look(self._value(value)),
+            another,
+        )
         return can_end(ways, rest.said, rest.extras)
 
     def _endless(self, key: int) -> bool:

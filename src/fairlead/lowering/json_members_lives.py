@@ -1,7 +1,14 @@
 """Whether an object can still be completed: one way to do so is enough.
 
-A search that goes on with the member that leaves the least undone, and comes back to the others
-only where that leads nowhere. Values are asked about when they are needed, one by one.
+The formula about the rest is taken apart choice by choice, until atoms are left that all have to
+hold; most often the first choices already can::
+
+    any of: ("a" and no "b"), ("b" and no "a")       "a" is required, "b" must not come
+    then: the value of "a" has a text
+
+Where one of several members may do what is asked, or members are counted that may be the same, the
+atoms are read member by member instead: a search that goes on with the member that leaves the least
+undone.
 
 What this module does not know: spelling, values.
 """
@@ -12,7 +19,10 @@ from typing import final
 
 from fairlead.errors import LimitError
 from fairlead.lowering.fuel import paying, spend
-from fairlead.lowering.json_formulas import Formula
+from fairlead.lowering.json_atoms import AtLeast, AtMost, Found, Required, Unlike
+from fairlead.lowering.json_cases import Case
+from fairlead.lowering.json_choices import first_case
+from fairlead.lowering.json_formulas import Formula, all_of, leaf
 from fairlead.lowering.json_members_least import (
     MOST_LOOKED_AT,
     Estimate,
@@ -30,11 +40,15 @@ class Ways:
 
     Attributes:
         words: how formulas go on, and which keys there are.
+        said: what atoms that all hold say of the value of a key.
+        names: the numbers of the names that may come.
         lives: whether a value has a text; None where that has to be asked first.
         another: the extra keys with one more of a class, None if there is none.
     """
 
     words: Words
+    said: Callable[[Case, int], Formula]
+    names: dict[str, int]
     lives: Callable[[Formula], bool | None]
     another: "Callable[[int, Extras], Extras | None]"
 
@@ -42,10 +56,71 @@ class Ways:
 def can_end(ways: Ways, said: Formula, extras: Extras) -> bool | None:
     """Whether some members suffice; None where a value has to be asked about first."""
     for part in components(said):
-        found = _search(ways, part, extras)
+        found = _any_case(ways, part, extras)
         if not found:
             return found
     return True
+
+
+def _any_case(ways: Ways, said: Formula, extras: Extras) -> bool | None:
+    if ways.words.may_close(said):
+        return True
+    return first_case(
+        said, lambda case: _needed(ways, case), lambda case: _accepted(ways, case, extras)
+    )
+
+
+def _needed(ways: Ways, case: Case) -> bool | None:
+    """Whether there are values for the members that atoms require."""
+    for atom in case:
+        if isinstance(atom, Required):
+            key = ways.names.get(atom.name)
+            found = key is not None and ways.lives(ways.said(case, key))
+            if not found:
+                return found
+    return True
+
+
+def _accepted(ways: Ways, case: Case, extras: Extras) -> bool | None:
+    """Whether atoms can all hold."""
+    found = _needed(ways, case)
+    if not found:
+        return found
+    if any(isinstance(atom, Found | Unlike) for atom in case):
+        return _search(ways, all_of(*map(leaf, case)), extras)
+    taken = frozenset(ways.names[atom.name] for atom in case if isinstance(atom, Required))
+    low = max((atom.count for atom in case if isinstance(atom, AtLeast)), default=0)
+    high = min((atom.count for atom in case if isinstance(atom, AtMost)), default=low + len(taken))
+    if max(low, len(taken)) > high:
+        return False
+    return _fill(ways, case, low - len(taken), taken, extras)
+
+
+def _fill(
+    ways: Ways, case: Case, missing: int, taken: frozenset[int], extras: Extras
+) -> bool | None:
+    """Whether so many members more can come."""
+    for key in ways.words.keys:
+        if missing <= 0:
+            break
+        found = key not in taken and ways.lives(ways.said(case, key))
+        if found is None:
+            return None
+        if found and ways.words.single(key):
+            missing -= 1
+        elif found:
+            missing, extras = _more(ways, key, missing, extras)
+    return missing <= 0
+
+
+def _more(ways: Ways, key: int, missing: int, extras: Extras) -> tuple[int, Extras]:
+    """How many are missing with as many members of a class as there are."""
+    while missing > 0:
+        more = ways.another(key, extras)
+        if more is None:
+            break
+        missing, extras = (0 if more == extras else missing - 1), more
+    return missing, extras
 
 
 @final
@@ -89,9 +164,13 @@ def _search(ways: Ways, said: Formula, extras: Extras) -> bool | None:
         stack += sorted(ahead, key=lambda one: estimate.undone(one.said), reverse=True)
         spend(1)
         if len(seen) > MOST_LOOKED_AT and paying():
-            raise LimitError(
-                f"what an object needs takes more than {MOST_LOOKED_AT} tries to find",
-                limit="tries",
-                given=MOST_LOOKED_AT,
-            )
+            raise _too_many()
     return False
+
+
+def _too_many() -> LimitError:
+    return LimitError(
+        f"what an object needs takes more than {MOST_LOOKED_AT} tries to find",
+        limit="tries",
+        given=MOST_LOOKED_AT,
+    )

@@ -46,6 +46,10 @@ def text_content(formula: Formula, spelling: Spelling) -> Expr:
                 return alt(*(made[part] for part in parts))
             case _:
                 plain, others = _sorted(node.parts)
+                if any(strings.values is not None for strings in plain):
+                    denied = [values for part in others if (values := _denied_values(part))]
+                    plain.append(_without(_merged(plain)[0], denied))
+                    others = [part for part in others if not _denied_values(part)]
                 first = _strings(_merged(plain), spelling) if plain else []
                 return reduce(both, [*first, *(made[part] for part in others)])
 
@@ -62,6 +66,20 @@ def _sorted(parts: Iterable[Formula]) -> tuple[list[Strings], list[Formula]]:
         else:
             others.append(part)
     return plain, others
+
+
+def _denied_values(part: Formula) -> frozenset[str]:
+    """The strings that a part says a string is none of, if it says nothing else."""
+    if isinstance(part, Leaf) and isinstance(part.atom, Text) and not part.atom.sign:
+        strings = part.atom.strings
+        if strings.values is not None and strings == Strings(values=strings.values):
+            return strings.values
+    return frozenset()
+
+
+def _without(strings: Strings, denied: list[frozenset[str]]) -> Strings:
+    """These strings but those: evaluated, where meeting opposites would take automata."""
+    return Strings(values=(strings.values or frozenset()).difference(*denied))
 
 
 def _text(atom: object, spelling: Spelling) -> Expr:
@@ -89,7 +107,7 @@ def _strings(parts: list[Strings], spelling: Spelling, outer: bool = False) -> l
     for part in parts:
         if part.values is not None:
             kept = (v for v in sorted(part.values) if part.low <= len(v) <= (part.high or len(v)))
-            found.append(spelling.choose((value, EPSILON) for value in kept))
+            found.append(_one_of(tuple(kept), spelling))
         elif (part.low, part.high) != (0, None):
             found.append(repeat(spelling.character(SCALARS), part.low, part.high))
         if part.pattern is not None:
@@ -97,6 +115,12 @@ def _strings(parts: list[Strings], spelling: Spelling, outer: bool = False) -> l
         if part.format is not None:
             found.append(_format(part.format, spelling, outer))
     return found or [spelling.content]
+
+
+@lru_cache(maxsize=256)
+def _one_of(values: tuple[str, ...], spelling: Spelling) -> Expr:
+    """One of some strings, kept: branches of a `oneOf` deny each other's again and again."""
+    return spelling.choose((value, EPSILON) for value in values)
 
 
 @lru_cache(maxsize=32)

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import assert_never, final
 
 from fairlead.lowering.expr import EMPTY, alt, concat, literal
+from fairlead.lowering.json_apart import Apart
 from fairlead.lowering.json_arrays import json_array
 from fairlead.lowering.json_atoms import Flag, Holds, Item, Items, Longer, Shorter
 from fairlead.lowering.json_cases import Case, cases
@@ -67,13 +68,21 @@ def lower_json_schema(source: JsonSchema) -> Expr:
 
 @final
 class Lowering:
-    """The values of one document, lowered when they are first asked for."""
+    """The values of one document, lowered when they are first asked for.
 
-    def __init__(self, source: JsonSchema, document: Document | None = None) -> None:
-        """Lower `document`, or what the text of the source says, in the style of the source."""
+    Args:
+        source: the schema, and the style of texts.
+        document: what is lowered, if not what the text of the source says.
+        alike: whether parts that say the same are one; where messages name them they are not.
+    """
+
+    def __init__(
+        self, source: JsonSchema, document: Document | None = None, *, alike: bool = True
+    ) -> None:
         self.document = parse_json_schema(source) if document is None else document
         self._style: JsonStyle = json_style(source)
-        self.meaning = Meaning(self.document, self._style.spelling)
+        self.meaning = Meaning(self.document, self._style.spelling, alike=alike)
+        self._apart = Apart(self.meaning)
         self.keysets = Keysets(self._style.spelling)
         self._values: dict[Formula, Expr] = {}
         self._kinds: dict[tuple[Kind, Formula], Expr] = {}
@@ -127,6 +136,10 @@ class Lowering:
     def _cases(self, kind: Kind, said: Formula, lower: Callable[[Case], Expr]) -> Expr:
         """A rule for each case, or one for all."""
         listed = cases(said)
+        if listed is None and kind == "object":
+            parts = self._apart.parts(said)
+            if len(parts) > 1:
+                return alt(*(self._kind(kind, part) for part in parts))
         if listed is None:
             return self._rule(kind, said, lambda: self._general(kind, said))
         return alt(*(self._rule(kind, case, lambda case=case: lower(case)) for case in listed))

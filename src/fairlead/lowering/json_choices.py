@@ -1,0 +1,147 @@
+"""The first case of a formula about members that can hold, choice by choice.
+
+A case is a list of atoms that all hold. Choices with one option left are made at once (Davis,
+Logemann and Loveland 1962), then that with the fewest options, the plainest option first; whoever
+asks may say of an unfinished case that nothing can come of it.
+
+What this module does not know: what follows from atoms, but for members required and forbidden.
+"""
+
+from collections.abc import Callable
+from typing import TypeAlias, TypeGuard, final
+
+from fairlead.errors import LimitError
+from fairlead.lowering.fuel import paying, spend
+from fairlead.lowering.json_atoms import Found, Named, Required, Unlike
+from fairlead.lowering.json_cases import Case
+from fairlead.lowering.json_formulas import FALSE, Atom, Every, Formula, Leaf, Some
+
+MOST_TRIED = 10_000
+_Judge: TypeAlias = Callable[[Case], bool | None]
+
+
+def first_case(formula: Formula, viable: _Judge, accept: _Judge) -> bool | None:
+    """Whether a case of `formula` is accepted; None where somebody has to be asked first.
+
+    Args:
+        formula: over atoms about members.
+        viable: whether some case with these atoms, and more, may be accepted.
+        accept: whether a whole case is.
+
+    Raises:
+        LimitError: it takes more than `MOST_TRIED` choices, while compiling.
+    """
+    todo = [_Open({}, (), [formula])]
+    tried = 0
+    while todo:
+        opened = todo.pop()
+        if not opened.read():
+            continue
+        case = tuple(opened.atoms)
+        found = viable(case) if opened.choices else accept(case)
+        if found is None or (found and not opened.choices):
+            return found
+        if found:
+            todo += opened.options()
+        spend(1)
+        tried += 1
+        if tried > MOST_TRIED and paying():
+            raise LimitError(
+                f"what an object needs takes more than {MOST_TRIED} choices to find",
+                limit="choices",
+                given=MOST_TRIED,
+            )
+    return False
+
+
+@final
+class _Open:
+    """A case on its way: the atoms so far, and the choices that are left."""
+
+    __slots__ = ("_absent", "_pending", "_required", "atoms", "choices")
+
+    def __init__(
+        self, atoms: dict[Atom, None], choices: tuple[Some, ...], pending: list[Formula]
+    ) -> None:
+        self.atoms, self.choices, self._pending = atoms, choices, pending
+        self._required = {atom.name for atom in atoms if isinstance(atom, Required)}
+        self._absent = {atom.name for atom in atoms if _forbids(atom)}
+
+    def read(self) -> bool:
+        """Take in what holds, and make the choices with one option; False: that excludes itself."""
+        while True:
+            while self._pending:
+                if not self._take(self._pending.pop()):
+                    return False
+            left: list[Some] = []
+            for choice in self.choices:
+                options = self._left(choice)
+                if len(options) > 1:
+                    left.append(choice)
+                elif options:
+                    self._pending += options
+                elif not self._holds(choice):
+                    return False
+            self.choices = tuple(left)
+            if not self._pending:
+                return True
+
+    def options(self) -> "list[_Open]":
+        """The case with each option of one choice, the plainest one last."""
+        choice = min(self.choices, key=lambda choice: len(self._left(choice)))
+        rest = tuple(other for other in self.choices if other is not choice)
+        options = sorted(self._left(choice), key=_weight, reverse=True)
+        return [_Open(dict(self.atoms), rest, [option]) for option in options]
+
+    def _take(self, formula: Formula) -> bool:
+        match formula:
+            case Every(parts):
+                self._pending.extend(reversed(parts))
+            case Some():
+                self.choices = (*self.choices, formula)
+            case Leaf(atom):
+                self.atoms[atom] = None
+                if isinstance(atom, Required):
+                    self._required.add(atom.name)
+                elif _forbids(atom):
+                    self._absent.add(atom.name)
+                return self._may_hold(formula)
+            case _:
+                return formula is not FALSE
+        return True
+
+    def _left(self, choice: Some) -> list[Formula]:
+        """The options that are not excluded; none, where one holds anyway."""
+        if self._holds(choice):
+            return []
+        return [option for option in choice.parts if self._may_hold(option)]
+
+    def _holds(self, choice: Some) -> bool:
+        return any(isinstance(one, Leaf) and one.atom in self.atoms for one in choice.parts)
+
+    def _may_hold(self, option: Formula) -> bool:
+        for part in option.parts if isinstance(option, Every) else (option,):
+            if isinstance(part, Leaf):
+                atom = part.atom
+                if isinstance(atom, Required) and atom.name in self._absent:
+                    return False
+                if _forbids(atom) and atom.name in self._required:
+                    return False
+        return True
+
+
+def _forbids(atom: Atom) -> TypeGuard[Named]:
+    return isinstance(atom, Named) and atom.value is FALSE
+
+
+def _weight(option: Formula) -> int:
+    """How much an option asks for: of plain ones, that a member does not come is the least."""
+    parts = option.parts if isinstance(option, Every) else (option,)
+    found = 0
+    for part in parts:
+        atom = part.atom if isinstance(part, Leaf) else None
+        if isinstance(atom, Found | Unlike):
+            found += 10
+        elif not isinstance(atom, Named):
+            found += 2
+    return found

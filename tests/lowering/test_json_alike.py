@@ -1,0 +1,90 @@
+"""Schemas that say the same are one; and nothing else is."""
+
+import json
+
+import pytest
+
+from fairlead.lowering.json_alike import Alike
+from fairlead.syntax.json_schema import parse_json_schema
+from fairlead.syntax.json_schema_source import JsonSchema
+
+PARTS = [
+    {"type": "string"},
+    {"type": "string", "maxLength": 3},
+    {"type": "number", "minimum": 1},
+    {"const": True},
+    {"enum": [1, [2]]},
+    {"items": {"type": "string"}},
+    {"prefixItems": [{"type": "string"}], "items": False},
+    {"contains": {"type": "string"}, "maxContains": 2},
+    {"contains": {"type": "null"}, "maxContains": 2},
+    {"unevaluatedItems": False, "prefixItems": [True]},
+    {"properties": {"a": {"type": "string"}}},
+    {"properties": {"a": {"type": "null"}}},
+    {"properties": {"a": True}, "additionalProperties": {"type": "null"}},
+    {"patternProperties": {"^a": {"type": "null"}}},
+    {"patternProperties": {"^b": {"type": "null"}}},
+    {"propertyNames": {"maxLength": 2}},
+    {"required": ["a"]},
+    {"dependentSchemas": {"a": {"required": ["b"]}}},
+    {"dependentRequired": {"a": ["b"]}},
+    {"unevaluatedProperties": False, "properties": {"a": True}},
+    {"allOf": [{"type": "string"}, {"maxLength": 2}]},
+    {"anyOf": [{"type": "string"}, {"type": "null"}]},
+    {"oneOf": [{"type": "string"}, {"type": "null"}]},
+    {"not": {"type": "string"}},
+    {"if": {"type": "string"}, "then": {"maxLength": 2}},
+    {"if": {"type": "string"}, "else": {"minimum": 2}},
+]
+
+
+def test_what_is_written_twice_is_one_and_what_differs_is_not():
+    schema = {"properties": {f"{n}": PARTS[n % len(PARTS)] for n in range(2 * len(PARTS))}}
+    alike = Alike(parse_json_schema(JsonSchema(schema)))
+    first = [alike.first(f"#/properties/{n}") for n in range(2 * len(PARTS))]
+    assert first[: len(PARTS)] == first[len(PARTS) :]
+    assert len(set(first)) == len({json.dumps(part) for part in PARTS})
+
+
+def test_a_reference_is_what_it_refers_to():
+    alike = Alike(
+        parse_json_schema(
+            JsonSchema(
+                {
+                    "properties": {"a": {"$ref": "#/$defs/x"}, "b": {"type": "string"},
+                                   "c": {"$ref": "#/$defs/x", "maxLength": 1}},
+                    "$defs": {"x": {"type": "string"}},
+                    "not": {"required": ["a"]},
+                }
+            )
+        )
+    )  # fmt: skip
+    assert alike.first("#/properties/a") == alike.first("#/properties/b")
+    assert alike.first("#/properties/c") == "#/properties/c"
+
+
+def test_what_leads_back_to_itself_is_only_like_itself():
+    ring = {"properties": {"next": {"$ref": "#/$defs/one"}}}
+    other = {"properties": {"next": {"$ref": "#/$defs/two"}}}
+    schema = {"anyOf": [{"$ref": "#/$defs/one"}, {"$ref": "#/$defs/two"}],
+              "$defs": {"one": ring, "two": other}}  # fmt: skip
+    alike = Alike(parse_json_schema(JsonSchema(schema)))
+    assert alike.first("#/$defs/one") == "#/$defs/one"
+    assert alike.first("#/$defs/one") != alike.first("#/$defs/two")
+    assert alike.first("#/anyOf/0") == "#/$defs/one"
+
+
+@pytest.mark.parametrize("combined", [False, True])
+def test_where_nothing_is_combined_nobody_asks(combined):
+    schema = {"properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
+    given = {**schema, "not": {"required": ["a"]}} if combined else schema
+    alike = Alike(parse_json_schema(JsonSchema(given)))
+    assert (alike.first("#/properties/b") == alike.first("#/properties/a")) is combined
+
+
+def test_nesting_has_no_depth():
+    schema = {"type": "string"}
+    for _ in range(200):
+        schema = {"items": schema}
+    alike = Alike(parse_json_schema(JsonSchema({"anyOf": [schema, schema]})))
+    assert alike.first("#/anyOf/1") == alike.first("#/anyOf/0")

@@ -1,0 +1,107 @@
+"""Objects told apart by constants: the parts exclude each other and are the whole."""
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fairlead.automata.derivative import Derivatives
+from fairlead.lowering import json_apart, json_cases
+from fairlead.lowering.json_apart import Apart
+from fairlead.lowering.json_atoms import Holds
+from fairlead.lowering.json_formulas import leaf
+from fairlead.lowering.json_meaning import Meaning
+from fairlead.lowering.json_schema import Lowering, lower_json_schema
+from fairlead.lowering.json_text import json_style
+from fairlead.syntax.json_schema import parse_json_schema
+from fairlead.syntax.json_schema_source import JsonSchema
+from json_applicators import Applicators
+from json_schemas import machine, matches, verdict, write
+
+VALUES = ("a", "b", "c", "ab", 1, 1.5, 2, None, True, [], {}, {"a": 1})
+
+
+def branch(kind: Any, name: str, value: Any) -> dict[str, Any]:
+    return {"if": {"properties": {"kind": kind}}, "then": {"properties": {name: value}}}
+
+
+def conditions(*kinds: Any) -> dict[str, Any]:
+    """Each kind makes other demands on the same members."""
+    return {
+        "type": "object",
+        "allOf": [
+            branch(kind, name, {"minimum": number})
+            for number, kind in enumerate(kinds)
+            for name in "xy"
+        ],
+    }
+
+
+KINDS = (
+    {"const": "a"}, {"enum": ["b", "c"]}, {"enum": [1, "a"]}, {"const": None}, {"const": True},
+    {"type": "string"}, {"pattern": "^a", "enum": ["a", "ab"]}, {"maxLength": 1}, {"minimum": 2},
+    {"type": "integer", "enum": [1, 1.5, 2]}, {"const": {"a": 1}}, {"not": {"const": "b"}},
+    {"anyOf": [{"const": "a"}, {"pattern": "b"}]}, {"enum": ["a", "ab"], "maxLength": 1},
+)  # fmt: skip
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=25)
+@given(st.lists(st.sampled_from(KINDS), min_size=3, max_size=6), st.integers(0, 2**32))
+def test_instances_are_the_same_whether_told_apart_or_not(kinds, seed):
+    schema, chance = conditions(*kinds), random.Random(seed)
+    engine = machine(schema)
+    for _ in range(8):
+        value = {n: chance.choice((0, 1, 2)) for n in chance.sample("xyz", chance.choice((1, 2)))}
+        if chance.random() < 0.8:
+            value["kind"] = chance.choice(VALUES)
+        expected = verdict(schema, value)
+        if expected is not None:
+            assert matches(engine, write(value, chance)) == expected, (schema, value)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+          deadline=None, max_examples=30)  # fmt: skip
+@given(st.integers(0, 2**32))
+def test_any_schema_may_be_told_apart(monkeypatch, seed):
+    monkeypatch.setattr(json_apart, "_FEWEST_TESTS", 1)
+    monkeypatch.setattr(json_cases, "MOST", 0)
+    drawn, chance = Applicators(seed), random.Random(seed)
+    schema = drawn.document()
+    engine = Derivatives(lower_json_schema(JsonSchema(schema)))
+    for _ in range(6):
+        value = drawn.instance()
+        expected = verdict(schema, value)
+        if expected is not None:
+            assert matches(engine, write(value, chance)) == expected, (schema, value)
+
+
+def parts(schema: dict[str, Any]) -> int:
+    document = parse_json_schema(JsonSchema(schema))
+    meaning = Meaning(document, json_style(JsonSchema(schema)).spelling)
+    return len(Apart(meaning).parts(meaning.of(leaf(Holds(document.root)), "object")))
+
+
+@pytest.mark.parametrize(
+    ("kinds", "expected"),
+    [
+        ([{"const": letter} for letter in "abcd"], 6),  # each, another, none
+        ([{"const": "a"}], 1),  # too few to matter
+        ([{"pattern": letter} for letter in "abcd"], 1),  # no constants
+        ([{"const": f"{number}"} for number in range(65)], 1),  # too many
+        ([{"const": {"a": number}} for number in range(4)], 1),  # no scalars
+        ([{"enum": ["a", "b"]}, {"enum": ["c", "d"]}, {"const": "e"}], 5),  # alike ones together
+    ],
+)
+def test_there_is_a_part_for_each_constant_that_is_told_from_others(kinds, expected):
+    assert parts(conditions(*kinds)) == expected
+
+
+def test_thirty_conditions_on_one_member_are_thirty_two_plain_objects():
+    kinds = [{"const": f"{number}"} for number in range(30)]
+    lowering = Lowering(JsonSchema(conditions(*kinds), whitespace="compact"))
+    engine = Derivatives(lowering.text())
+    assert matches(engine, '{"x":8,"kind":"7","y":7}')
+    assert not matches(engine, '{"x":6,"kind":"7"}')
+    assert matches(engine, '{"y":0,"kind":"30"}')

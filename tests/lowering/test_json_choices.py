@@ -1,0 +1,95 @@
+"""A case is found exactly if trying all members finds one."""
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlead.errors import LimitError
+from fairlead.lowering import json_choices
+from fairlead.lowering.fuel import metered
+from fairlead.lowering.json_atoms import Required, Unlike, named
+from fairlead.lowering.json_choices import first_case
+from fairlead.lowering.json_formulas import FALSE, TRUE, Formula, all_of, any_of, holds, leaf
+from fairlead.lowering.json_values import exact
+
+NAMES = "abcde"
+HERE = [leaf(Required(name)) for name in NAMES]
+GONE = [named(name, FALSE) for name in NAMES]
+
+
+def formulas() -> st.SearchStrategy[Formula]:
+    return st.recursive(
+        st.sampled_from([*HERE, *GONE, TRUE, FALSE]),
+        lambda inner: st.lists(inner, min_size=2, max_size=4).flatmap(
+            lambda parts: st.sampled_from([all_of(*parts), any_of(*parts)])
+        ),
+        max_leaves=14,
+    )
+
+
+def is_possible(formula: Formula) -> bool:
+    for count in range(len(NAMES) + 1):
+        for there in itertools.combinations(NAMES, count):
+            if holds(formula, lambda atom, there=there: _is_true(atom, there)):
+                return True
+    return False
+
+
+def _is_true(atom: object, there: tuple[str, ...]) -> bool:
+    name = getattr(atom, "name", "")
+    return (name in there) is isinstance(atom, Required)
+
+
+@given(formulas())
+def test_a_case_is_found_exactly_if_some_members_make_it_true(formula):
+    assert first_case(formula, lambda case: True, lambda case: True) is is_possible(formula)
+
+
+@given(formulas())
+def test_what_is_accepted_holds(formula):
+    seen: list[tuple[object, ...]] = []
+
+    def accept(case: tuple[object, ...]) -> bool:
+        seen.append(case)
+        return False
+
+    assert first_case(formula, lambda case: True, accept) is False
+    for case in seen:
+        there = tuple(atom.name for atom in case if isinstance(atom, Required))
+        assert holds(formula, lambda atom, there=there: _is_true(atom, there))
+
+
+def test_unfinished_cases_of_which_nothing_can_come_are_left():
+    formula = all_of(*(any_of(here, gone) for here, gone in zip(HERE, GONE, strict=True)))
+    asked: list[int] = []
+
+    def viable(case: tuple[object, ...]) -> bool:
+        asked.append(len(case))
+        return False
+
+    assert first_case(formula, viable, lambda case: True) is False
+    assert asked == [0]
+
+
+def test_who_does_not_know_yet_is_asked_first():
+    formula = any_of(HERE[0], HERE[1])
+    assert first_case(formula, lambda case: None, lambda case: True) is None
+    assert first_case(formula, lambda case: True, lambda case: None) is None
+
+
+def test_the_plainest_option_comes_first():
+    unlike = leaf(Unlike(frozenset((exact({"a": 1}),))))
+    formula = any_of(unlike, HERE[0], GONE[1])
+    seen: list[tuple[object, ...]] = []
+    first_case(formula, lambda case: True, lambda case: bool(seen.append(case)))
+    assert [leaf(case[0]) for case in seen] == [GONE[1], HERE[0], unlike]
+
+
+def test_too_many_choices_are_refused_while_compiling(monkeypatch):
+    monkeypatch.setattr(json_choices, "MOST_TRIED", 2)
+    formula = all_of(*(any_of(here, gone) for here, gone in zip(HERE, GONE, strict=True)))
+    with metered(lambda parts: None), pytest.raises(LimitError, match="more than 2 choices"):
+        first_case(formula, lambda case: True, lambda case: False)
+    assert first_case(formula, lambda case: True, lambda case: False) is False
