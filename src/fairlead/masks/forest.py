@@ -34,6 +34,7 @@ class Forest:
         self._byte[1:nodes], self._depth[1:nodes] = trie.byte, trie.depth
         self._end[0], self._end[1:nodes] = nodes, trie.end + 1
         self._at[1 : nodes + 1], self._ids[:tokens] = trie.token_offsets, trie.token_ids
+        self._hold, self._part = np.zeros((nodes, 2), np.uint64), np.zeros(nodes, np.uint8)
         self.deepest = int(trie.depth.max(initial=0))
         self._first, self._free = nodes, nodes
         self._segments = np.zeros(2 * MOST_FIRST, np.int32)
@@ -55,8 +56,16 @@ class Forest:
             (at.TRIE_AT, self._at),
             (at.TRIE_TOKEN, self._ids),
             (at.TRIE_ROOT, self._root),
+            (at.HOLD, self._hold),
+            (at.PART, self._part),
         ):
             context[slot] = address(array)
+
+    def survey(self, context: "NDArray[np.int64]") -> None:
+        """Write what is below each node of the vocabulary's trie; once, before pictures."""
+        from fairlead.masks.kernels.entry import survey
+
+        survey(context, np.zeros(3 * (self.deepest + 2), np.uint64))
 
     def plant(
         self, context: "NDArray[np.int64]", firsts: "NDArray[np.int32]", most: int = _MOST_NODES

@@ -59,13 +59,15 @@ class Gallery:
         self.values = np.zeros(2 * MOST_NOTED, np.int32)
         self.base = np.zeros((MOST_ROWS, self.words), np.uint32)
         self.pictures = np.zeros((MOST_PICTURES, 6), np.int32)
+        self.loop = np.zeros((MOST_STATES, 2), np.uint64)
+        self.loops = np.zeros(MOST_STATES, np.uint8)
         self.exits = np.zeros((_ALL_EXITS, 2), np.int32)
         self.wide = np.zeros((_ALL_WIDE, 6), np.int64)
         self.listed = np.zeros(_ALL_LISTED, np.int32)
         self._used_pictures = self._used_wide = 1
         self._used_rows = self._used_exits = self._used_listed = self._noted = 0
         self._wide_states: dict[int, tuple[int, int]] = {}
-        self._found = np.zeros(_TOKENS, np.int32)
+        self._found = np.zeros(max(_TOKENS, vocabulary.width), np.int32)
         self._left = np.zeros(_MOST_EXITS, np.int32)
         self._lock = threading.Lock()
         self._walk = np.zeros(self.deepest + 2, np.int32)
@@ -73,6 +75,7 @@ class Gallery:
         self.plan = Plan(self)
         self._context = self.plan.context.copy()
         self._context[at.WALK], self._context[at.BEGUN] = address(self._walk), address(self._begun)
+        self.forest.survey(self._context)
 
     @property
     def nbytes(self) -> int:
@@ -95,6 +98,8 @@ class Gallery:
             (at.COUNT_AT, self.count_at),
             (at.BASE, self.base),
             (at.PICTURE, self.pictures),
+            (at.LOOP, self.loop),
+            (at.LOOPS, self.loops),
             (at.EXIT, self.exits),
             (at.WIDE, self.wide),
             (at.LISTED, self.listed),
@@ -118,8 +123,9 @@ class Gallery:
         with self._lock:
             below, state = self._wide_states[picture]
             _, left = self._taken(below, state, leads)
-            root = self.forest.plant(self._context, self._left[:left])
-            number = self._used_wide
+            number, root = self._used_wide, None
+            if left <= _MOST_EXITS:
+                root = self.forest.plant(self._context, self._left[:left])
             if root is None or number == _ALL_WIDE:
                 self._forsake(picture)
                 return
@@ -168,7 +174,11 @@ class Gallery:
         """Make a picture; its number, or NO_PICTURE."""
         count, left = self._taken(below, state, _ALL_BYTES)
         few = below != 0 or count <= _FEW
-        if count > _TOKENS or left > _MOST_EXITS or not self._has_room(0 if few else 1, count):
+        if (
+            count > len(self._found)
+            or left > _MOST_EXITS
+            or not self._has_room(0 if few else 1, count)
+        ):
             return NO_PICTURE
         tokens = self._found[:count]
         exits = self.forest.plant(self._context, self._left[:left], _NARROW)

@@ -48,11 +48,12 @@ from fairlead.masks.kernels.layout import (
 from fairlead.masks.kernels.pictures import count_rows as _count_rows
 from fairlead.masks.kernels.pictures import remember_picture, take_picture
 from fairlead.masks.kernels.pictures import stack_rows as _stack_rows
+from fairlead.masks.kernels.skips import survey_parts
 from fairlead.masks.kernels.step import step
 from fairlead.masks.kernels.tries import merge as _merge
 from fairlead.masks.kernels.views import Context, Ints, Sets, Words, int64s, once, prepare, uint8s
 
-_kernels = Kernels("the mask engine", Path(__file__).parent.glob("*.py"), count=7, prepare=prepare)
+_kernels = Kernels("the mask engine", Path(__file__).parent.glob("*.py"), count=8, prepare=prepare)
 
 
 @once
@@ -131,6 +132,12 @@ def picture(
 ) -> int:
     """List tokens below a trie node that stay within a lexical state, and its exits."""
     return take_picture(context, below, state, tokens, exits, leads)
+
+
+@_kernels.compiled("void(int64[::1], uint64[::1])")
+def survey(context: Context, scratch: Sets) -> None:
+    """Write what is below each node of the vocabulary's trie."""
+    survey_parts(context, scratch)
 
 
 @_kernels.compiled("int64(int64[::1], int64, int32[::1], int32[::1], int64, int64)")

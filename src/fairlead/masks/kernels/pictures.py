@@ -14,6 +14,7 @@ from fairlead.masks.kernels.layout import (
     LEX,
     LEX_FIRST,
     LEX_FLAG,
+    MANY_EXITS,
     NEED_LEX,
     NO_PICTURE,
     PICTURE,
@@ -30,6 +31,7 @@ from fairlead.masks.kernels.layout import (
     WALK,
     WANT,
 )
+from fairlead.masks.kernels.skips import EVERYWHERE, stays
 from fairlead.masks.kernels.views import (
     Context,
     Ints,
@@ -57,7 +59,8 @@ def take_picture(
     """List the tokens below a trie node that stay within a lexical state, and its exits.
 
     An exit is the node of the first byte outside; those that do not begin with one of `leads` are
-    left out. Gives tokens << 32 | exits, what has no room being counted only, or a code below 0;
+    left out. Gives tokens << 32 | exits, what has no room being counted only, or a code below 0
+    (at least MANY_EXITS if not all were looked for, which is only where all of them are wanted);
     then it goes on at CURSOR, after which BEGUN has the numbers so far, so that a state that must
     be expanded first costs no second walk.
     """
@@ -87,20 +90,36 @@ def take_picture(
             node = int(ends[node])
             continue
         states[depth] = after
-        for index in range(at[node], at[node + 1]):
+        whole = stays(context, node, int(after), leads) if below == 0 else 0
+        if whole < 0:
+            context[CURSOR] = node
+            so_far[0], so_far[1] = found, left
+            return whole
+        end = int(ends[node]) if whole else node + 1
+        for index in range(at[node], at[end]):
             if found < tokens.shape[0]:
                 tokens[found] = ids[index]
             found += 1
-        if flags[after] & ACCEPTS:
-            child = node + 1
-            while child < ends[node]:
-                if is_lead(leads, 0, int(bytes_[child])):
-                    if left < exits.shape[0]:
-                        exits[left] = child
-                    left += 1
-                child = int(ends[child])
-        node += 1
+        if whole == EVERYWHERE:
+            left = max(left, MANY_EXITS)
+        elif whole == 0 and flags[after] & ACCEPTS:
+            left = _list_exits(context, node, exits, left, leads)
+        node = end
     return (found << 32) | left
+
+
+@inner
+def _list_exits(context: Context, node: int, exits: Ints, count: int, leads: Sets) -> int:
+    """List the children of a node that begin with one of `leads`, as far as there is room."""
+    bytes_, ends = uint8s(context, TRIE_BYTE), int32s(context, TRIE_END)
+    child = node + 1
+    while child < ends[node]:
+        if is_lead(leads, 0, int(bytes_[child])):
+            if count < exits.shape[0]:
+                exits[count] = child
+            count += 1
+        child = int(ends[child])
+    return count
 
 
 @inner
