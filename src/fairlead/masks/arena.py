@@ -50,7 +50,7 @@ _TABLES: Final[dict[int, _Table]] = {
         at.FRAME_ROOM, 256, ((at.FRAME, np.int32, 6),), ((at.FRAME_HASH, np.int32, 2),)
     ),
     at.BITS: _Table(at.BIT_ROOM, 512, ((at.BIT, np.uint64, 1),)),
-    at.TEXTS: _Table(at.TEXT_ROOM, 256, ((at.TEXT, np.int64, 1),), ((at.TEXT_HASH, np.int32, 2),)),
+    at.TEXTS: _Table(at.TEXT_ROOM, 1024, ((at.TEXT, np.int64, 1),), ((at.TEXT_HASH, np.int32, 2),)),
     at.EXTRAS: _Table(
         at.EXTRA_ROOM, 64, ((at.EXTRA, np.int64, 1),), ((at.EXTRA_HASH, np.int32, 2),)
     ),

@@ -174,14 +174,11 @@ class Gallery:
         """Make a picture; its number, or NO_PICTURE."""
         count, left = self._taken(below, state, _ALL_BYTES)
         few = below != 0 or count <= _FEW
-        if (
-            count > len(self._found)
-            or left > _MOST_EXITS
-            or not self._has_room(0 if few else 1, count)
-        ):
+        if count > len(self._found) or not self._has_room(0 if few else 1, count):
             return NO_PICTURE
-        tokens = self._found[:count]
-        exits = self.forest.plant(self._context, self._left[:left], _NARROW)
+        tokens, exits = self._found[:count], None
+        if left <= _MOST_EXITS:
+            exits = self.forest.plant(self._context, self._left[:left], _NARROW)
         if exits is None:
             exits = WIDE_EXITS
             self._wide_states[self._used_pictures] = below, state
