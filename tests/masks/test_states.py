@@ -5,9 +5,13 @@ import pytest
 import fairlead as fl
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import literal, repeat
+from fairlead.lowering.sources import lower_source
 from fairlead.masks.states import States
 
 CLOSED = fl.Vocabulary([b"a", b"b", b"ab", b"<end>"], eos_ids={3})
+BYTES = fl.Vocabulary(
+    [*(bytes([byte]) for byte in range(256)), b'":', b'},{"', b"],[", b"<end>"], eos_ids={259}
+)
 OPEN = fl.Vocabulary([b"ab", b"abab", b"<end>"], eos_ids={2})
 
 
@@ -35,3 +39,32 @@ def test_a_network_that_is_too_large_is_left_to_the_states_that_use_it() -> None
     for state in (first, second):
         assert small.mask(state).tolist() == [1 << 0 | 1 << 2]
         assert small.mask(small.advance(state, 2)).tolist() == [1 << 0 | 1 << 2 | 1 << 3]
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({"uniqueItems": True}, '[{"a":1,"b":2,"c":[1,2,3]},{"a":1,"b":2,"d":1}]'),
+        ({"uniqueItems": True, "items": {"type": "object"}}, '[{"a":1,"b":{"c":1,"d":2}},{}]'),
+        ({"uniqueItems": True, "items": {"type": "array", "uniqueItems": True}}, "[[1,2,3],[1,2]]"),
+        ({"type": "array", "uniqueItems": True, "items": {"$ref": "#"}}, "[[[],[[]]],[[]],[]]"),
+    ],
+)
+def test_captures_within_captures_are_read_exactly(schema, text) -> None:
+    source = fl.JsonSchema(schema, whitespace="compact", spelling="plain")
+    expr = lower_source(source)
+    machine = Derivatives(expr)
+    constraint = fl.compile(source, BYTES)
+
+    def readable(before, token):
+        for byte in BYTES.tokens[token]:
+            before = None if before is None else machine.step(before, byte)
+        return before is not None
+
+    state, plain = constraint.start(), expr
+    for byte in text.encode():
+        row = constraint.mask(state)
+        allowed = [token for token in range(259) if int(row[token // 32]) >> token % 32 & 1]
+        assert allowed == [token for token in range(259) if readable(plain, token)]
+        state, plain = constraint.advance(state, byte), machine.step(plain, byte)
+    assert constraint.accepts(state)

@@ -15,9 +15,9 @@ import numpy as np
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.errors import LimitError
-from fairlead.lowering.expr import EMPTY
+from fairlead.lowering.expr import EMPTY, UNSURE
 from fairlead.lowering.nodes import Expr
-from fairlead.masks.kernels.layout import ACCEPTS, DEAD_END, EXPANDED, GOES_ON
+from fairlead.masks.kernels.layout import ACCEPTS, DEAD_END, DOUBTS, EXPANDED, GOES_ON
 from fairlead.masks.memory import Held, track_shared
 
 MOST_STATES: Final = 1 << 19  # 1 KB each
@@ -119,7 +119,8 @@ class Lexicon:
                     given=found + 1,
                     needed=MOST_STATES,
                 )
-            self.flags[found] = ACCEPTS if expr.nullable else 0
+            doubts = DOUBTS | EXPANDED if expr is UNSURE else 0
+            self.flags[found] = doubts | (ACCEPTS if expr.nullable else 0)
             self._exprs.append(expr)
             self._states[expr] = found
         return found

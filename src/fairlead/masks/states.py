@@ -183,10 +183,31 @@ class States:
         macro = network.run(at.READ, state.macro, token)
         if macro == 0:
             return None
+        if network.arena.macro(macro)[1]:
+            rest = self._read_plainly(state, token)
+            if rest is None:
+                return None
+            macro = network.run(at.ENTER, network.node(rest))
         found = self._state(network, macro)
         state.following[token] = found
         found.reached(state, token)
         return found
+
+    def _read_plainly(self, state: State, token: int) -> Expr | None:
+        """What may follow a token that reads on what a capture within a capture has read.
+
+        The kernels keep one text for each level of the grammar; the plain engine knows them all.
+        """
+        rest: Expr | None = self.rest(state)
+        for byte in self._vocabulary.tokens[token] or b"":
+            rest = None if rest is None else self._machine.step(rest, byte)
+        return rest
+
+    def _reads(self, state: State, network: Network, token: int) -> bool:
+        """Whether a token can be read, told exactly."""
+        macro = network.run(at.READ, state.macro, token)
+        doubtful = macro != 0 and network.arena.macro(macro)[1]
+        return self._read_plainly(state, token) is not None if doubtful else macro != 0
 
     def _state(self, network: Network, macro: int) -> State:
         found = network.states.get(macro)
@@ -208,7 +229,7 @@ class States:
         network.run(at.FILL, state.macro, row=row)
         if network.arena.context[at.UNSURE_COUNT]:
             for token in network.arena.unsure():
-                if network.run(at.READ, state.macro, token):
+                if self._reads(state, network, token):
                     row[token >> 5] |= np.uint32(1 << (token & 31))
         row.flags.writeable = False
         return row

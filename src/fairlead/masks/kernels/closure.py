@@ -20,6 +20,7 @@ from fairlead.masks.kernels.layout import (
     COUNTED,
     DOUBT,
     DOUBTFUL,
+    DOUBTS,
     EDGE,
     EXPANDED,
     EXPR,
@@ -216,6 +217,9 @@ def _lexeme(context: Context, node: int, state: int, after: int, stack: int) -> 
     if flags & EXPANDED == 0:
         context[WANT] = state
         return NEED_LEX
+    if flags & DOUBTS:
+        context[DOUBTFUL] = 1
+        return OK
     if flags & GOES_ON:
         code = found(context, node, stack)
         if code < 0:

@@ -27,6 +27,7 @@ from fairlead.masks.kernels.layout import (
     FILL,
     FIRST_FRAME,
     FRAMES,
+    MACRO,
     MACROS,
     MAKE_NODE,
     MAKE_TEXT,
@@ -51,7 +52,17 @@ from fairlead.masks.kernels.pictures import stack_rows as _stack_rows
 from fairlead.masks.kernels.skips import survey_parts
 from fairlead.masks.kernels.step import step
 from fairlead.masks.kernels.tries import merge as _merge
-from fairlead.masks.kernels.views import Context, Ints, Sets, Words, int64s, once, prepare, uint8s
+from fairlead.masks.kernels.views import (
+    Context,
+    Ints,
+    Sets,
+    Words,
+    int32s,
+    int64s,
+    once,
+    prepare,
+    uint8s,
+)
 
 _kernels = Kernels("the mask engine", Path(__file__).parent.glob("*.py"), count=8, prepare=prepare)
 
@@ -68,7 +79,7 @@ def _advance(context: Context, macro: int, token: int) -> int:
     text, at = uint8s(context, TOKEN), int64s(context, TOKEN_AT)
     for place in range(at[token], at[token + 1]):
         macro = step(context, macro, int(text[place]))
-        if macro <= 0:
+        if macro <= 0 or int32s(context, MACRO)[macro * 4 + 3] != 0:
             return macro
     return macro
 
@@ -94,8 +105,8 @@ def run(context: Context, what: int, a: int, b: int, row: Words, spare: Words) -
     """Do one thing that needs closures.
 
     ENTER a: the macro state of a text that begins with node a. READ a b: the macro state after
-    token b from a, 0 if its bytes cannot be read. FILL a: write the mask of a to `row`, `spare`
-    being a row to work in.
+    token b from a, 0 if its bytes cannot be read, the first unsure one on the way if one is. FILL
+    a: write the mask of a to `row`, `spare` being a row to work in.
     """
     if what == FILL:
         return _fill(context, a, row, spare)

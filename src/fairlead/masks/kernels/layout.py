@@ -194,6 +194,7 @@ CLOSED: Final = 0  # of picture 0: whether there is no room for more
 ACCEPTS: Final = 1
 GOES_ON: Final = 2
 EXPANDED: Final = 4
+DOUBTS: Final = 8  # what follows depends on a text that nobody has kept
 
 DEAD_END: Final = -1
 NO_PICTURE: Final = -1

@@ -11,6 +11,7 @@ from fairlead.masks.kernels.layout import (
     BEGUN,
     CLOSED,
     CURSOR,
+    DOUBTS,
     LEX,
     LEX_FIRST,
     LEX_FLAG,
@@ -89,6 +90,8 @@ def take_picture(
         if after < 0:
             node = int(ends[node])
             continue
+        if flags[after] & DOUBTS:  # which no picture shows
+            return (tokens.shape[0] + 1) << 32
         states[depth] = after
         whole = stays(context, node, int(after), leads) if below == 0 else 0
         if whole < 0:
