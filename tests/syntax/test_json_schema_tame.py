@@ -182,3 +182,12 @@ def test_who_needs_others_is_sure_when_they_are() -> None:
     read = tame({"type": "array", **schema, "$defs": {**parts, "p50": TEXT}})
     assert read is not None
     assert id(read.root) in read.sure
+
+
+def test_values_that_nest_deeply_are_left_to_the_reader_of_all_schemas():
+    deep: object = 1
+    for _ in range(5000):
+        deep = [{"a": deep}]
+    assert read_tame({"const": [[1], {"a": [2, []]}]}, strict=False) is not None
+    assert read_tame({"const": deep}, strict=False) is None
+    assert read_tame({"enum": [1, deep]}, strict=False) is None

@@ -277,11 +277,11 @@ class _Check:
 
     def values(self, value: Any) -> bool:
         """One or more values."""
-        return value.__class__ is list and len(value) > 0
+        return value.__class__ is list and len(value) > 0 and is_shallow(value)
 
     def anything(self, value: Any) -> bool:
         """One value."""
-        return True
+        return is_shallow(value)
 
     def count(self, value: Any) -> bool:
         """A length or a number of items."""
@@ -360,6 +360,26 @@ def _in_place(raw: Any, targets: dict[str, Any]) -> list[Any] | None:
         if name in raw:
             return raw[name]
     return None
+
+
+def is_shallow(value: Any, most: int = 32) -> bool:
+    """Whether a value nests in `most` levels, so that it may be compared as a whole.
+
+    >>> is_shallow([1, {"a": [2]}])
+    True
+    """
+    parts = [value]
+    for _ in range(most + 1):
+        below: list[Any] = []
+        for part in parts:
+            if part.__class__ is list:
+                below += part
+            elif part.__class__ is dict:
+                below += part.values()
+        parts = below
+        if not parts:
+            return True
+    return False
 
 
 @lru_cache(maxsize=1024)
