@@ -7,8 +7,9 @@ import pytest
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering import json_tame
+from fairlead.lowering.json_objects import ObjectTemplate
 from fairlead.lowering.json_schema import Lowering, lower_json_schema
-from fairlead.lowering.nodes import Expr, Rule
+from fairlead.lowering.nodes import Call, Expr, Rule
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.json_schema_tame import read_tame
 from json_schemas import matches, verdict
@@ -35,6 +36,17 @@ SCHEMAS: list[Any] = [
     {"type": "object"},
     {"minLength": 1},
 ]  # fmt: skip
+NOT_B = {"not": {"const": "b"}, "type": ["string", "integer"]}
+MIXED: list[Any] = [
+    {"properties": {"a": NOT_B, "value": {"minimum": 3}}, "additionalProperties": WORDS},
+    {"minItems": 1, "prefixItems": [NOT_B, {"anyOf": [NOT_B, WORDS]}], "maxItems": 2},
+    {**NODE, "minProperties": 3},
+    {"items": {"$ref": "#/$defs/a", "maxLength": 1}, "$defs": {"a": {"anyOf": [TEXT, NODE]}}},
+    {"oneOf": [NODE, {"required": ["a"]}, {"type": "array", "items": NOT_B}]},
+    {"type": "object", "required": ["a"], "properties": {"a": {"allOf": [WORDS, NOT_B]}}},
+    {"patternProperties": {"^[a-x]$": {"items": {"type": "integer"}}}, "properties": {"a": TEXT}},
+    {"allOf": [{"properties": {"a": {"not": {}}}}, {"items": TEXT}]},
+]
 INSTANCES: list[Any] = [
     None, 1, 3, "", "a", "ab", [], ["a"], ["a", "b"], ["a", "c"], ["a", "b", []], ["a", "b", 1],
     [1], {}, {"a": "b"}, {"a": 1}, {"b": 1}, {"value": 3, "other": "a"}, {"value": 2, "other": "a"},
@@ -53,6 +65,36 @@ def test_both_ways_allow_what_the_validators_allow(schema: Any, order: Any) -> N
     for instance in INSTANCES:
         text = json.dumps(instance)
         assert matches(apart, text) is matches(whole, text) is verdict(schema, instance), text
+
+
+@pytest.mark.parametrize("schema", MIXED)
+def test_wild_parts_among_tame_ones_allow_what_the_validators_allow(schema: Any) -> None:
+    source = JsonSchema(schema)
+    found = read_tame(json.loads(source.text), strict=False)
+    assert found is not None
+    assert found.wild
+    apart, whole = Derivatives(lower_json_schema(source)), Derivatives(Lowering(source).text())
+    for engine in (apart, whole):
+        assert engine.alive(engine.start())
+        engine.settle()
+    for instance in INSTANCES:
+        text = json.dumps(instance)
+        assert matches(apart, text) is matches(whole, text) is verdict(schema, instance), text
+
+
+def test_of_a_schema_with_wild_parts_the_tame_ones_are_not_entered() -> None:
+    inner = {"type": "object", "properties": {"b": {"type": "string", "maxLength": 3}}}
+    schema = {"type": "object", "properties": {"a": inner, "c": {"minProperties": 1}}}
+    expr = lower_json_schema(JsonSchema(schema, whitespace="compact"))
+    engine = Derivatives(expr)
+    engine.settle()
+    assert isinstance(expr, Rule)
+    assert isinstance(expr.body, Call)
+    template = expr.body.template
+    assert isinstance(template, ObjectTemplate)
+    tame, _ = template.members.values
+    assert isinstance(tame, Rule)
+    assert tame.bodies == []
 
 
 def test_lists_of_items_are_prefixes_before_2020() -> None:

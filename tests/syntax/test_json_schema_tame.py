@@ -1,14 +1,17 @@
 """What is called tame can be read without an error, and what surely has an instance has one."""
 
 import json
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 import pytest
 
-from fairlead.errors import FairleadError
+from fairlead.errors import FairleadError, SourceError, UnsupportedError
+from fairlead.lowering.json_schema import lower_json_schema
 from fairlead.syntax.json_schema import parse_json_schema
 from fairlead.syntax.json_schema_source import JsonSchema
-from fairlead.syntax.json_schema_tame import TameSchema, read_tame
+from fairlead.syntax.json_schema_tame import read_tame
+from fairlead.syntax.json_schema_tame_tree import TameSchema
 from fairlead.syntax.json_text import read_json
 
 DRAFT_4 = {"$schema": "http://json-schema.org/draft-04/schema#"}
@@ -84,6 +87,18 @@ WILD: list[Any] = [
     {"$schema": 3},
     {"unevaluatedItems": False},
     {"not": TEXT},
+    {"then": {"type": "strong"}, "else": 3},
+    {"if": True, "then": {"type": "strong"}},
+    {"if": True, "then": 3},
+    {**DRAFT_7, "additionalItems": {"type": "strong"}},
+    {**DRAFT_7, "items": [True], "additionalItems": {"type": "strong"}},
+    {"dependencies": {"a": ["b"], "c": {"type": "strong"}}},
+    {"dependencies": {"a": ["b"], "c": {"$ref": "#"}}},
+    {"$ref": "#/$defs/a", "minLength": 2, "$defs": {"a": {"allOf": [TEXT, {"$ref": "#"}]}}},
+    {"$ref": "#/$defs/b", "minLength": 2, "$defs": {"a": True}},
+    {"$dynamicRef": "#"},
+    {"properties": {"a": {"not": {"properties": {"b": {"pattern": "("}}}}}},
+    {"properties": {"a": {"not": {"not": TEXT}}, "b": {"items": {"$ref": "#/properties/a"}}}},
     [],
     3,
 ]
@@ -95,20 +110,56 @@ def tame(schema: Any, *, strict: bool = False) -> TameSchema | None:
 
 @pytest.mark.parametrize("schema", TAME)
 def test_what_is_tame_can_be_read(schema: Any) -> None:
-    assert tame(schema) is not None
+    found = tame(schema)
+    assert found is not None
+    assert not found.wild
+    assert not found.eager
     parse_json_schema(JsonSchema(schema))
 
 
 @pytest.mark.parametrize("schema", WILD)
 def test_what_is_not_tame_is_left_to_the_reader(schema: Any) -> None:
-    assert tame(schema) is None
+    found = tame(schema)
+    assert found is None or (found.wild and found.wild.keys() <= found.eager)
+
+
+def fate(make: Callable[[], object]) -> tuple[type[FairleadError], str | None] | None:
+    try:
+        make()
+    except (SourceError, UnsupportedError) as error:
+        return type(error), error.place
+    return None
+
+
+@pytest.mark.parametrize("schema", [*TAME, *WILD])
+@pytest.mark.parametrize("part", [False, True])
+def test_parts_that_are_wrong_are_wrong_in_the_same_place(schema: Any, part: bool) -> None:
+    """Whatever reading all of it refuses is refused, be it in the midst of what is tame."""
+    text = json.dumps({"properties": {"x": schema, "y": TEXT}} if part else schema)
+    whole = fate(lambda: parse_json_schema(JsonSchema(text)))
+    assert fate(lambda: lower_json_schema(JsonSchema(text))) == whole
+
+
+def test_wild_parts_are_told_apart_from_tame_ones() -> None:
+    odd: dict[str, Any] = {"not": {"type": "null"}, "properties": {"in": TEXT}}
+    found = tame({"properties": {"odd": odd, "even": {"items": TEXT}}})
+    assert found is not None
+    root = cast("dict[str, Any]", found.root)
+    assert list(found.wild.values()) == [odd]
+    assert list(found.pointers().values()) == ["/properties/odd"]
+    assert found.eager == {id(root), id(root["properties"]["odd"])}
+    assert found.is_tame(root["properties"]["odd"]["properties"]["in"])
+    assert not found.is_tame(root["properties"]["odd"])
+    assert not found.is_tame(root["properties"])
 
 
 def test_unknown_formats_are_tame_unless_they_are_to_be_refused() -> None:
     known, unknown = {"format": "date"}, {"format": "dates"}
     assert tame(known, strict=True) is not None
     assert tame(unknown) is not None
-    assert tame(unknown, strict=True) is None
+    strictly = tame(unknown, strict=True)
+    assert strictly is not None
+    assert list(strictly.wild.values()) == [unknown]
     with pytest.raises(FairleadError):
         parse_json_schema(JsonSchema(unknown, formats="strict"))
 

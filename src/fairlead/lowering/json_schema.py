@@ -24,7 +24,7 @@ from fairlead.lowering.json_apart import Apart
 from fairlead.lowering.json_arrays import json_array
 from fairlead.lowering.json_atoms import Flag, Holds, Item, Items, Longer, Shorter
 from fairlead.lowering.json_cases import Case, cases
-from fairlead.lowering.json_formulas import FALSE, Formula, all_of, holds, leaf
+from fairlead.lowering.json_formulas import FALSE, Formula, Leaf, all_of, holds, leaf
 from fairlead.lowering.json_items import ItemsTemplate
 from fairlead.lowering.json_keysets import Keysets
 from fairlead.lowering.json_meaning import Meaning
@@ -34,10 +34,11 @@ from fairlead.lowering.json_scalars import number, text_content
 from fairlead.lowering.json_tame import TameLowering
 from fairlead.lowering.json_text import QUOTE, JsonStyle, json_style
 from fairlead.lowering.nodes import Expr, Rule
-from fairlead.syntax.json_schema import parse_json_schema, parse_part
+from fairlead.syntax.json_schema import LooseParts, parse_json_schema
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.json_schema_tame import read_tame
-from fairlead.syntax.json_schema_tree import KINDS, Document, Kind
+from fairlead.syntax.json_schema_tame_tree import TameSchema
+from fairlead.syntax.json_schema_tree import KINDS, Address, Document, Kind
 from fairlead.syntax.json_text import Json, read_json
 
 _KINDS: tuple[Kind, ...] = tuple(sorted(KINDS))
@@ -59,11 +60,34 @@ def lower_json_schema(source: JsonSchema) -> Expr:
     if tame is None:
         return Lowering(source, parse_json_schema(source, raw)).text()
 
-    def lower(part: Json) -> Expr:
-        lowering = Lowering(source, parse_part(part, tame.draft))
-        return lowering.value(leaf(Holds(lowering.document.root)))
+    return _apart(tame, source).text()
 
-    return TameLowering(tame, json_style(source), lower).text()
+
+def _apart(schema: TameSchema, source: JsonSchema) -> TameLowering:
+    """The lowering of a schema part by part, with its wild parts read."""
+    strict = source.formats == "strict"
+
+    def lower(leaf_: Json) -> Expr:
+        parts = LooseParts(leaf_, schema.draft, strict=False)
+        return Lowering(source, Document(parts.root, parts)).value(leaf(Holds(parts.root)))
+
+    wild: dict[int, Formula] = {}
+
+    def lower_wild(raw: Json) -> Expr:
+        return general.value(wild[id(raw)])
+
+    def lower_tame(address: Address) -> Expr | None:
+        raw = parts.raw(address)
+        return made.value(raw) if schema.is_tame(raw) else None
+
+    made = TameLowering(schema, json_style(source), lower, lower_wild)
+    if schema.wild:
+        parts = LooseParts(schema.root, schema.draft, strict=strict)
+        for key, pointer in schema.pointers().items():
+            address = parts.enter(pointer, schema.wild[key])
+            wild[key] = leaf(Holds(parts[address].address))  # which reads it
+        general = Lowering(source, Document(parts.root, parts), lower_tame)
+    return made
 
 
 @final
@@ -73,12 +97,19 @@ class Lowering:
     Args:
         source: the schema, and the style of texts.
         document: what is lowered, if not what the text of the source says.
+        tame: gives the values of a schema that is lowered in another way.
         alike: whether parts that say the same are one; where messages name them they are not.
     """
 
     def __init__(
-        self, source: JsonSchema, document: Document | None = None, *, alike: bool = True
+        self,
+        source: JsonSchema,
+        document: Document | None = None,
+        tame: Callable[[Address], Expr | None] = lambda address: None,
+        *,
+        alike: bool = True,
     ) -> None:
+        self._tame = tame
         self.document = parse_json_schema(source) if document is None else document
         self._style: JsonStyle = json_style(source)
         self.meaning = Meaning(self.document, self._style.spelling, alike=alike)
@@ -102,9 +133,12 @@ class Lowering:
         """The values that a formula allows."""
         found = self._values.get(said)
         if found is None:
-            found = self._values[said] = alt(
-                *(self._kind(kind, self.meaning.of(said, kind)) for kind in _KINDS)
-            )
+            atom = said.atom if isinstance(said, Leaf) else None
+            if isinstance(atom, Holds) and atom.sign:
+                found = self._tame(atom.schema)
+            if found is None:
+                found = alt(*(self._kind(kind, self.meaning.of(said, kind)) for kind in _KINDS))
+            self._values[said] = found
         return found
 
     def _kind(self, kind: Kind, said: Formula) -> Expr:

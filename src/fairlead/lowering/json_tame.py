@@ -1,4 +1,4 @@
-"""Tame schemas to the core, part by part, each when it is first entered.
+"""Schemas to the core part by part, the tame ones each when it is first entered.
 
 Straight from the JSON: a part that was never entered has been looked at once, by
 `syntax.json_schema_tame`, and is a rule without a body. Values without parts are lowered as all
@@ -17,7 +17,7 @@ from fairlead.lowering.json_arrays import json_array
 from fairlead.lowering.json_objects import Members, json_object
 from fairlead.lowering.json_text import JsonStyle
 from fairlead.lowering.nodes import Expr, Rule
-from fairlead.syntax.json_schema_tame import TameSchema
+from fairlead.syntax.json_schema_tame_tree import TameSchema
 
 Raw: TypeAlias = "dict[str, Any]"
 Values: TypeAlias = Callable[[Any], Expr]
@@ -64,9 +64,19 @@ _leaves = Leaves(most=512)
 class TameLowering:
     """The values of one tame schema."""
 
-    def __init__(self, schema: TameSchema, style: JsonStyle, lower: Values) -> None:
-        """Begin with nothing lowered; `lower` gives the values of a schema without parts."""
-        self._schema, self._style, self._lower = schema, style, lower
+    def __init__(
+        self, schema: TameSchema, style: JsonStyle, lower: Values, lower_wild: Values
+    ) -> None:
+        """Begin with nothing lowered.
+
+        Args:
+            schema: what is lowered.
+            style: how its JSON is written.
+            lower: gives the values of a schema without parts.
+            lower_wild: gives the values of a wild part.
+        """
+        self._schema, self._style = schema, style
+        self._lower, self._lower_wild = lower, lower_wild
         self._values: dict[int, Expr] = {}
         self._rules = 0
 
@@ -97,6 +107,8 @@ class TameLowering:
         return found
 
     def _own(self, raw: Raw) -> Expr:
+        if id(raw) in self._schema.wild:
+            return self._lower_wild(raw)
         types = raw.get("type", ())
         names = (types,) if types.__class__ is str else types
         if types and _PARTED.isdisjoint(names):
@@ -109,11 +121,15 @@ class TameLowering:
         ]
         if not parts:
             return self._whole(raw)
-        sure = len(names) == 1 and id(raw) in self._schema.sure
+        sure = len(names) == 1 and self._surely(raw)
         rules = [self._rule(kind, sure, make, raw) for kind, make in parts]
         taken = {kind for kind, _ in parts}
         others = [name for name in names or (*_WHOLE, "array", "object") if name not in taken]
         return alt(*rules, self._whole({**raw, "type": others})) if others else alt(*rules)
+
+    def _surely(self, raw: Raw) -> bool:
+        """Whether a part has an instance, and nothing in it has to be looked at when compiling."""
+        return id(raw) in self._schema.sure and id(raw) not in self._schema.eager
 
     def _rule(self, kind: str, sure: bool, make: Callable[[Raw], Expr], raw: Raw) -> Rule:
         self._rules += 1
@@ -125,7 +141,7 @@ class TameLowering:
         kept = {name: raw[name] for name in said if name not in _ANY_PART}
         if not kept or kept.keys() == _TYPE:
             return self._made(kept)
-        return self._rule("value", id(raw) in self._schema.sure, self._made, kept)
+        return self._rule("value", self._surely(raw), self._made, kept)
 
     def _made(self, raw: Raw) -> Expr:
         said = tuple((name, repr(raw[name])) for name in sorted(raw))
@@ -148,7 +164,7 @@ class TameLowering:
             self.value(additional),
             None,
             self._style.ordered,
-            True,
+            id(raw) not in self._schema.eager,
         )
         return json_object(members, self._style)
 

@@ -8,6 +8,7 @@ and chains of references have no depth here.
 that exactly this value satisfies.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import final
 
@@ -79,14 +80,45 @@ def parse_json_schema(source: JsonSchema, raw: Json = None) -> Document:
     return document
 
 
-def parse_part(raw: Json, draft: Draft) -> Document:
-    """The tree of a schema without references, known to be well formed.
+@final
+class LooseParts(Mapping[Address, Schema]):
+    """The schemas of a document without identifiers that matter, read when they are asked for.
 
-    >>> parse_part({"const": 3}, 6).schemas["#"].kinds
+    >>> parts = LooseParts({"items": {"const": 3}}, LATEST, strict=False)
+    >>> parts[parts.enter("/items", {"const": 3})].kinds
     frozenset({'number'})
+
+    Args:
+        raw: the document; all its references lead into it.
+        draft: the draft it is written in.
+        strict: whether unknown formats are to be refused.
     """
-    reader = _Reader(Library(Catalogue(raw, (), dynamic=False, draft=draft)), strict=False)
-    return Document(reader.read(), reader.schemas)
+
+    def __init__(self, raw: Json, draft: Draft, *, strict: bool) -> None:
+        self._library = Library(Catalogue(raw, (), dynamic=False, draft=draft, anchors=False))
+        self._reader = _Reader(self._library, strict=strict)
+        self.root = self.enter("", raw)
+
+    def enter(self, pointer: str, raw: Json) -> Address:
+        """The address of what stands at a pointer."""
+        return self._reader.visit(Place(self._library.main, pointer, raw))
+
+    def raw(self, address: Address) -> Json:
+        """The schema at an address as it is written, None for one that is not written so."""
+        place = self._reader.places.get(address)
+        return None if place is None or place.constant else place.raw
+
+    def __getitem__(self, address: Address) -> Schema:
+        """The schema at an address that was entered, or that another schema names."""
+        return self._reader.one(address)
+
+    def __iter__(self) -> Iterator[Address]:
+        """The addresses of those that were read."""
+        return iter(self._reader.schemas)
+
+    def __len__(self) -> int:
+        """How many were read."""
+        return len(self._reader.schemas)
 
 
 @final
@@ -95,22 +127,33 @@ class _Reader:
 
     def __init__(self, library: Library, *, strict: bool) -> None:
         self._library, self._strict = library, strict
-        self._todo: list[Place] = []
+        self._todo: list[Address] = []
+        self.places: dict[Address, Place] = {}
         self.schemas = {NEVER: Schema(NEVER, ("false",), kinds=frozenset())}
 
     def read(self) -> Address:
         """The address of the root, when `schemas` holds all."""
-        root = self._visit(self._library.root)
+        root = self.visit(self._library.root)
         while self._todo:
-            place = self._todo.pop()
-            if place.address not in self.schemas:
-                read = self._constant if place.constant else self._schema
-                self.schemas[place.address] = read(place)
+            self.one(self._todo.pop())
         return root
 
-    def _visit(self, place: Place) -> Address:
-        self._todo.append(place)
-        return place.address
+    def one(self, address: Address) -> Schema:
+        """The schema at an address, read if it has not been."""
+        found = self.schemas.get(address)
+        if found is None:
+            place = self.places[address]
+            read = self._constant if place.constant else self._schema
+            found = self.schemas[address] = read(place)
+        return found
+
+    def visit(self, place: Place) -> Address:
+        """The address of a place, which is to be read."""
+        address = place.address
+        if address not in self.places:
+            self.places[address] = place
+            self._todo.append(address)
+        return address
 
     def _schema(self, outer: Place) -> Schema:
         raw = outer.raw
@@ -155,11 +198,11 @@ class _Reader:
     def _child(self, place: Place, keywords: Keywords, name: str) -> Address | None:
         if name not in keywords.raw:
             return None
-        return self._visit(Place(place.scope, place.child(name), keywords.raw[name]))
+        return self.visit(Place(place.scope, place.child(name), keywords.raw[name]))
 
     def _children(self, place: Place, keywords: Keywords, name: str) -> tuple[Address, ...]:
         return tuple(
-            self._visit(Place(place.scope, place.child(name, index), raw))
+            self.visit(Place(place.scope, place.child(name, index), raw))
             for index, raw in enumerate(keywords.branches(name))
         )
 
@@ -174,9 +217,9 @@ class _Reader:
         for name in ("$recursiveRef", "$dynamicRef", "$ref"):
             if name in keywords.raw:
                 target = self._library.resolve(place, name, keywords.raw[name])
-                parts = (self._visit(target), *parts)
+                parts = (self.visit(target), *parts)
         if "enum" in keywords.raw and "const" in keywords.raw:
-            parts = (*parts, self._visit(_const(place, keywords)))
+            parts = (*parts, self.visit(_const(place, keywords)))
         return parts
 
     def _negated(self, place: Place, keywords: Keywords) -> tuple[Address, ...]:
@@ -232,7 +275,7 @@ class _Reader:
 
     def _members(self, place: Place, keywords: Keywords, keyword: str) -> dict[str, Address]:
         return {
-            name: self._visit(Place(place.scope, place.child(keyword, name), raw))
+            name: self.visit(Place(place.scope, place.child(keyword, name), raw))
             for name, raw in keywords.mapping(keyword).items()
         }
 
@@ -257,7 +300,7 @@ class _Reader:
                     part = Keywords({"required": raw}, at)
                     needs.append((name, part.texts("required")))
                 elif keyword == "dependencies" and not isinstance(raw, str):
-                    schemas.append((name, self._visit(Place(place.scope, at, raw))))
+                    schemas.append((name, self.visit(Place(place.scope, at, raw))))
                 else:
                     raise SourceError(
                         f"{keyword} needs an array of strings, not {show(raw)}", place=at
@@ -307,7 +350,7 @@ class _Reader:
         scalars = [value.raw for value in values if not isinstance(value.raw, list | dict)]
         if len(scalars) == len(values):
             return with_scalars(schema, scalars)
-        options = [self._visit(value) for value in values if isinstance(value.raw, list | dict)]
+        options = [self.visit(value) for value in values if isinstance(value.raw, list | dict)]
         if scalars:
             self.schemas[address] = with_scalars(Schema(address, ("enum",)), scalars)
             options.append(address)
@@ -328,7 +371,7 @@ class _Reader:
                 return with_scalars(plain, [scalar])
 
     def _part(self, place: Place, key: str | int, value: Json) -> Address:
-        return self._visit(Place(place.scope, place.child(key), value, constant=True))
+        return self.visit(Place(place.scope, place.child(key), value, constant=True))
 
 
 def _const(place: Place, keywords: Keywords) -> Place:

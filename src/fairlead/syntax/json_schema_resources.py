@@ -70,6 +70,7 @@ class Catalogue:
         resources: the texts of the others by URI.
         dynamic: whether a dynamic reference may stand in any of them.
         draft: the draft of documents that name none.
+        anchors: whether identifiers and anchors inside of documents matter.
     """
 
     def __init__(
@@ -78,7 +79,9 @@ class Catalogue:
         resources: tuple[tuple[str, str], ...],
         dynamic: bool,
         draft: Draft = LATEST,
+        anchors: bool = True,
     ) -> None:
+        self._anchors = anchors
         self._dynamic = dynamic
         self._texts = {uri.removesuffix("#"): other for uri, other in resources}
         self._by_uri: dict[str, Resource] = {}
@@ -119,7 +122,8 @@ class Catalogue:
         for name in (uri, document.removesuffix("#")):
             self._by_uri.setdefault(name, root)
         self._by_place[document, ""] = root
-        self._walk(root)
+        if self._anchors:
+            self._walk(root)
         return root
 
     def _dialect(

@@ -1,9 +1,9 @@
-"""Whether a JSON Schema is tame, told in one cheap pass over its JSON.
+"""Which parts of a JSON Schema are tame, told in one cheap pass over its JSON.
 
-In a tame schema nothing can be refused, so that its parts may wait until they are entered: types,
-bounds, values, properties, items, references into the same document, alternatives that stand alone.
-Most schemas in use hold nothing else. What is not tame, or perhaps wrong, is for
-`syntax.json_schema` to read, which says what is wrong with it.
+In a tame part nothing can be refused, so that it may wait until it is entered: types, bounds,
+values, properties, items, references into the same document, alternatives that stand alone. Most
+schemas in use hold little else. What is not tame, or perhaps wrong, is wild: `syntax.json_schema`
+has to read it when compiling, and says what is wrong with it.
 
 The pass looks at what can be reached from the root, as reading does. Of each part it also tells
 whether it surely has an instance; where that would take a search it says nothing.
@@ -12,27 +12,38 @@ What this module does not know: what schemas mean beyond that.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any, Final, TypeAlias, final
 from urllib.parse import unquote
 
 from fairlead.errors import FairleadError
-from fairlead.syntax.json_schema_keywords import LATEST, READ, Draft, find_draft
+from fairlead.syntax.json_schema_keywords import LATEST, Draft, find_draft
 from fairlead.syntax.json_schema_needs import VALUED, Raw, needs
+from fairlead.syntax.json_schema_tame_tree import ASSERTED, TameSchema, stands_for
 from fairlead.syntax.json_schema_values import FORMATS, TYPES
 from fairlead.syntax.json_text import Json
 from fairlead.syntax.regex import parse_regex
 
 MOST_BRANCHES: Final = 8
-_DRAFTS: Final = (4, 6, 7, 2019, 2020)
-ASSERTED: Final[dict[Draft, frozenset[str]]] = {
-    draft: frozenset(name for name, (first, last) in READ.items() if first <= draft <= last)
-    for draft in _DRAFTS
-}
-"""The keywords that assert something in each draft."""
-
+_DYNAMIC: Final = frozenset(("$dynamicRef", "$recursiveRef"))
+_BRANCHES: Final = frozenset(("then", "else"))
+_MAPS: Final = frozenset(("properties", "patternProperties", "dependentSchemas", "dependencies"))
+# Of wild parts: keywords whose schemas look at the same instance, and those with any schemas.
+_PLACED: Final = frozenset(
+    (
+        *("allOf", "anyOf", "oneOf", "not", "if", "then", "else"),
+        *("dependentSchemas", "dependencies"),
+    )
+)
+_BELOW: Final = frozenset(
+    (
+        *("items", "prefixItems", "additionalItems", "contains", "unevaluatedItems"),
+        *("additionalProperties", "propertyNames", "unevaluatedProperties"),
+        *_MAPS,
+        *_PLACED,
+    )
+)
 _GROUPS: Final = frozenset(("anyOf", "oneOf", "allOf"))
 _KNOWN_TYPES: Final = frozenset(TYPES)
 _KNOWN_FORMATS: Final = frozenset(FORMATS)
@@ -47,47 +58,12 @@ _OF_NUMBERS: Final = frozenset(("integer", "number"))
 _Waiting: TypeAlias = tuple[int, list[Any], bool]  # who, and what it needs: all, or any of it
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class TameSchema:
-    """A tame schema as it is written.
-
-    Attributes:
-        root: the whole of it.
-        draft: the draft it is written in.
-        targets: where its references lead.
-        sure: the ids of the objects in it that are schemas and surely have an instance.
-    """
-
-    root: Json
-    draft: Draft
-    targets: dict[str, Any]
-    sure: set[int]
-
-    def said(self, raw: Raw) -> set[str]:
-        """The keywords of a part that assert something."""
-        return raw.keys() & ASSERTED[self.draft]
-
-    def options(self, raw: Json) -> list[Json]:
-        """The schemas, without reference or alternatives, that a part stands for any of."""
-        found, todo, seen = list[Json](), [raw], set[int]()
-        while todo:
-            part = todo.pop()
-            below = _in_place(part, self.targets)
-            if below is None:
-                found.append(part)
-            elif id(part) not in seen:
-                seen.add(id(part))
-                todo.extend(reversed(below))
-        return found
-
-
 def read_tame(raw: Json, *, strict: bool) -> TameSchema | None:
-    """The schema `raw`, if it is tame.
+    """The schema `raw` and which parts of it are tame; None where that makes no sense.
 
-    >>> read_tame({"type": "string", "maxLength": 3}, strict=False).draft
-    2020
-    >>> read_tame({"type": "strong"}, strict=False) is None
+    >>> sorted(read_tame({"type": "string", "not": {}}, strict=False).wild.values())
+    [{'type': 'string', 'not': {}}]
+    >>> read_tame({"items": 3}, strict=False) is None
     True
 
     Args:
@@ -100,7 +76,10 @@ def read_tame(raw: Json, *, strict: bool) -> TameSchema | None:
     except FairleadError:
         return None
     check = _Check(raw, draft, strict)
-    return TameSchema(raw, draft, check.targets, check.sure) if check.passes() else None
+    if not check.passes():
+        return None
+    found = check.seen, check.sure, check.wild, check.eager()
+    return TameSchema(raw, draft, check.targets, *found)
 
 
 @final
@@ -113,32 +92,51 @@ class _Check:
         self._id = "id" if draft == 4 else "$id"
         self._nested_ids = False
         self._todo: list[Any] = [root]
-        self._in_place: dict[int, Raw] = {}
-        self._one_of: list[list[Any]] = []
+        self._below: list[tuple[int, list[Any]]] = []
+        self._in_place: dict[int, list[Any]] = {}
+        self._one_of: list[Raw] = []
         self._waiting: list[_Waiting] = []
         self.targets: dict[str, Any] = {}
+        self.seen: set[int] = set()
         self.sure: set[int] = set()
+        self.wild: dict[int, Raw] = {}
 
     def passes(self) -> bool:
-        """Whether all is tame."""
-        seen, todo = set[int](), self._todo
+        """Whether all that is not tame can be told apart from what is."""
+        seen, todo = self.seen, self._todo
         while todo:
             raw = todo.pop()
             if raw.__class__ is dict:
                 if id(raw) not in seen:
                     seen.add(id(raw))
+                    begun = len(todo)
                     if not self._node(raw):
                         return False
+                    if len(todo) > begun:
+                        self._below.append((id(raw), todo[begun:]))
             elif raw.__class__ is not bool:
                 return False
         if (self.targets and self._nested_ids) or self._loops():
             return False
-        if not all(map(self._exclusive, self._one_of)):
-            return False
+        self.wild |= {id(raw): raw for raw in self._one_of if not self._exclusive(raw["oneOf"])}
         self._settle()
         return True
 
+    def eager(self) -> set[int]:
+        """The parts from which a wild one can be reached."""
+        around: dict[int, list[int]] = {}
+        for part, below in self._below if self.wild else ():
+            for one in below:
+                around.setdefault(id(one), []).append(part)
+        found, todo = set(self.wild), list(self.wild)
+        while todo:
+            fresh = [part for part in around.get(todo.pop(), ()) if part not in found]
+            found.update(fresh)
+            todo.extend(fresh)
+        return found
+
     def _node(self, raw: Raw) -> bool:
+        """Look at one schema; False if nothing can be told any more."""
         said = raw.keys() & self._asserted
         if raw is not self._root and ("$schema" in raw or self._id in raw):
             if "$schema" in raw:
@@ -147,12 +145,25 @@ class _Check:
         if "$ref" in said and (self._draft <= 7 or len(said) == 1):
             return self._reference(raw)
         if not said.isdisjoint(_GROUPS):
-            return len(said) == 1 and self._group(raw, *said)
+            return (len(said) == 1 and self._group(raw, *said)) or self._untamed(raw, said)
         for name in said:
             check = _CHECKS.get(name)
             if check is None or not check(self, raw[name]):
-                return False
-        return self._judge(raw, said)
+                return self._untamed(raw, said)
+        return self._judge(raw, said) or self._untamed(raw, said)
+
+    def _untamed(self, raw: Raw, said: set[str]) -> bool:
+        """Note a wild part, and what is below it."""
+        self.wild[id(raw)] = raw
+        if not said.isdisjoint(_DYNAMIC) or ("$ref" in said and not self._reference(raw)):
+            return False
+        place = self._in_place.setdefault(id(raw), [])
+        for name in said & _BELOW:
+            found = _schemas_at(raw, name)
+            self._todo.extend(found)
+            if name in _PLACED:
+                place.extend(found)
+        return True
 
     # What stands for others
 
@@ -166,8 +177,11 @@ class _Check:
                 return False
             self.targets[name] = found
             self._todo.append(found)
-        self._in_place[id(raw)] = raw
-        self._waiting.append((id(raw), [self.targets[name]], True))
+        below = [self.targets[name]]
+        self._in_place[id(raw)] = below
+        self._below.append((id(raw), below))
+        if id(raw) not in self.wild:
+            self._waiting.append((id(raw), below, True))
         return True
 
     def _follow(self, name: str) -> Json:
@@ -186,9 +200,9 @@ class _Check:
         if branches.__class__ is not list or not 1 <= len(branches) <= most:
             return False
         if name == "oneOf":
-            self._one_of.append(branches)
+            self._one_of.append(raw)
         self._todo.extend(branches)
-        self._in_place[id(raw)] = raw
+        self._in_place[id(raw)] = branches
         self._waiting.append((id(raw), branches, False))
         return True
 
@@ -204,35 +218,38 @@ class _Check:
 
     def _types(self, part: Any) -> set[str]:
         """The names of types that a part may have, all of them where that is not plain."""
-        while part.__class__ is dict and (below := _in_place(part, self.targets)):
+        while id(part) not in self.wild and (below := stands_for(part, self.targets)):
             part = below[0] if len(below) == 1 else True
-        types = part.get("type", TYPES) if part.__class__ is dict else TYPES
-        return {types} if isinstance(types, str) else set(types)
+        if part.__class__ is not dict or not self.type(part.get("type")):
+            return set(TYPES)
+        types: Any = part["type"]
+        return {types} if types.__class__ is str else set(types)
 
     def _loops(self) -> bool:
         """Whether a schema stands for itself."""
         closed, opened = set[int](), set[int]()
-        for start in self._in_place.values():
+        for start in self._in_place:
             stack = [start]
             while stack:
-                raw = stack[-1]
-                if id(raw) in opened or id(raw) in closed:
+                key = stack[-1]
+                if key in opened or key in closed:
                     stack.pop()
-                    opened.discard(id(raw))
-                    closed.add(id(raw))
+                    opened.discard(key)
+                    closed.add(key)
                     continue
-                opened.add(id(raw))
-                below = [p for p in _in_place(raw, self.targets) or () if id(p) in self._in_place]
-                if any(id(part) in opened for part in below):
+                opened.add(key)
+                below = [id(p) for p in self._in_place[key] if id(p) in self._in_place]
+                if not opened.isdisjoint(below):
                     return True
-                stack.extend(part for part in below if id(part) not in closed)
+                stack.extend(part for part in below if part not in closed)
         return False
 
     # What surely has an instance
 
     def _settle(self) -> None:
         """Who needs others has an instance if they have; mostly these were met later."""
-        left = [one for one in reversed(self._waiting) if not self._settled(*one)]
+        waiting = (one for one in reversed(self._waiting) if one[0] not in self.wild)
+        left = [one for one in waiting if not self._settled(*one)]
         dependents: dict[int, list[_Waiting]] = {}
         for one in left:
             for part in one[1]:
@@ -252,7 +269,7 @@ class _Check:
     def _judge(self, raw: Raw, said: set[str]) -> bool:
         """Note whether a schema has an instance, or what it needs for that.
 
-        It is tame in any case, unless `enum` or `const` stand beside each other or parts.
+        False if it is not tame: if `enum` or `const` stand beside each other or parts.
         """
         if not said.isdisjoint(VALUED) and (said >= VALUED or not said <= _OF_SCALARS):
             return False
@@ -350,16 +367,19 @@ _CHECKS: Final[dict[str, Callable[[_Check, Any], bool]]] = {
 }
 
 
-def _in_place(raw: Any, targets: dict[str, Any]) -> list[Any] | None:
-    """What a tame schema stands for any of, None if for itself."""
-    if raw.__class__ is not dict:
-        return None
-    if "$ref" in raw:
-        return [targets[raw["$ref"]]]
-    for name in ("anyOf", "oneOf", "allOf"):
-        if name in raw:
-            return raw[name]
-    return None
+def _schemas_at(raw: Raw, name: str) -> list[Any]:
+    """The schemas of a keyword of a wild part, as far as reading looks at them."""
+    value: Any = raw[name]
+    unread = (name in _BRANCHES and "if" not in raw) or (
+        name == "additionalItems" and raw.get("items").__class__ is not list
+    )
+    if value.__class__ is list:
+        listed = value
+    elif value.__class__ is dict and name in _MAPS:  # of `dependencies`, some are lists of names
+        listed = [part for part in value.values() if part.__class__ is not list]
+    else:
+        listed = [value]
+    return [] if unread else listed
 
 
 def is_shallow(value: Any, most: int = 32) -> bool:

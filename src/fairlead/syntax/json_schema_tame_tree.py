@@ -1,0 +1,88 @@
+"""A JSON Schema as it is written, with what one pass over it has found: which parts are tame.
+
+What this module does not know: how that is found, and what schemas mean.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+from fairlead.syntax.json_schema_keywords import READ, Draft
+from fairlead.syntax.json_schema_needs import Raw
+from fairlead.syntax.json_text import Json, extend
+
+ASSERTED: Final[dict[Draft, frozenset[str]]] = {
+    draft: frozenset(name for name, (first, last) in READ.items() if first <= draft <= last)
+    for draft in (4, 6, 7, 2019, 2020)
+}
+"""The keywords that assert something in each draft."""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class TameSchema:
+    """A schema whose parts, but for some, are tame. Parts are told apart by their ids.
+
+    Attributes:
+        root: the whole of it.
+        draft: the draft it is written in.
+        targets: where its references lead.
+        parts: the objects in it that can be reached and are schemas.
+        sure: those of them that surely have an instance.
+        wild: those that are not tame, which others have to read.
+        eager: those from which a wild one can be reached.
+    """
+
+    root: Json
+    draft: Draft
+    targets: dict[str, Any]
+    parts: set[int]
+    sure: set[int]
+    wild: dict[int, Raw]
+    eager: set[int]
+
+    def said(self, raw: Raw) -> set[str]:
+        """The keywords of a part that assert something."""
+        return raw.keys() & ASSERTED[self.draft]
+
+    def is_tame(self, raw: Json) -> bool:
+        """Whether a value is a tame part."""
+        return id(raw) in self.parts and id(raw) not in self.wild
+
+    def options(self, raw: Json) -> list[Json]:
+        """The schemas, without reference or alternatives, that a part stands for any of."""
+        found, todo, seen = list[Json](), [raw], set[int]()
+        while todo:
+            part = todo.pop()
+            below = None if id(part) in self.wild else stands_for(part, self.targets)
+            if below is None:
+                found.append(part)
+            elif id(part) not in seen:
+                seen.add(id(part))
+                todo.extend(reversed(below))
+        return found
+
+    def pointers(self) -> dict[int, str]:
+        """Where the wild parts stand, as JSON pointers."""
+        found: dict[int, str] = {}
+        todo: list[tuple[str, Any]] = [("", self.root)]
+        while todo and len(found) < len(self.wild):
+            pointer, value = todo.pop()
+            if id(value) in self.wild:
+                found[id(value)] = pointer
+            if value.__class__ is dict:
+                todo.extend((extend(pointer, key), part) for key, part in value.items())
+            elif value.__class__ is list:
+                todo.extend((f"{pointer}/{n}", part) for n, part in enumerate(value))
+        return found
+
+
+def stands_for(raw: Any, targets: dict[str, Any]) -> list[Any] | None:
+    """What a tame schema stands for any of, None if for itself."""
+    if raw.__class__ is not dict:
+        return None
+    if "$ref" in raw:
+        return [targets[raw["$ref"]]]
+    for name in ("anyOf", "oneOf", "allOf"):
+        if name in raw:
+            return raw[name]
+    return None
