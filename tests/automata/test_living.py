@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from fairlead.automata import living
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import alt, both, byte_set, complement, concat, literal, repeat
-from fairlead.lowering.json_schema import Lowering
+from fairlead.lowering.json_schema import Lowering, lower_json_schema
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.syntax.json_schema_source import JsonSchema
 
@@ -47,6 +48,16 @@ def test_what_was_asked_too_early_is_asked_again() -> None:
     assert lives(both_ways)
 
 
+def test_who_waits_for_what_waits_for_it_is_told_once() -> None:
+    first, second, third = rule("first"), rule("second"), rule("third", literal("z"))
+    second.define(concat(literal("p"), first))
+    first.define(alt(second, third))
+    never = both(literal("a"), literal("b"))
+    engine = Derivatives(first)
+    assert not engine.alive(concat(literal("r"), first, never, second))
+    assert engine.alive(concat(literal("r"), first, second))
+
+
 def test_shared_parts_are_looked_at_once() -> None:
     part: Expr = rule("leaf", literal("a"))
     for level in range(2000):
@@ -61,6 +72,12 @@ def test_meets_and_opposites_are_exact() -> None:
     assert lives(complement(letters))
     assert not lives(both(letters, complement(repeat(byte_set(b"abc"), 1, None))))
     assert not lives(both(byte_set(b"ab"), complement(alt(literal("a"), literal("b")))))
+
+
+@pytest.mark.parametrize("deep", [0, 1, 2])
+def test_what_is_not_found_soon_is_searched_for(monkeypatch: pytest.MonkeyPatch, deep: int) -> None:
+    monkeypatch.setattr(living, "_DEEP", deep)
+    test_meets_and_opposites_are_exact()
 
 
 def test_bytes_that_cannot_be_spelled_count_as_none() -> None:
@@ -100,6 +117,14 @@ ENDLESS = {"type": "object", "properties": {"next": LIST}, "required": ["next"]}
 )
 def test_schemas_have_instances_or_none(schema: Any, expected: bool) -> None:
     assert lives(Lowering(JsonSchema(schema)).text()) is expected
+
+
+def test_settling_leaves_what_is_sure() -> None:
+    node = {"type": "object", "properties": {"next": {"$ref": "#"}}}
+    expr = lower_json_schema(JsonSchema(node, whitespace="compact"))
+    Derivatives(expr).settle()
+    assert isinstance(expr, Rule)
+    assert not expr.bodies
 
 
 def test_settling_makes_whatever_can_be_entered_and_may_be_refused() -> None:

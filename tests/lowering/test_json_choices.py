@@ -61,6 +61,11 @@ def test_what_is_accepted_holds(formula):
         assert holds(formula, lambda atom, there=there: _is_true(atom, there))
 
 
+def test_a_choice_without_options_excludes_itself():
+    formula = all_of(HERE[0], HERE[1], any_of(GONE[0], GONE[1]))
+    assert first_case(formula, lambda case: True, lambda case: True) is False
+
+
 def test_unfinished_cases_of_which_nothing_can_come_are_left():
     formula = all_of(*(any_of(here, gone) for here, gone in zip(HERE, GONE, strict=True)))
     asked: list[int] = []

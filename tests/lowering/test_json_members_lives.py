@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fairlead.automata.derivative import Derivatives
 from fairlead.automata.least import Least
 from fairlead.errors import LimitError
-from fairlead.lowering import json_members_lives
+from fairlead.lowering import json_cases, json_members, json_members_lives, json_progress
 from fairlead.lowering.expr import ALL_BYTES
 from fairlead.lowering.fuel import metered
 from fairlead.lowering.json_schema import lower_json_schema
@@ -106,3 +106,18 @@ def test_an_example_of_what_lives_is_valid():
     schema = {**names(3), "minProperties": 3}
     engine = machine(schema, whitespace="compact")
     assert set(json.loads(engine.shortest(engine.start()))) == {"a", "b", "c"}
+
+
+def test_many_tests_of_one_member_are_tried_when_compiling(monkeypatch):
+    monkeypatch.setattr(json_members, "_FEW_TESTS", 3)
+    monkeypatch.setattr(json_progress, "MOST_PAIRS", 3)
+    monkeypatch.setattr(json_cases, "MOST", 0)
+    branches = [
+        {"properties": {"a": {"maximum": n}, f"b{n}": {"minimum": n}}, "required": [f"b{n}"]}
+        for n in range(4)
+    ]
+    schema = {"type": "object", "anyOf": branches, "minProperties": 1}
+    with metered(lambda parts: None), pytest.raises(LimitError, match="more than 3"):
+        machine({**schema, "allOf": [{"anyOf": branches[1:]}]}).settle()
+    with metered(lambda parts: None):
+        machine({**schema, "anyOf": branches[:1]}).settle()

@@ -15,7 +15,7 @@ What this module does not know: spelling, objects.
 
 from collections import defaultdict
 from decimal import Decimal
-from typing import TypeAlias, final
+from typing import TypeAlias, cast, final
 
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.json_atoms import Among, Amount, Flag, Holds, Named, Required, Text, named
@@ -89,11 +89,13 @@ class Apart:
 
     def _constants(self, atom: Atom) -> _Constants:
         """The constants that an atom about a value admits, if it admits no other; or excludes."""
-        if isinstance(atom, Among):
-            return atom.values if all(kind in _SCALARS for kind, _ in atom.values) else frozenset()
-        if not isinstance(atom, Holds):
-            return frozenset()
-        outline = self._meaning.outlines.of(atom.schema)
+        match atom:
+            case Among(values):
+                return values if all(kind in _SCALARS for kind, _ in values) else frozenset()
+            case Holds(schema):
+                outline = self._meaning.outlines.of(schema)
+            case _:
+                raise TypeError(f"{atom} says nothing about a value")
         if outline.scalars is None or not outline.kinds <= _SCALARS:
             return frozenset()
         return frozenset(value for value in outline.scalars if value[0] in outline.kinds)
@@ -132,10 +134,9 @@ class _Test:
             return not _sign(atom) if only else None
         if isinstance(atom, Among):
             return (constant in atom.values) is atom.sign
-        if not isinstance(atom, Holds):
-            return None
-        found = _satisfies(self._meaning.schema(atom.schema, constant[0]), constant)
-        return None if found is None else found is atom.sign
+        holds = cast("Holds", atom)  # nothing else is said of a value
+        found = _satisfies(self._meaning.schema(holds.schema, constant[0]), constant)
+        return None if found is None else found is holds.sign
 
 
 def _is_excluded(part: Formula) -> bool:
@@ -183,16 +184,13 @@ def _satisfies(formula: Formula, constant: Exact) -> bool | None:
 
 
 def _is(atom: Atom, constant: Exact) -> bool | None:
-    content = constant[1]
-    match atom:
-        case Text(strings, sign) if isinstance(content, str):
-            found = _is_text(strings, content)
-        case Amount(numbers, sign) if isinstance(content, Decimal):
-            found = _is_amount(numbers, content)
-        case Flag(values):
-            found, sign = content in values, True
-        case _:
-            return None
+    content, sign = constant[1], True
+    if isinstance(atom, Text):
+        found, sign = _is_text(atom.strings, cast("str", content)), atom.sign
+    elif isinstance(atom, Amount):
+        found, sign = _is_amount(atom.numbers, cast("Decimal", content)), atom.sign
+    else:
+        found = content in cast("Flag", atom).values
     return None if found is None else found is sign
 
 

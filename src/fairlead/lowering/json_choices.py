@@ -8,6 +8,7 @@ What this module does not know: what follows from atoms, but for members require
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TypeAlias, TypeGuard, final
 
 from fairlead.errors import LimitError
@@ -17,6 +18,7 @@ from fairlead.lowering.json_cases import Case
 from fairlead.lowering.json_formulas import FALSE, Atom, Every, Formula, Leaf, Some
 
 MOST_TRIED = 10_000
+_REMEMBERED = 1 << 14
 _Judge: TypeAlias = Callable[[Case], bool | None]
 
 
@@ -90,8 +92,13 @@ class _Open:
         """The case with each option of one choice, the plainest one last."""
         choice = min(self.choices, key=lambda choice: len(self._left(choice)))
         rest = tuple(other for other in self.choices if other is not choice)
-        options = sorted(self._left(choice), key=_weight, reverse=True)
+        options = sorted(self._left(choice), key=self._weight, reverse=True)
         return [_Open(dict(self.atoms), rest, [option]) for option in options]
+
+    def _weight(self, option: Formula) -> tuple[int, int]:
+        """How many members more an option asks for, and how much else."""
+        required, _ = _demands(option)
+        return len(required - self._required), _weight(option)
 
     def _take(self, formula: Formula) -> bool:
         match formula:
@@ -117,17 +124,26 @@ class _Open:
         return [option for option in choice.parts if self._may_hold(option)]
 
     def _holds(self, choice: Some) -> bool:
-        return any(isinstance(one, Leaf) and one.atom in self.atoms for one in choice.parts)
+        return not self.atoms.keys().isdisjoint(_single(choice))
 
     def _may_hold(self, option: Formula) -> bool:
-        for part in option.parts if isinstance(option, Every) else (option,):
-            if isinstance(part, Leaf):
-                atom = part.atom
-                if isinstance(atom, Required) and atom.name in self._absent:
-                    return False
-                if _forbids(atom) and atom.name in self._required:
-                    return False
-        return True
+        required, absent = _demands(option)
+        return self._absent.isdisjoint(required) and self._required.isdisjoint(absent)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _single(choice: Some) -> tuple[Atom, ...]:
+    """The options that are atoms."""
+    return tuple(option.atom for option in choice.parts if isinstance(option, Leaf))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _demands(option: Formula) -> tuple[frozenset[str], frozenset[str]]:
+    """The members that an option requires, and those that it forbids."""
+    parts = option.parts if isinstance(option, Every) else (option,)
+    listed = [part.atom for part in parts if isinstance(part, Leaf)]
+    required = frozenset(atom.name for atom in listed if isinstance(atom, Required))
+    return required, frozenset(atom.name for atom in listed if _forbids(atom))
 
 
 def _forbids(atom: Atom) -> TypeGuard[Named]:

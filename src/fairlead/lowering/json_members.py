@@ -115,6 +115,7 @@ class MembersTemplate:
         self._limited = len(self._keys) > self._count + 1
         self._progress = tuple(_progress(key, judge) for key in self._keys)
         self._closing: dict[Formula, bool] = {}
+        self._ending: set[object] = set()
         self._unfolded = lru_cache(_REMEMBERED)(self._unfold)
 
     def start(self) -> Expr:
@@ -278,6 +279,25 @@ class MembersTemplate:
         return False
 
     def _can_end(self, rest: Rest, look: Look) -> bool | None:
+        """Whether some members suffice; that they do stays so, whatever else gets known.
+
+        Where members are not counted it is so behind all keys that leave the same to be said.
+        """
+        plain = not self._style.ordered and self._counts_nothing(rest.said)
+        key = rest.said if plain else rest
+        if key in self._ending:
+            return True
+        found = self._find_end(rest, look)
+        if found:
+            if len(self._ending) > _MOST_KNOWN:
+                self._ending = set()
+            self._ending.add(key)
+        return found
+
+    def _counts_nothing(self, said: Formula) -> bool:
+        return all(isinstance(atom, Named | Required | Matching) for atom in atoms(said))
+
+    def _find_end(self, rest: Rest, look: Look) -> bool | None:
         def another(key: int, extras: Extras) -> "Extras | None":
             if self._endless(key):
                 return extras

@@ -71,8 +71,11 @@ def _any_case(ways: Ways, said: Formula, extras: Extras) -> bool | None:
 
 
 def _needed(ways: Ways, case: Case) -> bool | None:
-    """Whether there are values for the members that atoms require."""
+    """Whether there are values for the members that atoms require, and not too many of those."""
+    required = sum(isinstance(atom, Required) for atom in case)
     for atom in case:
+        if isinstance(atom, AtMost) and atom.count < required:
+            return False
         if isinstance(atom, Required):
             key = ways.names.get(atom.name)
             found = key is not None and ways.lives(ways.said(case, key))
@@ -90,8 +93,8 @@ def _accepted(ways: Ways, case: Case, extras: Extras) -> bool | None:
         return _search(ways, all_of(*map(leaf, case)), extras)
     taken = frozenset(ways.names[atom.name] for atom in case if isinstance(atom, Required))
     low = max((atom.count for atom in case if isinstance(atom, AtLeast)), default=0)
-    high = min((atom.count for atom in case if isinstance(atom, AtMost)), default=low + len(taken))
-    if max(low, len(taken)) > high:
+    high = min((atom.count for atom in case if isinstance(atom, AtMost)), default=low)
+    if low > high:
         return False
     return _fill(ways, case, low - len(taken), taken, extras)
 
