@@ -95,10 +95,10 @@ class _Open:
         options = sorted(self._left(choice), key=self._weight, reverse=True)
         return [_Open(dict(self.atoms), rest, [option]) for option in options]
 
-    def _weight(self, option: Formula) -> tuple[int, int]:
-        """How many members more an option asks for, and how much else."""
+    def _weight(self, option: Formula) -> int:
+        """How much an option asks for: members that are not required yet, and whatever else."""
         required, _ = _demands(option)
-        return len(required - self._required), _weight(option)
+        return 2 * len(required - self._required) + _weight(option)
 
     def _take(self, formula: Formula) -> bool:
         match formula:
@@ -151,13 +151,13 @@ def _forbids(atom: Atom) -> TypeGuard[Named]:
 
 
 def _weight(option: Formula) -> int:
-    """How much an option asks for: of plain ones, that a member does not come is the least."""
+    """How much an option asks for beside members: that some do not come is the least."""
     parts = option.parts if isinstance(option, Every) else (option,)
     found = 0
     for part in parts:
         atom = part.atom if isinstance(part, Leaf) else None
         if isinstance(atom, Found | Unlike):
             found += 10
-        elif not isinstance(atom, Named):
+        elif not isinstance(atom, Named | Required):
             found += 2
     return found
