@@ -54,6 +54,12 @@ _TABLES: Final[dict[int, _Table]] = {
     at.EXTRAS: _Table(
         at.EXTRA_ROOM, 64, ((at.EXTRA, np.int64, 1),), ((at.EXTRA_HASH, np.int32, 2),)
     ),
+    at.PAIRS: _Table(
+        at.PAIR_ROOM,
+        64,
+        ((at.PAIR, np.int64, 1), (at.LENGTH, np.int32, 8)),
+        ((at.PAIR_HASH, np.int32, 2),),
+    ),
     at.VISITED: _Table(
         at.WORK_ROOM,
         256,
@@ -94,7 +100,7 @@ class Plan:
     def __init__(self, gallery: Described) -> None:
         self.context = np.zeros(at.CONTEXT_SIZE, np.int64)
         gallery.describe(self.context)
-        for count in (at.STACKS, at.MACROS, at.TEXTS, at.EXTRAS):
+        for count in (at.STACKS, at.MACROS, at.TEXTS, at.EXTRAS, at.PAIRS):
             self.context[count] = 1
         self.parts: dict[int, tuple[int, Any, int]] = {}
         self.size = 0
@@ -105,6 +111,7 @@ class Plan:
         deepest = gallery.deepest + 2
         self._add(at.WALK, np.int32, deepest)
         self._add(at.BEGUN, np.int32, deepest)
+        self._add(at.BOUND_WALK, np.int32, deepest * 3)
         self._add(at.KEY_WALK, np.int32, deepest * 4)
         self._add(at.KEY_LEADS, np.uint64, deepest * 4)
         self._add(at.UNSURE, np.uint32, gallery.words)
@@ -189,13 +196,12 @@ class Arena:
         """Where a literal now is."""
         return self.put(at.POOL, np.frombuffer(text, np.uint8))
 
-    def fields(self, node: int) -> tuple[int, int, int]:
-        """The kind and the first two fields of a node."""
-        kind, a, b = self._array(at.NODE)[node * 6 : node * 6 + 3].tolist()
-        return kind, a, b
+    def record(self, node: int) -> list[int]:
+        """The kind and all fields of a node."""
+        return self._array(at.NODE)[node * 6 : node * 6 + 6].tolist()
 
     def set_target(self, node: int, target: int) -> None:
-        """Say what an EXPR or RESUME node is."""
+        """Say what an EXPR or RESUME node is, or a BOUNDED one that may be DEAD."""
         self._array(at.TARGET)[node] = target + 1
 
     def macro(self, macro: int) -> tuple[bool, bool]:

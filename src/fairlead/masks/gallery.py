@@ -158,6 +158,11 @@ class Gallery:
                     made = self._hang([first, most, 0, *roots])
             self.count_at[state] = made
 
+    def roots(self, left: "NDArray[np.int32]") -> list[int] | None:
+        """Tries of exits, as `_roots` has them, for a picture that is not kept here."""
+        with self._lock:
+            return self._roots(left)
+
     def _roots(self, left: "NDArray[np.int32]") -> list[int] | None:
         """Tries of exits of all numbers of items, and of each; fields of a picture."""
         every = self.forest.plant(self._context, left[:, 0])

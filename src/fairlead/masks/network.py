@@ -6,6 +6,8 @@ serves what a kernel asks for and calls it again.
     expression                     node
     ab…, a run of bytes            LITERAL, then the rest
     regular, then a byte           LEXEME of both, so that a string's state knows its closing quote
+    regular, its characters counted,
+    then a byte that begins none   BOUNDED of both, in lock-step with the count
     e f                            SEQUENCE
     e | f                          CHOICE
     an object of the plain kind    OPENED, whose members the kernels know how to read
@@ -21,9 +23,9 @@ from typing import Any, Final, final
 import numpy as np
 
 from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import EMPTY, EPSILON, concat, literal, repeat
+from fairlead.lowering.expr import EMPTY, EPSILON, both, concat, literal, repeat
 from fairlead.lowering.json_objects import START, ObjectTemplate
-from fairlead.lowering.json_text import alternatives_in, is_choice_of_words
+from fairlead.lowering.json_text import QUOTE, alternatives_in, is_choice_of_words
 from fairlead.lowering.nodes import (
     Alt,
     And,
@@ -40,6 +42,8 @@ from fairlead.lowering.nodes import (
 )
 from fairlead.masks.arena import Arena
 from fairlead.masks.bits import Row
+from fairlead.masks.bounded import shared_bounds
+from fairlead.masks.conjunctions import counted_apart, holds, operands
 from fairlead.masks.gallery import Gallery
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.objects import describe_object, is_plain_object
@@ -61,9 +65,12 @@ class Network:
         self._run = run
         self._spare = np.empty(gallery.words, np.uint32)
         self.arena = Arena(gallery.plan)
+        self._bounds = shared_bounds(gallery)
+        self._bounds.describe(self.arena.context)
         self.states: dict[int, Any] = {}  # of `states`, by macro state
         self._nodes: dict[Expr, int] = {EMPTY: at.DEAD, EPSILON: at.NIL}
         self._exprs: list[Expr] = []
+        self._holding: dict[Expr, bool] = {}
         self._words = set[Alt]()  # where words part, below a choice between words
         self._captures: list[Capture] = []
         self._capture_numbers: dict[tuple[object, object], int] = {}
@@ -77,12 +84,20 @@ class Network:
         """The macro state of a text that begins with `lead`."""
         return self.run(at.ENTER, self.node(concat(literal(lead), self._root)))
 
-    def run(self, what: int, a: int, b: int = 0, row: "Row | None" = None) -> int:
-        """Call `kernels.entry.run` until it needs nothing any more; `row` is for masks."""
-        spare, needed = self._spare, 0
-        context = self.arena.context
+    def run(
+        self,
+        what: int,
+        a: int,
+        b: int = 0,
+        row: "Row | None" = None,
+        exits: "Row | None" = None,
+    ) -> int:
+        """Call `kernels.entry.run` until it needs nothing any more; it writes to the rows."""
+        needed, context = 0, self.arena.context
+        row = self._spare if row is None else row
+        spare = self._spare if exits is None else exits
         while True:
-            code = self._run(context, what, a, b, spare if row is None else row, spare)
+            code = self._run(context, what, a, b, row, spare)
             if code >= 0:
                 return code
             needed += code == at.NEED_LEX
@@ -107,14 +122,30 @@ class Network:
             self.gallery.make_exits(wanted, self.arena.leads())
         elif code == at.NEED_COUNT:
             self.gallery.make_counted(wanted)
+        elif code == at.NEED_BOUND:
+            self._measure(wanted)
         else:
-            kind, a, b = self.arena.fields(wanted)
-            expr = self._exprs[a] if kind == at.EXPR else self._resumed(a, b)
-            target = self._translate(expr) if self._alive(expr) else at.DEAD
-            self.arena.set_target(wanted, target)
+            self.arena.set_target(wanted, self._target(wanted))
+
+    def _target(self, node: int) -> int:
+        """What an EXPR or RESUME node is; a BOUNDED one is itself, or DEAD."""
+        kind, a, low, high, between, within = self.arena.record(node)
+        if kind == at.BOUNDED:
+            living = self._bounds.alive(a, within or between, between, low, high)
+            return node if living else at.DEAD
+        expr = self._exprs[a] if kind == at.EXPR else self._resumed(a, low)
+        return self._translate(expr) if self._alive(expr) else at.DEAD
 
     def _alive(self, expr: Expr) -> bool:
         return self.lexicon.alive(expr) if expr.regular else self._machine.alive(expr)
+
+    def _measure(self, node: int) -> None:
+        _, state, _, _, between, _ = self.arena.record(node)
+
+        def measure(row: Row, exits: Row) -> int:
+            return self.run(at.MEASURE, state, between, row, exits)
+
+        self._bounds.make(state, between, self.arena.context, measure)
 
     def _resumed(self, number: int, text: int) -> Expr:
         capture = self._captures[number]
@@ -129,7 +160,7 @@ class Network:
                 return self._literal(bytes((members.bit_length() - 1,)), EPSILON)
             case Alt() if not expr.regular or self._is_structure(expr):
                 return self._choice(expr)
-            case Repeat(item, low, high) if not expr.regular:
+            case Repeat(item, low, high) if not expr.regular or self._holds_count(item):
                 rest = repeat(item, max(low - 1, 0), None if high is None else high - 1)
                 again = self.arena.make(at.SEQUENCE, self.node(item), self.node(rest))
                 return again if low else self.arena.choice([at.NIL, again])
@@ -161,16 +192,34 @@ class Network:
 
     def _is_structure(self, choice: Alt) -> bool:
         """Whether a regular choice is one between longer texts, as in an enum."""
-        return self._is_of_words(choice) or any(
-            isinstance(o, Concat) and isinstance(o.tail, Concat) for o in choice.options
+        return (
+            self._is_of_words(choice)
+            or any(isinstance(o, Concat) and isinstance(o.tail, Concat) for o in choice.options)
+            or self._holds_count(choice)
+        )
+
+    def _holds_count(self, expr: Expr) -> bool:
+        """Whether a regular expression has strings in it whose characters are counted.
+
+        It is then read part by part: as one lexeme it would have states for each count.
+        """
+        return holds(expr, self._is_counted_string, self._holding)
+
+    def _is_counted_string(self, head: Expr, behind: Expr) -> bool:
+        return behind is QUOTE and any(
+            isinstance(part, Repeat) and self._is_count(part) for part in operands(head)
         )
 
     def _sequence(self, expr: Concat, head: Expr, tail: Expr) -> int:
         run, rest = _run(expr)
         if run:
             return self._literal(run, rest)
-        if not head.regular or (isinstance(head, Alt) and self._is_of_words(head)):
+        if self._is_apart(head):
             return self.arena.make(at.SEQUENCE, self.node(head), self.node(tail))
+        if isinstance(head, And):
+            found = self._conjunction(head, tail)
+            if found is not None:
+                return found
         if _is_byte(tail):
             unit, rest = concat(head, tail), EPSILON
         elif isinstance(tail, Concat) and _is_byte(tail.head):
@@ -182,6 +231,37 @@ class Network:
         else:
             state = self.arena.make(at.LEXEME, self.lexicon.state(unit))
         return self.arena.make(at.SEQUENCE, state, self.node(rest))
+
+    def _is_apart(self, head: Expr) -> bool:
+        """Whether what begins a sequence is read by nodes of its own."""
+        if not head.regular or (isinstance(head, Alt) and self._is_of_words(head)):
+            return True
+        return isinstance(head, Alt | Repeat) and self._holds_count(head)
+
+    def _conjunction(self, head: And, tail: Expr) -> int | None:
+        """The node of a conjunction with a count, and what follows; None: it is a lexeme."""
+        found = counted_apart(head, self._is_count, self.lexicon.alive)
+        if found is None:
+            return None
+        rest, count = found
+        if rest is None:
+            return self._translate(concat(count, tail))
+        closing = tail.head if isinstance(tail, Concat) else tail
+        between = self.lexicon.state(repeat(count.item))
+        self.lexicon.expand(between)
+        if not isinstance(closing, Bytes) or self._begins(between, closing.members):
+            return None
+        unit = concat(both(rest, repeat(count.item)), closing)
+        high = -1 if count.high is None else count.high
+        state = self.lexicon.state(unit)
+        bounded = self.arena.make(at.BOUNDED, state, count.low, high, between)
+        behind = tail.tail if isinstance(tail, Concat) else EPSILON
+        return self.arena.make(at.SEQUENCE, bounded, self.node(behind))
+
+    def _begins(self, state: int, members: int) -> bool:
+        """Whether a lexical state goes on with one of the bytes."""
+        first = int.from_bytes(self.lexicon.first[state].tobytes(), "little")
+        return first & members != 0
 
     def _is_count(self, repeated: Repeat) -> bool:
         """Whether a repetition is better counted than written out as states, one for each count."""

@@ -13,6 +13,7 @@ from fairlead.masks.kernels.layout import (
     ACCEPTS,
     BEHIND,
     BLUR,
+    BOUNDED,
     CAPTURE,
     CHOICE,
     CLOSE_BRACE,
@@ -159,7 +160,7 @@ def _expand(context: Context, node: int, stack: int) -> int:  # noqa: PLR0911  o
         return _pop(context, stack)
     if kind == SEQUENCE:
         return push_under(context, a, b, stack)
-    if kind == LEXEME:
+    if kind in (LEXEME, BOUNDED):
         return _lexeme(context, node, a, NIL, stack)
     if kind == CAPTURE:
         return _capture(context, node, stack)

@@ -6,6 +6,7 @@ Small requests share one kernel, since compiling the same closures into each wou
 from pathlib import Path
 
 from fairlead.masks.kernel_cache import Kernels
+from fairlead.masks.kernels.bounded import measure
 from fairlead.masks.kernels.closure import begin, close, finish
 from fairlead.masks.kernels.fill import fill as _fill
 from fairlead.masks.kernels.frames import build_keys, first_frame, rehash_frames
@@ -31,8 +32,13 @@ from fairlead.masks.kernels.layout import (
     MACROS,
     MAKE_NODE,
     MAKE_TEXT,
+    MEASURE,
     NODES,
     OK,
+    PAIR,
+    PAIR_HASH,
+    PAIR_ROOM,
+    PAIRS,
     READ,
     REHASH,
     STACK,
@@ -98,6 +104,8 @@ def _rehash(context: Context, what: int) -> None:
         rehash_pairs(context, TEXT, TEXT_HASH, TEXTS, TEXT_ROOM)
     elif what == EXTRAS:
         rehash_pairs(context, EXTRA, EXTRA_HASH, EXTRAS, EXTRA_ROOM)
+    elif what == PAIRS:
+        rehash_pairs(context, PAIR, PAIR_HASH, PAIRS, PAIR_ROOM)
 
 
 @_kernels.compiled("int64(int64[::1], int64, int64, int64, uint32[::1], uint32[::1])")
@@ -106,7 +114,8 @@ def run(context: Context, what: int, a: int, b: int, row: Words, spare: Words) -
 
     ENTER a: the macro state of a text that begins with node a. READ a b: the macro state after
     token b from a, 0 if its bytes cannot be read, the first unsure one on the way if one is. FILL
-    a: write the mask of a to `row`, `spare` being a row to work in.
+    a: write the mask of a to `row`, `spare` being a row to work in. MEASURE a b: see
+    `bounded.measure`.
     """
     if what == FILL:
         return _fill(context, a, row, spare)
@@ -114,6 +123,8 @@ def run(context: Context, what: int, a: int, b: int, row: Words, spare: Words) -
         return _advance(context, a, b)
     if what == ENTER:
         return _enter(context, a)
+    if what == MEASURE:
+        return measure(context, a, b, row, spare)
     return OK
 
 

@@ -11,12 +11,17 @@ walks the tokens, which is short where few bytes lead on.
 
 import numpy as np
 
+from fairlead.masks.kernels.bounded import bounded_walk, draw_bounded
 from fairlead.masks.kernels.closure import begin, close, finish, leads_of_found
 from fairlead.masks.kernels.frames import frame_after_other, frame_field, object_field
 from fairlead.masks.kernels.intern import node_of
 from fairlead.masks.kernels.key_walks import walk_keys
 from fairlead.masks.kernels.layout import (
+    B_EXIT,
+    B_EXITS,
     BLUR,
+    BOUND,
+    BOUNDED,
     CAPTURE,
     CAPTURES,
     CONFIG,
@@ -206,6 +211,8 @@ def _leaf(context: Context, row: Words, below: int, node: int, stack: int) -> in
         return _literal(context, row, below, node, stack)
     if kind == COUNTED and below == 0 and nodes[node * 6 + 1] == nodes[node * 6 + 4]:
         return _counted(context, row, node, stack)
+    if kind == BOUNDED:
+        return _bounded(context, row, below, node, stack)
     if kind in (MEMBER, KEY) and (below > 0 or frame_field(context, nodes[node * 6 + 1], 5) == 0):
         return walk_keys(context, row, below, node, stack)
     return _walked(context, row, below, node, stack)
@@ -288,7 +295,11 @@ def _literal(context: Context, row: Words, below: int, node: int, stack: int) ->
 def _counted(context: Context, row: Words, node: int, stack: int) -> int:
     """Between two counted items, over all tokens."""
     nodes, pictures = int32s(context, NODE), int32s(context, PICTURE)
-    state, low, high = int(nodes[node * 6 + 1]), nodes[node * 6 + 2], int(nodes[node * 6 + 3])
+    state, low, high = (
+        int(nodes[node * 6 + 1]),
+        int(nodes[node * 6 + 2]),
+        int(nodes[node * 6 + 3]),
+    )
     begin(context)
     code = close(context, NIL, stack)
     if code < 0:
@@ -303,14 +314,46 @@ def _counted(context: Context, row: Words, node: int, stack: int) -> int:
     at = picture * 6
     if low == 0 and (high < 0 or high >= pictures[at + P_MOST]):
         return _leave_found(context, picture)
+    first, last = int(pictures[at + P_EXIT]), int(pictures[at + P_EXIT + 1])
+    return _leave_counted(context, first, last, low, high)
+
+
+@inner
+def _leave_counted(context: Context, first: int, last: int, low: int, high: int) -> int:
+    """Go on with what the closure has found at exits behind `low` to `high` items (-1: any)."""
     exits = int32s(context, EXIT)
-    for place in range(pictures[at + P_EXIT], pictures[at + P_EXIT + 1]):
+    for place in range(first, last):
         items = exits[place * 2]
         if items >= low and (high < 0 or items <= high):
             code = spread_found(context, int(exits[place * 2 + 1]))
             if code < 0:
                 return code
     return OK
+
+
+@once
+def _bounded(context: Context, row: Words, below: int, node: int, stack: int) -> int:
+    """A pattern whose characters are counted."""
+    begin(context)
+    code = close(context, NIL, stack)
+    if code < 0:
+        return code
+    picture = draw_bounded(context, row, node) if below == 0 else 0
+    if picture == 0:
+        macro = finish(context)
+        return bounded_walk(context, row, below, node, macro) if macro >= 0 else macro
+    if picture < 0:
+        return picture
+    nodes, pictures = int32s(context, NODE), int32s(context, BOUND)
+    low, high = int(nodes[node * 6 + 2]), int(nodes[node * 6 + 3])
+    first, last = int(pictures[picture * 12 + B_EXIT]), int(pictures[picture * 12 + B_EXIT + 1])
+    every = first == last or (
+        low <= int32s(context, EXIT)[first * 2]
+        and (high < 0 or high >= int32s(context, EXIT)[last * 2 - 2])
+    )
+    if every:
+        return spread_found(context, int(pictures[picture * 12 + B_EXITS])) if first < last else OK
+    return _leave_counted(context, first, last, low, high)
 
 
 @inner

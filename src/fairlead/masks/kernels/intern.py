@@ -21,6 +21,10 @@ from fairlead.masks.kernels.layout import (
     NODE_HASH,
     NODE_ROOM,
     NODES,
+    PAIR,
+    PAIR_HASH,
+    PAIR_ROOM,
+    PAIRS,
     SCRATCH,
     STACK,
     STACK_HASH,
@@ -120,6 +124,12 @@ def text_of(context: Context, parent: int, byte: int) -> int:
 def extras_of(context: Context, text: int, rest: int) -> int:
     """The set of `text` and the greater texts `rest`; 0 is the empty one."""
     return _pair_of(context, text, rest, EXTRA, EXTRA_HASH, EXTRAS, EXTRA_ROOM)
+
+
+@inner
+def pair_of(context: Context, state: int, inside: int) -> int:
+    """The pair of a pattern's lexical state and that of its characters; none is 0."""
+    return _pair_of(context, state, inside, PAIR, PAIR_HASH, PAIRS, PAIR_ROOM)
 
 
 @inner

@@ -113,7 +113,30 @@ WIDE: Final = 106  # int64[n, 6]: set of bytes, root of the trie of exits that b
 LISTED: Final = 104  # int32[n]: tokens of pictures with few
 ENDS: Final = 100  # uint32[words]: the end ids
 COUNT_AT: Final = 101  # int32[lexical states]: as PICTURE_AT, of states between counted items
-CONTEXT_SIZE: Final = 128
+# Of this constraint, for bounded patterns (`kernels.bounds`):
+PAIR: Final = 128  # int64[n]: lexical state of a pattern << 32 | of what its characters are
+PAIR_HASH: Final = 129
+LENGTH: Final = 130  # int32[n, 8], see below
+BOUND_WALK: Final = 131  # int32[max depth + 2, 3]: a pair and the characters at each depth
+PAIRS: Final = 132  # scalars
+PAIR_ROOM: Final = 133
+SEARCH: Final = 134  # how many searches there have been
+SEARCH_LEVEL: Final = 135  # characters read
+SEARCH_BETWEEN: Final = 136  # pairs of this level that are between characters, linked,
+SEARCH_WITHIN: Final = 137  # and those within one
+SEARCH_BEST: Final = 138  # characters of the shortest text found, or -1,
+SEARCH_END: Final = 139  # and the pair where it ends
+MEASURED: Final = 140  # where an interrupted measuring goes on: exits << 32 | trie node
+STEADY: Final = 141  # whether all that was measured may become longer by one at a time
+LAST_STATE: Final = 142  # the pair that was looked at last, and what is known of it
+LAST_FEWEST: Final = 143
+LAST_STEADY: Final = 144
+# Of the vocabulary, for them:
+BOUND_AT: Final = 145  # int32[lexical states]: 0 unknown, a picture, or NO_PICTURE
+BOUND: Final = 146  # int32[n, 12], see below
+BOUND_BASE: Final = 147  # uint32[n, words]
+BOUND_LISTED: Final = 148  # int32[n, 2]: characters, token
+CONTEXT_SIZE: Final = 160
 
 # What `entry.build` and, from ENTER on, `entry.run` can be asked for.
 MAKE_NODE: Final = 0
@@ -124,6 +147,7 @@ REHASH: Final = 4
 ENTER: Final = 5
 READ: Final = 6
 FILL: Final = 7
+MEASURE: Final = 8
 
 # Codes: what to serve.
 OK: Final = 0
@@ -133,6 +157,7 @@ NEED_LEX: Final = -3  # WANT is a lexical state to expand
 NEED_PICTURE: Final = -4  # WANT is a lexical state whose picture is missing
 NEED_COUNT: Final = -6  # the same for counted items
 NEED_EXITS: Final = -7  # WANT is a picture of whose exits those are missing that begin with LEADS
+NEED_BOUND: Final = -9  # WANT is a BOUNDED node whose picture is missing
 
 # Kinds of nodes, with their fields.
 DEAD: Final = 0
@@ -150,6 +175,7 @@ CAPTURE: Final = 12  # lexical state, text or -1, index of template and argument
 RESUME: Final = 13  # index of template and argument, text or -1; see TARGET
 DOUBT: Final = 14  # only steps through the bytes can tell
 COUNTED: Final = 15  # lexical state, items still needed, still allowed or -1, state between items
+BOUNDED: Final = 16  # the same, of a pattern, and the state within a character, 0 between two
 
 # Fields of OBJECT.
 O_WORDS: Final = 0  # uint64 words of a set of names
@@ -189,6 +215,26 @@ P_WIDE: Final = 4  # first in WIDE, of tries of exits by what they begin with
 P_MOST: Final = 1  # for counts, the items of the last of its rows,
 P_EXIT: Final = 4  # and exits in EXIT: from, to; P_EXITS is of all
 CLOSED: Final = 0  # of picture 0: whether there is no room for more
+
+# Fields of LENGTH: of a pair, the characters that a text must still begin, plus one; 0 unknown.
+L_EXACT: Final = 0
+L_SINGLE: Final = 1  # found among characters of one byte: no less than that
+L_STEADY: Final = 2  # whether each greater number is possible too: of L_EXACT, of L_SINGLE
+L_SEEN: Final = 4  # by which search,
+L_PARENT: Final = 5  # from where,
+L_LINK: Final = 6  # and what comes next in its list
+L_VISITS: Final = 7  # masks made by walking
+ENDLESS: Final = 1 << 30  # characters of a text that is none
+
+# Fields of BOUND: the picture of a bounded pattern between characters.
+B_BETWEEN: Final = 0
+B_BASE: Final = 1  # row in BOUND_BASE of the tokens that stay within it and need at most
+B_LEAST: Final = 2  # so many characters, the shortest rest included
+B_STEADY: Final = 3  # whether every greater number of characters is possible after each
+B_LONGER: Final = 4  # in BOUND_LISTED, those that need more, ascending: from, to
+B_ENDS: Final = 6  # tokens that the closing byte ends
+B_EXITS: Final = 8  # root of the trie of what is left behind the closing byte,
+B_EXIT: Final = 9  # and of each number of characters, in EXIT: from, to
 
 # Flags of lexical states.
 ACCEPTS: Final = 1

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from fairlead.masks.kernels.bounds import after_byte
 from fairlead.masks.kernels.closure import begin, close, finish
 from fairlead.masks.kernels.frames import (
     frame_after_name,
@@ -18,9 +19,11 @@ from fairlead.masks.kernels.keys import key_after
 from fairlead.masks.kernels.layout import (
     BEHIND,
     BLUR,
+    BOUNDED,
     CAPTURE,
     CONFIG,
     COUNTED,
+    DEAD,
     DOUBTFUL,
     FIRST,
     KEY,
@@ -99,10 +102,19 @@ def _step_config(context: Context, node: int, stack: int, byte: int) -> int:  # 
     if state == 0:
         context[WANT] = a
         return NEED_LEX
+    return _step_lexical(context, node, state, stack, byte)
+
+
+@once
+def _step_lexical(context: Context, node: int, state: int, stack: int, byte: int) -> int:
+    """The same where a lexical state leads to another."""
+    kind = int32s(context, NODE)[node * 6]
     if kind == CAPTURE:
         return _step_capture(context, node, state, stack, byte)
     if kind == COUNTED:
         return _step_counted(context, node, state, stack)
+    if kind == BOUNDED:
+        return _step_bounded(context, node, state, stack, byte)
     after = node_of(context, LEXEME, state, 0, 0, 0, 0)
     return close(context, after, stack) if after >= 0 else after
 
@@ -119,6 +131,12 @@ def _step_counted(context: Context, node: int, state: int, stack: int) -> int:
         low, high = max(low - 1, 0), high - 1 if high > 0 else high
     after = node_of(context, COUNTED, state, low, high, between, 0)
     return close(context, after, stack) if after >= 0 else after
+
+
+@once
+def _step_bounded(context: Context, node: int, state: int, stack: int, byte: int) -> int:
+    after = after_byte(context, node, state, byte)
+    return close(context, after, stack) if after > DEAD else after
 
 
 @once

@@ -1,0 +1,112 @@
+"""Counts in expressions: a pattern beside a length.
+
+A length is a count of characters, none of which begins another. Where what the other operand
+repeats are characters as well, both counts are one:
+
+    [a-z]{2,} & any{0,9} = [a-z]{2,9}
+
+What this module does not know: nodes of a network, lexical states.
+"""
+
+from collections.abc import Callable
+
+from fairlead.lowering.expr import both, complement, repeat
+from fairlead.lowering.nodes import Alt, And, Concat, Expr, Repeat
+
+
+def counted_apart(
+    conjunction: And, is_count: Callable[[Repeat], bool], alive: "Callable[[Expr], bool]"
+) -> "tuple[Expr | None, Repeat] | None":
+    """The other operands, None if there are none, and the count that all of it has; None: none.
+
+    Args:
+        conjunction: of two or more.
+        is_count: whether a repetition is worth counting, and may be.
+        alive: whether an expression has a text.
+    """
+    parts = operands(conjunction)
+    counts = [p for p in parts if isinstance(p, Repeat) and is_count(p)]
+    if not counts:
+        return None
+    count = max(counts, key=lambda c: c.low if c.high is None else c.high)
+    others: list[Expr] = []
+    for part in parts:
+        merged = count if part is count else _merged(count, part, alive)
+        if merged is None and part in counts:
+            merged = _merged(part, count, alive)
+        if merged is None:
+            others.append(part)
+        else:
+            count = merged
+    rest: Expr | None = None
+    for part in others:
+        rest = part if rest is None else both(rest, part)
+    return rest, count
+
+
+def operands(conjunction: Expr) -> list[Expr]:
+    """The operands of conjunctions within conjunctions; of anything else, itself."""
+    found: list[Expr] = []
+    todo: list[Expr] = [conjunction]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, And):
+            todo += [part.right, part.left]
+        else:
+            found.append(part)
+    return found
+
+
+def holds(expr: Expr, wanted: "Callable[[Expr, Expr], bool]", known: "dict[Expr, bool]") -> bool:
+    """Whether somewhere in a regular expression a part, and what comes behind it, are `wanted`.
+
+    Operands of a conjunction or a complement are not looked into.
+    """
+    todo = [expr]
+    while todo:
+        part = todo[-1]
+        if part in known:
+            todo.pop()
+            continue
+        below = _below(part)
+        missing = [inner for inner in below if inner not in known]
+        if missing:
+            todo += missing
+            continue
+        known[part] = any(known[inner] for inner in below) or _is_wanted(part, wanted)
+    return known[expr]
+
+
+def _is_wanted(part: Expr, wanted: "Callable[[Expr, Expr], bool]") -> bool:
+    if not isinstance(part, Concat):
+        return False
+    behind = part.tail.head if isinstance(part.tail, Concat) else part.tail
+    return wanted(part.head, behind)
+
+
+def _below(part: Expr) -> "tuple[Expr, ...]":
+    match part:
+        case Concat(head, tail):
+            return (head, tail)
+        case Alt(options):
+            return options
+        case Repeat(item):
+            return (item,)
+        case _:
+            return ()
+
+
+def _merged(count: Expr, other: Expr, alive: "Callable[[Expr], bool]") -> Repeat | None:
+    """Both as one count, if the other repeats some of what is counted; None: it does not."""
+    if not (isinstance(count, Repeat) and isinstance(other, Repeat)):
+        return None
+    if not _is_part(other.item, count.item, alive):
+        return None
+    highs = [high for high in (count.high, other.high) if high is not None]
+    found = repeat(other.item, max(count.low, other.low), min(highs, default=None))
+    return found if isinstance(found, Repeat) else None
+
+
+def _is_part(item: Expr, whole: Expr, alive: "Callable[[Expr], bool]") -> bool:
+    """Whether every text of `item` is one of `whole`."""
+    return item is whole or not alive(both(item, complement(whole)))

@@ -1,0 +1,301 @@
+"""Masks of bounded patterns: those of the pattern, as far as the bound leaves room.
+
+The picture of a pattern between two characters has each token with the fewest characters that a
+text then has: those of the token, and the shortest rest. Far from the bound all tokens are within
+it; nearer, the list of those that need more is read up to the bound. Where that list would be too
+long, or lengths have gaps, the trie is walked, and each byte looked at.
+"""
+
+import numpy as np
+
+from fairlead.masks.kernels.bounds import alive, know_length
+from fairlead.masks.kernels.intern import pair_of
+from fairlead.masks.kernels.layout import (
+    B_BASE,
+    B_BETWEEN,
+    B_ENDS,
+    B_LEAST,
+    B_LONGER,
+    B_STEADY,
+    BOUND,
+    BOUND_AT,
+    BOUND_BASE,
+    BOUND_LISTED,
+    BOUND_WALK,
+    ENDLESS,
+    L_EXACT,
+    L_SINGLE,
+    L_STEADY,
+    L_VISITS,
+    LAST_FEWEST,
+    LAST_STATE,
+    LAST_STEADY,
+    LENGTH,
+    LEX,
+    MACRO,
+    MEASURED,
+    NEED_BOUND,
+    NEED_LEX,
+    NODE,
+    OK,
+    ROW_WORDS,
+    STEADY,
+    TRIE_AT,
+    TRIE_BYTE,
+    TRIE_DEPTH,
+    TRIE_END,
+    TRIE_TOKEN,
+    WANT,
+)
+from fairlead.masks.kernels.views import (
+    Context,
+    Words,
+    inner,
+    int32s,
+    once,
+    uint8s,
+    uint16s,
+    uint32s,
+)
+from fairlead.masks.kernels.walks import note_unsure, set_tokens, walk
+
+_ENOUGH = 2  # masks made by walking before a picture is worth its making
+LEFT, ENDED, INSIDE = 0, 1, 2  # what a byte does: the pattern has none such, it closes, it goes on
+
+
+@once
+def draw_bounded(context: Context, row: Words, node: int) -> int:
+    """Add the tokens of the picture of a BOUNDED node, but for those with more behind its end.
+
+    Gives the picture, 0 if there is none that can tell, or a code below 0.
+    """
+    nodes = int32s(context, NODE)
+    number = int(int32s(context, BOUND_AT)[nodes[node * 6 + 1]])
+    if nodes[node * 6 + 5] != 0:
+        return 0
+    if number > 0 and _serves(context, number, node):
+        _draw(context, row, number, node)
+        return number
+    pair = _pair(context, node)
+    if pair > 0 and number == 0 and int32s(context, LENGTH)[pair * 8 + L_VISITS] >= _ENOUGH:
+        context[WANT] = node
+        return NEED_BOUND
+    return min(pair, 0)
+
+
+@inner
+def _pair(context: Context, node: int) -> int:
+    """The pair of a BOUNDED node between two characters."""
+    nodes = int32s(context, NODE)
+    return pair_of(context, int(nodes[node * 6 + 1]), int(nodes[node * 6 + 4]))
+
+
+@inner
+def _serves(context: Context, number: int, node: int) -> bool:
+    """Whether a picture can tell the tokens of a node."""
+    picture, nodes = int32s(context, BOUND), int32s(context, NODE)
+    at, low, high = number * 12, nodes[node * 6 + 2], nodes[node * 6 + 3]
+    return (
+        picture[at + B_BETWEEN] == nodes[node * 6 + 4]
+        and (low == 0 or picture[at + B_STEADY] != 0)
+        and (high < 0 or high >= picture[at + B_LEAST])
+    )
+
+
+@once
+def _draw(context: Context, row: Words, number: int, node: int) -> None:
+    """The tokens of a picture within the bounds of a node."""
+    picture, listed, nodes = (
+        int32s(context, BOUND),
+        int32s(context, BOUND_LISTED),
+        int32s(context, NODE),
+    )
+    at, words, base = number * 12, context[ROW_WORDS], uint32s(context, BOUND_BASE)
+    low, high = int(nodes[node * 6 + 2]), int(nodes[node * 6 + 3])
+    place = picture[at + B_BASE] * words
+    for word in range(words):
+        row[word] |= base[place + word]
+    for index in range(picture[at + B_LONGER], picture[at + B_LONGER + 1]):
+        if high >= 0 and listed[index * 2] > high:
+            break
+        _set(row, listed[index * 2 + 1])
+    for index in range(picture[at + B_ENDS], picture[at + B_ENDS + 1]):
+        count = listed[index * 2]
+        if low <= count and (high < 0 or count <= high):
+            _set(row, listed[index * 2 + 1])
+
+
+@inner
+def _set(row: Words, token: int) -> None:
+    row[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
+
+
+@inner
+def _read_on(context: Context, row: Words, first: int, last: int, macro: int) -> int:
+    """The tokens at trie nodes behind the closing byte that what follows can read."""
+    if macro == 0 or first == last:
+        return OK
+    if int32s(context, MACRO)[macro * 4 + 3] != 0:
+        note_unsure(context, first, last)
+        return OK
+    return walk(context, row, first, last, macro)
+
+
+@inner
+def _read(context: Context, place: int, between: int) -> int:
+    """What the byte of a trie node does to the pair above it: one of LEFT, ENDED and INSIDE.
+
+    Writes the pair and the characters so far at the node's depth; or a code below 0.
+    """
+    rows, pairs = int32s(context, LEX), int32s(context, BOUND_WALK)
+    at, byte = int(uint16s(context, TRIE_DEPTH)[place]) * 3, int(uint8s(context, TRIE_BYTE)[place])
+    state, inside, count = int(pairs[at - 3]), int(pairs[at - 2]), int(pairs[at - 1])
+    after, within = int(rows[state * 256 + byte]), int(rows[inside * 256 + byte])
+    if after == 0 or within == 0:
+        context[WANT] = state if after == 0 else inside
+        return NEED_LEX
+    if after < 0:
+        return LEFT
+    pairs[at], pairs[at + 1], pairs[at + 2] = after, within, count
+    if within < 0:
+        return ENDED
+    pairs[at + 2] = count + (1 if inside == between else 0)
+    return INSIDE
+
+
+@once
+def bounded_walk(context: Context, row: Words, below: int, node: int, macro: int) -> int:
+    """The tokens of a BOUNDED node below a trie node, looking at every byte.
+
+    Those with more behind the end of the node go on with `macro`.
+    """
+    nodes, pairs, ends = (
+        int32s(context, NODE),
+        int32s(context, BOUND_WALK),
+        int32s(context, TRIE_END),
+    )
+    depths = uint16s(context, TRIE_DEPTH)
+    low, between = int(nodes[node * 6 + 2]), int(nodes[node * 6 + 4])
+    inside = int(nodes[node * 6 + 5])
+    at = int(depths[below]) * 3
+    pairs[at], pairs[at + 1] = nodes[node * 6 + 1], between if inside == 0 else inside
+    pairs[at + 2] = 0
+    context[LAST_STATE] = 0
+    place, last = below + 1, int(ends[below])
+    while place < last:
+        code = _read(context, place, between)
+        if code == INSIDE:
+            code = _has_room(context, int(depths[place]) * 3, node)
+        elif code == ENDED and pairs[int(depths[place]) * 3 + 2] >= low:
+            set_tokens(context, row, place, place + 1)
+            code = _read_on(context, row, place + 1, int(ends[place]), macro)
+        if code < 0:
+            return code
+        if code == INSIDE:
+            set_tokens(context, row, place, place + 1)
+            place += 1
+        else:
+            place = int(ends[place])
+    pair = _pair(context, node)
+    if pair > 0 and below == 0:
+        int32s(context, LENGTH)[pair * 8 + L_VISITS] += 1
+    return min(pair, OK)
+
+
+@inner
+def _has_room(context: Context, at: int, node: int) -> int:
+    """INSIDE if the bounds of a node leave room for a text from the pair at a depth, else LEFT.
+
+    What is known of the pair is kept for the next place, which mostly has the same.
+    """
+    pairs, nodes, lengths = (
+        int32s(context, BOUND_WALK),
+        int32s(context, NODE),
+        int32s(context, LENGTH),
+    )
+    state, within, count = int(pairs[at]), int(pairs[at + 1]), int(pairs[at + 2])
+    low, high = max(int(nodes[node * 6 + 2]) - count, 0), int(nodes[node * 6 + 3])
+    between = int(nodes[node * 6 + 4])
+    if high >= 0:
+        high -= count
+        if high < 0:
+            return LEFT
+    if context[LAST_STATE] != (state << 32) | within:
+        pair = pair_of(context, state, within)
+        code = know_length(context, pair, between, L_SINGLE) if pair > 0 else pair
+        if code < 0:
+            return code
+        context[LAST_STATE] = (state << 32) | within
+        context[LAST_FEWEST] = lengths[pair * 8 + L_SINGLE] - 1
+        context[LAST_STEADY] = lengths[pair * 8 + L_STEADY + L_SINGLE]
+    fewest = context[LAST_FEWEST]
+    if fewest <= (high if high >= 0 else ENDLESS - 2) and (
+        low <= fewest or context[LAST_STEADY] != 0
+    ):
+        return INSIDE
+    living = alive(context, state, within, between, low, high)
+    return INSIDE if living > 0 else min(living, LEFT)
+
+
+@once
+def measure(context: Context, state: int, between: int, row: Words, exits: Words) -> int:
+    """Write how many characters a text has at least with each token, for a picture.
+
+    That number plus one for a token that stays within the pattern, the same and bit 31 set for one
+    that the closing byte ends, else 0. Exits are pairs of trie nodes, at the first byte behind the
+    closing one, and characters; gives how many there are, those without room not being written.
+    """
+    at, tokens, ends = (
+        int32s(context, TRIE_AT),
+        int32s(context, TRIE_TOKEN),
+        int32s(context, TRIE_END),
+    )
+    pairs, depths = int32s(context, BOUND_WALK), uint16s(context, TRIE_DEPTH)
+    found, place = context[MEASURED] >> 32, max(context[MEASURED] & 0xFFFFFFFF, 1)
+    pairs[0], pairs[1], pairs[2] = state, between, 0
+    while place < ends[0]:
+        context[MEASURED] = (found << 32) | place
+        code, depth = _read(context, place, between), int(depths[place]) * 3
+        count = pairs[depth + 2] + 1
+        if code == INSIDE:
+            rest = _fewest(context, int(pairs[depth]), int(pairs[depth + 1]), between)
+            count += rest
+            code = INSIDE if rest >= 0 else rest
+        if code < 0:
+            return code
+        if code != LEFT:
+            mark = np.uint32(count) | (np.uint32(1 << 31) if code == ENDED else np.uint32(0))
+            for index in range(at[place], at[place + 1]):
+                row[tokens[index]] = mark
+        if code == ENDED:
+            found = _list_exits(context, exits, place, int(count) - 1, found)
+        place = place + 1 if code == INSIDE else int(ends[place])
+    return found
+
+
+@inner
+def _fewest(context: Context, state: int, within: int, between: int) -> int:
+    """The fewest characters of a text from a pair on, STEADY being cleared where there are gaps."""
+    pair = pair_of(context, state, within)
+    code = know_length(context, pair, between, L_SINGLE) if pair > 0 else pair
+    if code == OK:
+        code = know_length(context, pair, between, L_EXACT)
+    if code < 0:
+        return code
+    lengths = int32s(context, LENGTH)
+    if lengths[pair * 8 + L_STEADY + L_EXACT] == 0:
+        context[STEADY] = 0
+    return lengths[pair * 8 + L_EXACT] - 1
+
+
+@inner
+def _list_exits(context: Context, exits: Words, place: int, count: int, found: int) -> int:
+    """Write the children of a trie node, as far as there is room; how many there are now."""
+    ends = int32s(context, TRIE_END)
+    child = place + 1
+    while child < ends[place]:
+        if found * 2 + 1 < exits.shape[0]:
+            exits[found * 2], exits[found * 2 + 1] = np.uint32(child), np.uint32(count)
+        found += 1
+        child = int(ends[child])
+    return found

@@ -1,0 +1,247 @@
+"""How many characters a text must still have, and whether a bound leaves room for them.
+
+A bounded pattern is read in lock-step: the lexical state of the pattern, and that of its characters
+(items none of which begins another), make a pair. A character counts from its first byte on. Behind
+the last one comes a byte that no character begins with, which ends the text.
+
+What is known of a pair is found by breadth-first searches over pairs, one level for each character.
+A first one looks at characters of one byte only; what it finds is an upper bound, mostly enough.
+"""
+
+import numpy as np
+
+from fairlead.masks.kernels.intern import node_of, pair_of
+from fairlead.masks.kernels.layout import (
+    BOUNDED,
+    DEAD,
+    ENDLESS,
+    EXPANDED,
+    L_EXACT,
+    L_LINK,
+    L_PARENT,
+    L_SEEN,
+    L_SINGLE,
+    L_STEADY,
+    LENGTH,
+    LEX,
+    LEX_FIRST,
+    LEX_FLAG,
+    LEXEME,
+    NEED_LEX,
+    NEED_NODE,
+    NODE,
+    OK,
+    PAIR,
+    SEARCH,
+    SEARCH_BEST,
+    SEARCH_BETWEEN,
+    SEARCH_END,
+    SEARCH_LEVEL,
+    SEARCH_WITHIN,
+    TARGET,
+    WANT,
+)
+from fairlead.masks.kernels.views import Context, inner, int32s, int64s, once, uint8s, uint64s
+
+
+@inner
+def leaves(context: Context, state: int, between: int) -> int:
+    """Whether a byte that begins no character leads on; 1, 0, or a code below 0."""
+    flags, first = uint8s(context, LEX_FLAG), uint64s(context, LEX_FIRST)
+    if flags[state] & EXPANDED == 0 or flags[between] & EXPANDED == 0:
+        context[WANT] = between if flags[state] & EXPANDED else state
+        return NEED_LEX
+    outside = np.uint64(0)
+    for word in range(4):
+        outside |= first[state * 4 + word] & ~first[between * 4 + word]
+    return 1 if outside != 0 else 0
+
+
+@inner
+def _meet(context: Context, state: int, inside: int, between: int, parent: int, field: int) -> int:
+    """A search comes to a pair."""
+    pair = pair_of(context, state, inside)
+    if pair < 0:
+        return pair
+    lengths = int32s(context, LENGTH)
+    at = pair * 8
+    if lengths[at + L_SEEN] == context[SEARCH]:
+        return OK
+    level, best = context[SEARCH_LEVEL], context[SEARCH_BEST]
+    lengths[at + L_SEEN], lengths[at + L_PARENT] = context[SEARCH], parent
+    known = lengths[at + field]
+    if known > 0:
+        if best < 0 or level + known - 1 < best:
+            context[SEARCH_BEST], context[SEARCH_END] = level + known - 1, pair
+        return OK
+    if inside != between:
+        begins = parent != 0 and int64s(context, PAIR)[parent] & 0xFFFFFFFF == between
+        if field == L_EXACT or not begins:
+            lengths[at + L_LINK] = context[SEARCH_WITHIN]
+            context[SEARCH_WITHIN] = pair
+        return OK
+    code = leaves(context, state, between)
+    if code > 0:
+        context[SEARCH_BEST], context[SEARCH_END] = level, pair
+    elif code == 0:
+        lengths[at + L_LINK] = context[SEARCH_BETWEEN]
+        context[SEARCH_BETWEEN] = pair
+    return min(code, OK)
+
+
+@inner
+def _go_on(context: Context, pair: int, between: int, field: int) -> int:
+    """A search goes on from a pair by one byte."""
+    rows, flags = int32s(context, LEX), uint8s(context, LEX_FLAG)
+    state, inside = int64s(context, PAIR)[pair] >> 32, int64s(context, PAIR)[pair] & 0xFFFFFFFF
+    if flags[state] & EXPANDED == 0 or flags[inside] & EXPANDED == 0:
+        context[WANT] = inside if flags[state] & EXPANDED else state
+        return NEED_LEX
+    before = 0
+    for byte in range(256):
+        after, within = int(rows[state * 256 + byte]), int(rows[inside * 256 + byte])
+        if after > 0 and within > 0 and (after << 32) | within != before:
+            before = (after << 32) | within
+            code = _meet(context, after, within, between, pair, field)
+            if code < 0:
+                return code
+    return OK
+
+
+@inner
+def _search(context: Context, state: int, inside: int, between: int, field: int) -> int:
+    """Find the fewest characters of a text from a pair on; L_SINGLE: among those of one byte."""
+    context[SEARCH] += 1
+    context[SEARCH_LEVEL] = context[SEARCH_BETWEEN] = context[SEARCH_WITHIN] = 0
+    context[SEARCH_BEST] = -1
+    links = int32s(context, LENGTH)
+    code = _meet(context, state, inside, between, 0, field)
+    while code == OK and context[SEARCH_BEST] != context[SEARCH_LEVEL]:
+        pair = context[SEARCH_WITHIN]
+        if pair != 0:
+            context[SEARCH_WITHIN] = links[pair * 8 + L_LINK]
+            code = _go_on(context, pair, between, field)
+            continue
+        pair = context[SEARCH_BETWEEN]
+        if pair == 0 or context[SEARCH_BEST] == context[SEARCH_LEVEL] + 1:
+            break
+        context[SEARCH_BETWEEN] = 0
+        context[SEARCH_LEVEL] += 1
+        while pair != 0 and code == OK and context[SEARCH_BEST] != context[SEARCH_LEVEL]:
+            following = int(links[pair * 8 + L_LINK])
+            code = _go_on(context, pair, between, field)
+            pair = following
+    return code
+
+
+@inner
+def _repeats(context: Context, state: int, between: int) -> bool:
+    """Whether a character of one byte leads back to the state."""
+    rows = int32s(context, LEX)
+    for byte in range(256):
+        if rows[state * 256 + byte] == state and rows[between * 256 + byte] == between:
+            return True
+    return False
+
+
+@inner
+def _note(context: Context, between: int, field: int) -> None:
+    """Note the lengths that a search has found: of all pairs on the way, from its end on."""
+    lengths, pairs = int32s(context, LENGTH), int64s(context, PAIR)
+    pair = context[SEARCH_END]
+    known = int(lengths[pair * 8 + field])
+    left, steady = max(known - 1, 0), int(lengths[pair * 8 + L_STEADY + field])
+    while pair != 0:
+        at = pair * 8
+        inside = pairs[pair] & 0xFFFFFFFF
+        if steady == 0 and inside == between and _repeats(context, pairs[pair] >> 32, between):
+            steady = 1
+        if lengths[at + field] == 0 or (lengths[at + field] == left + 1 and steady != 0):
+            lengths[at + field], lengths[at + L_STEADY + field] = left + 1, steady
+        pair = int(lengths[at + L_PARENT])
+        if pair != 0 and pairs[pair] & 0xFFFFFFFF == between:
+            left += 1
+
+
+@inner
+def know_length(context: Context, pair: int, between: int, field: int) -> int:
+    """Have a field of LENGTH known of a pair; a code below 0 if something is needed for that."""
+    lengths, pairs = int32s(context, LENGTH), int64s(context, PAIR)
+    at = pair * 8
+    if lengths[at + field] != 0:
+        return OK
+    inside = pairs[pair] & 0xFFFFFFFF
+    # Where a character must come, or may end the text, none can be fewer than so many.
+    if field == L_EXACT and 0 < lengths[at + L_SINGLE] <= (2 if inside == between else 1):
+        lengths[at + L_EXACT] = lengths[at + L_SINGLE]
+        lengths[at + L_STEADY + L_EXACT] = lengths[at + L_STEADY + L_SINGLE]
+        return OK
+    code = _search(context, pairs[pair] >> 32, inside, between, field)
+    if code == OK:
+        if context[SEARCH_BEST] < 0:
+            lengths[at + field] = ENDLESS
+        else:
+            _note(context, between, field)
+    return code
+
+
+@inner
+def alive(context: Context, state: int, inside: int, between: int, low: int, high: int) -> int:
+    """Whether a text goes on with `low` to `high` characters (-1: any number); 1, 0, or a code."""
+    pair = pair_of(context, state, inside)
+    lengths = int32s(context, LENGTH)
+    most = high if high >= 0 else ENDLESS - 2
+    for field in (L_SINGLE, L_EXACT):
+        code = know_length(context, pair, between, field) if pair > 0 else pair
+        if code < 0:
+            return code
+        fewest = lengths[pair * 8 + field] - 1
+        steady = lengths[pair * 8 + L_STEADY + field] != 0
+        if fewest <= most and (low <= fewest or steady):
+            return 1
+    if fewest > most:
+        return 0
+    return _alive_exactly(context, state, inside, between, low, high)
+
+
+@inner
+def _alive_exactly(
+    context: Context, state: int, inside: int, between: int, low: int, high: int
+) -> int:
+    """The same where lengths have gaps: `lengths.Lengths` knows, and notes it as the target."""
+    node = node_of(context, BOUNDED, state, low, high, between, 0 if inside == between else inside)
+    if node < 0:
+        return node
+    target = int32s(context, TARGET)[node]
+    if target == 0:
+        context[WANT] = node
+        return NEED_NODE
+    return 0 if target - 1 == DEAD else 1
+
+
+@once
+def after_byte(context: Context, node: int, after: int, byte: int) -> int:
+    """The node behind a byte that leads a BOUNDED pattern to `after`; DEAD, or a code below 0."""
+    nodes = int32s(context, NODE)
+    low, high = int(nodes[node * 6 + 2]), int(nodes[node * 6 + 3])
+    between, inside = int(nodes[node * 6 + 4]), int(nodes[node * 6 + 5])
+    begins = inside == 0
+    if begins:
+        inside = between
+    within = int(int32s(context, LEX)[inside * 256 + byte])
+    if within == 0:
+        context[WANT] = inside
+        return NEED_LEX
+    if within < 0:
+        return DEAD if low > 0 else node_of(context, LEXEME, after, 0, 0, 0, 0)
+    if begins:
+        if high == 0:
+            return DEAD
+        low, high = max(low - 1, 0), high - 1 if high > 0 else high
+    if low == 0 and high < 0:
+        return node_of(context, LEXEME, after, 0, 0, 0, 0)
+    living = alive(context, after, within, between, low, high)
+    if living <= 0:
+        return DEAD if living == 0 else living
+    inside = 0 if within == between else within
+    return node_of(context, BOUNDED, after, low, high, between, inside)

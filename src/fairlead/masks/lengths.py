@@ -1,0 +1,80 @@
+"""Whether a bounded pattern has a text, where its lengths have gaps.
+
+`kernels.bounds` decides nearly always by the fewest characters that a text must still have. Where
+more are needed, and nothing says that the text can become longer by one character at a time, texts
+are tried here, depth first: a state is the pair of lexical states, and the bounds that are left.
+"""
+
+from collections.abc import Iterator
+from typing import TypeAlias, final
+
+from fairlead.masks.kernels.layout import EXPANDED
+from fairlead.masks.lexicon import Lexicon
+
+Place: TypeAlias = tuple[int, int, int, int]
+
+
+@final
+class Lengths:
+    """What is known of the patterns over one kind of character of a lexicon.
+
+    Args:
+        lexicon: the lexical states.
+        between: the state between two characters.
+    """
+
+    def __init__(self, lexicon: Lexicon, between: int) -> None:
+        self._lexicon, self._between = lexicon, between
+        self._known: dict[Place, bool] = {}
+
+    def alive(self, state: int, inside: int, low: int, high: int) -> bool:
+        """Whether a text of the pattern goes on with `low` to `high` characters.
+
+        Args:
+            state: of the pattern, behind whose characters a byte comes that begins none.
+            inside: of the character that is being read, which counts no more.
+            low: at least this many.
+            high: at most this many, -1 for any number.
+        """
+        start = (state, inside, low, high)
+        known = self._known
+        if start not in known:
+            way = [(start, self._following(start))]
+            tried = {start}
+            while way and not known.get(way[-1][0]) and not self._ends(way[-1][0]):
+                place = next((p for p in way[-1][1] if p not in tried), None)
+                if place is None:
+                    way.pop()
+                elif known.get(place) is not False:
+                    tried.add(place)
+                    way.append((place, self._following(place)))
+            # Of what led nowhere nothing is known where a text was found: it may lead to the way.
+            known.update((place, bool(way)) for place in ((p for p, _ in way) if way else tried))
+        return known[start]
+
+    def _ends(self, place: Place) -> bool:
+        state, inside, low, _ = place
+        if inside != self._between or low:
+            return False
+        self._expand(state, inside)
+        first = self._lexicon.first
+        return bool((first[state] & ~first[inside]).any())
+
+    def _following(self, place: Place) -> Iterator[Place]:
+        """What one byte of a character leads to, those first that end it."""
+        state, inside, low, high = place
+        self._expand(state, inside)
+        if inside == self._between:
+            if high == 0:
+                return iter(())
+            low, high = max(low - 1, 0), high - 1 if high > 0 else high
+        rows = self._lexicon.rows
+        pairs = set(zip(rows[state].tolist(), rows[inside].tolist(), strict=True))
+        living = [pair for pair in pairs if min(pair) > 0]
+        living.sort(key=lambda pair: pair[1] != self._between)
+        return iter([(*pair, low, high) for pair in living])
+
+    def _expand(self, *states: int) -> None:
+        for state in states:
+            if not self._lexicon.flags[state] & EXPANDED:
+                self._lexicon.expand(state)

@@ -1,0 +1,154 @@
+"""Patterns whose length is bounded: whole masks, near both bounds and far from them.
+
+The plain engine knows no bounds beside patterns, but one expression for both; and beside it stands
+what `re` and `len` say of every text over a small alphabet.
+"""
+
+import random
+import re
+from itertools import product
+from typing import Any
+
+import pytest
+
+import fairlead as fl
+from fairlead.masks import bounded
+from fairlead.masks.bits import unpack
+from fairlead.masks.kernels import layout as at
+from two_engines import Both, explored, vocabulary
+
+PATTERNS = [  # with the fewest and the most characters
+    (r"^[a-z][a-z0-9]*$", 0, 9),
+    (r"^[a-z][a-z0-9]*$", 5, None),
+    (r"^(ab)*$", 5, 9),
+    (r"^(abc)*d?$", 5, 12),
+    (r"^\S+( \S+){0,3}$", 6, 20),
+    (r"^é+$|^x+y$", 4, 7),
+    (r"^(a|bb)*(💩|zz)$", 6, 8),
+    (r"[0-9]", 4, 8),
+    (r"^(?!abc).*$", 0, 8),
+    (r'^(?:\\+|x)"💩$', 5, None),
+    (r"^(\d{3}|\d{5})x*$", 5, 9),
+]
+
+
+def strings(pattern: str, low: int, high: int | None) -> dict[str, Any]:
+    bounds = {"minLength": low, "maxLength": high}
+    return {"type": "string", "pattern": pattern, **{k: v for k, v in bounds.items() if v}}
+
+
+def bounded_nodes(both: Both) -> int:
+    arena = both.fast._states._network.arena
+    return sum(arena.record(node)[0] == at.BOUNDED for node in range(arena.context[at.NODES]))
+
+
+def check(schema: Any, words: fl.Vocabulary, texts: int, tokens: int) -> Both:
+    both, seen = Both(fl.JsonSchema(schema), words), set[Any]()
+    for place in explored(both, str(schema), texts, tokens):
+        if place[0] not in seen:
+            seen.add(place[0])
+            both.check(place)
+    return both
+
+
+@pytest.mark.parametrize(("pattern", "low", "high"), PATTERNS)
+@pytest.mark.parametrize("listed", [5, 2048])
+def test_masks_are_those_of_the_plain_engine(
+    pattern: str, low: int, high: int | None, listed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounded, "_LISTED", listed)
+    monkeypatch.setattr(bounded, "_bounds", {})
+    assert bounded_nodes(check(strings(pattern, low, high), vocabulary(700), 5, 14)) > 2
+
+
+ATOMS = ["a", "b", "[ab]", "[a-z]", "é", ".", r"\S", "[^a]", "ab", "(?:ab|c)", '"', r"\\", "💩"]
+COUNTS = ["*", "+", "?", "{2}", "{1,3}", "{0,4}", "{3,}"]
+
+
+def drawn(chosen: random.Random, depth: int) -> str:
+    kind = chosen.random()
+    if depth == 0 or kind < 0.3:
+        return chosen.choice(ATOMS)
+    if kind < 0.55:
+        return drawn(chosen, depth - 1) + drawn(chosen, depth - 1)
+    if kind < 0.7:
+        return f"(?:{drawn(chosen, depth - 1)}|{drawn(chosen, depth - 1)})"
+    return f"(?:{drawn(chosen, depth - 1)}){chosen.choice(COUNTS)}"
+
+
+def drawn_schemas(seed: int, count: int) -> Any:
+    chosen = random.Random(seed)
+    while count:
+        pattern = chosen.choice(["^{}$", "^{}$", "{}", "^(?!ab){}$"]).format(drawn(chosen, 4))
+        low = chosen.choice([0, 0, 1, 2, 3, 5, 8])
+        schema = strings(pattern, low, chosen.choice([None, *(low + n for n in (0, 1, 3, 7, 20))]))
+        if chosen.random() < 0.2:
+            schema = {"type": "array", "items": schema, "maxItems": 3}
+        try:
+            fl.compile(fl.JsonSchema(schema), vocabulary(700))
+        except fl.FairleadError:
+            continue  # no string at all
+        count -= 1
+        yield schema
+
+
+def test_masks_of_drawn_patterns_are_those_of_the_plain_engine() -> None:
+    for schema in drawn_schemas(1, 12):
+        check(schema, vocabulary(700), 2, 12)
+
+
+@pytest.mark.slow
+def test_masks_of_many_drawn_patterns_are_those_of_the_plain_engine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for listed in (5, 2048):
+        monkeypatch.setattr(bounded, "_LISTED", listed)
+        monkeypatch.setattr(bounded, "_bounds", {})
+        for schema in drawn_schemas(listed, 400):
+            check(schema, vocabulary(700), 4, 14)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "low", "high"),
+    [("^(ab)*a?$", 2, 5), ("^a*b$|^(aa)*$", 3, 6), ("b", 2, 4), ("^(aab|b)*$", 4, 5)],
+)
+def test_texts_are_those_that_match_and_have_the_length(pattern: str, low: int, high: int) -> None:
+    words = fl.Vocabulary([b'"', b"a", b"b", b"ab", b'b"', b"<end>"], eos_ids={5})
+    constraint = fl.compile(fl.JsonSchema(strings(pattern, low, high)), words)
+    letters = ["".join(text) for n in range(high + 2) for text in product("ab", repeat=n)]
+    good = {t for t in letters if re.search(pattern, t) and low <= len(t) <= high}
+    begun = {text[:n] for text in good for n in range(len(text) + 1)}
+    for text in letters:
+        state: Any = constraint.advance(constraint.start(), 0)
+        for length, letter in enumerate(text):
+            if text[:length] in begun and text[: length + 1] not in begun:
+                state = None
+                break
+            state = constraint.advance(state, " ab".index(letter))
+        if state is None:
+            continue
+        if text in begun:
+            expected = {
+                *(n for n, more in ((1, "a"), (2, "b"), (3, "ab")) if text + more in begun),
+                *(n for n, more in ((0, ""), (4, "b")) if text + more in good),
+            }
+            assert set(unpack(constraint.mask(state)).tolist()) == expected, text
+
+
+def test_without_room_for_pictures_masks_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded, "MOST_ROWS", 1)
+    monkeypatch.setattr(bounded, "_bounds", {})
+    check(strings(r"^[a-z][a-z0-9]*$", 2, 9), vocabulary(300), 6, 12)
+
+
+def test_characters_that_are_counted_twice_are_counted_once() -> None:
+    both = check(strings("^[a-f]{2,7}$", 3, 9), vocabulary(300), 3, 9)
+    assert bounded_nodes(both) == 0
+
+
+def test_what_pictures_take_is_counted_and_forgotten() -> None:
+    check(strings(r"^[a-z][a-z0-9]*$", 2, 9), vocabulary(300), 6, 12)
+    shared = bounded._Shared()
+    assert shared.held().bytes > 0
+    fl.clear_cache()
+    assert shared.held().bytes == 0

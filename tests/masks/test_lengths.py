@@ -1,0 +1,40 @@
+"""Whether a text has a length in between is what listing all texts says."""
+
+import re
+from itertools import product
+
+import pytest
+
+from fairlead.lowering.expr import ALL_BYTES, byte_set, concat, literal, repeat
+from fairlead.lowering.regex import lower_regex
+from fairlead.masks.lengths import Lengths
+from fairlead.masks.lexicon import Lexicon
+from fairlead.syntax.regex import parse_regex
+
+LONGEST = 9
+TEXTS = ["".join(text) for n in range(LONGEST + 1) for text in product("ab", repeat=n)]
+
+
+@pytest.mark.parametrize("pattern", ["(ab)*", "a{2,3}|b{5}", "(aaa|bbbbb)*", "(bb)*a", "", "a+b?"])
+def test_lengths_with_gaps_are_found(pattern: str) -> None:
+    lexicon = Lexicon(ALL_BYTES)
+    between = lexicon.state(repeat(byte_set(b"ab")))
+    text = lower_regex(parse_regex(pattern, "ecma"))
+    state = lexicon.state(concat(text, literal("!")))
+    lengths = Lengths(lexicon, between)
+    possible = {len(text) for text in TEXTS if re.fullmatch(pattern, text)}
+    for low, high in product(range(LONGEST - 1), range(LONGEST + 1)):
+        expected = any(low <= length <= high for length in possible)
+        assert lengths.alive(state, between, low, high) == expected, (low, high)
+    for low in range(LONGEST - 1):
+        assert lengths.alive(state, between, low, -1) == any(low <= n for n in possible)
+
+
+def test_within_a_character_the_next_one_counts() -> None:
+    lexicon = Lexicon(ALL_BYTES)
+    item = literal("xy")
+    between = lexicon.state(repeat(item))
+    state = lexicon.state(concat(literal("y"), repeat(item, 2, 2), literal("!")))
+    inside = lexicon.state(concat(literal("y"), repeat(item)))
+    lengths = Lengths(lexicon, between)
+    assert [lengths.alive(state, inside, n, n) for n in range(4)] == [False, False, True, False]

@@ -1,0 +1,78 @@
+"""The compiled engine beside the plain one, which shares no code with it, and texts for both.
+
+The plain engine walks the token trie with derivatives. Texts are drawn so that about half of the
+states lie beside something that is counted, closed or escaped, where mistakes would be.
+"""
+
+import random
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+import fairlead as fl
+from fairlead.automata.derivative import Derivatives
+from fairlead.lowering.expr import concat, literal
+from fairlead.masks.bits import unpack
+from fairlead.masks.rows import Rows
+from real_tokenizers import real_vocabulary
+
+EDGES = (b'"', b"\\", b"}", b"]", b",", b":", b"{", b"u")
+
+
+@cache
+def vocabulary(size: int = 1500) -> fl.Vocabulary:
+    """Every byte, token b for byte b, and a sample of the tokens of a real one."""
+    real = [token for token in real_vocabulary("gpt2").tokens if token]
+    edges = [t for t in real if len(t) > 1 and any(edge in t for edge in EDGES[:7])]
+    chosen = random.Random(5)
+    some = {*chosen.sample(real, size), *chosen.sample(edges, min(size // 4, len(edges)))}
+    longer = sorted(token for token in some if len(token) > 1)
+    tokens = [*(bytes((byte,)) for byte in range(256)), *longer, b"<end>"]
+    return fl.Vocabulary(tokens, eos_ids={len(tokens) - 1})
+
+
+class Both:
+    """A constraint, and the plain engine beside it."""
+
+    def __init__(self, source: Any, words: fl.Vocabulary, **options: Any) -> None:
+        self.fast = fl.compile(source, words, **options)
+        expr = concat(literal(words.lead), self.fast._expr)
+        self.plain = Rows(Derivatives(expr, words.spellable), words, fl.Budget())
+        self.begin = (self.fast.start(), expr)
+        self.words = words
+
+    def after(self, at: Any, token: int) -> Any:
+        state, rest = at
+        return self.fast.advance(state, token), self.plain.after(rest, token)
+
+    def read(self, text: bytes) -> Iterator[Any]:
+        """What stands before each byte, and behind the last."""
+        at = self.begin
+        yield at
+        for byte in text:
+            at = self.after(at, byte)
+            yield at
+
+    def check(self, at: Any) -> np.ndarray:
+        fast, plain = self.fast.mask(at[0]), self.plain.row(at[1])
+        differing = unpack(fast ^ plain)[:5].tolist()
+        assert not differing, [self.words.tokens[token] for token in differing]
+        return fast
+
+
+def explored(both: Both, seed: str, texts: int, tokens: int) -> Iterator[Any]:
+    """States of random texts; half of the steps take a token that ends, escapes or separates."""
+    chosen = random.Random(seed)
+    for _ in range(texts):
+        at = both.begin
+        for _ in range(tokens):
+            yield at
+            allowed = [
+                t for t in unpack(both.fast.mask(at[0])).tolist() if t not in both.words.eos_ids
+            ]
+            if not allowed:
+                break
+            near = [t for t in allowed if any(e in both.words.tokens[t] for e in EDGES)]
+            at = both.after(at, chosen.choice(near if near and chosen.random() < 0.5 else allowed))
