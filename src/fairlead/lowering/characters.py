@@ -149,8 +149,13 @@ def _python(name: str) -> CodePoints:
 
 @cache
 def _ecma_space() -> CodePoints:
-    """White space and line terminators, ECMA-262 §12.2 and §12.3."""
-    return union(points([0x09, 0x0B, 0x0C, 0xFEFF]), _ECMA_NEWLINES, _property("Zs"))
+    """White space and line terminators, ECMA-262 §12.2 and §12.3.
+
+    The separators are among what Python calls space, found in 20 ms; all categories take 90.
+    """
+    spaces = (found[0] for found in re.finditer(r"\s", every_character()))
+    separators = [ord(space) for space in spaces if unicodedata.category(space) == "Zs"]
+    return union(points([0x09, 0x0B, 0x0C, 0xFEFF, *separators]), _ECMA_NEWLINES)
 
 
 @cache

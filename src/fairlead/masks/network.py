@@ -169,13 +169,24 @@ class Network:
             case Bytes() | Alt() | Repeat() | And() | Not():
                 return self.arena.make(at.LEXEME, self.lexicon.state(expr))
             case Rule():
-                return self.node(expr.body)
+                return self._body(expr)
             case Call(template, argument):
                 return self._call(template, argument)
             case Capture():
                 return self._capture(expr)
             case _:
                 return self._constant(expr)
+
+    def _body(self, rule: Rule) -> int:
+        """The node of what a rule denotes, translated at once: who enters a rule enters that."""
+        body: Expr = rule.body
+        while isinstance(body, Rule):
+            body = body.body
+        known = body in self._nodes
+        node = self.node(body)
+        if not known:
+            self.arena.set_target(node, self._translate(body))
+        return node
 
     def _constant(self, expr: Expr) -> int:
         """The node of ∅, ε or a doubt."""
