@@ -121,3 +121,17 @@ def test_many_tests_of_one_member_are_tried_when_compiling(monkeypatch):
         machine({**schema, "allOf": [{"anyOf": branches[1:]}]}).settle()
     with metered(lambda parts: None):
         machine({**schema, "anyOf": branches[:1]}).settle()
+
+
+def test_counts_that_exclude_each_other_leave_nothing(monkeypatch):
+    monkeypatch.setattr(json_cases, "MOST", 0)
+    fewest = {"anyOf": [{"minProperties": 3}, {"minProperties": 4}]}
+    most = [{"anyOf": [{"maxProperties": count}, {"maxProperties": 2}]} for count in (1, 3)]
+    assert not lives({"type": "object", "allOf": [fewest, most[0]]})
+    assert lives({"type": "object", "allOf": [fewest, most[1]]})
+
+
+def test_items_in_another_order_are_looked_at_once():
+    schema = {"type": "array", "allOf": [{"contains": {"const": number}} for number in (1, 2, 3)]}
+    engine = machine(schema, whitespace="compact")
+    assert engine.shortest(engine.start()) == b"[1,2,3]"

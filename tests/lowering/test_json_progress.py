@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from fairlead.errors import LimitError
+from fairlead.errors import FairleadError, LimitError
 from fairlead.lowering import json_progress
 from fairlead.lowering.fuel import metered
 from fairlead.lowering.json_atoms import Holds, Required
@@ -21,7 +21,7 @@ from fairlead.lowering.json_formulas import (
     leaf,
     opposite,
 )
-from fairlead.lowering.json_progress import Now, Progress, now
+from fairlead.lowering.json_progress import Kept, Now, Progress, now
 
 VALUES, RESTS = ("A", "B", "C"), ("a", "b", "c", "d", "e")
 A, B, C = (leaf(Holds(name)) for name in VALUES)
@@ -125,3 +125,9 @@ def test_what_an_atom_becomes_has_a_limit_too(monkeypatch):
     many = all_of(*(any_of(now(leaf(Holds(f"{n}"))), leaf(Required(f"{n}"))) for n in range(2)))
     with pytest.raises(LimitError, match="more than 3"), metered(lambda parts: None):
         Progress(lambda _: many, Never()).pairs(a)
+
+
+@pytest.mark.parametrize("atom", [Now(TRUE), Kept(TRUE)])
+def test_what_is_read_once_has_no_opposite(atom):
+    with pytest.raises(FairleadError, match="has no opposite"):
+        atom.opposite()
