@@ -53,6 +53,15 @@ def test_rules_that_repeat_are_read_as_the_plain_engine_reads_them(
     assert compared(concat(repeat(nested(), low, high), literal("!")), "(.)", 4) > 4
 
 
+def test_rules_may_stand_for_rules_and_share_what_they_stand_for() -> None:
+    inner, outer, other = Rule("inner"), Rule("outer"), Rule("other")
+    inner.define(concat(literal("a"), optional(inner)))
+    outer.define(inner)
+    other.define(inner.body)
+    expr = alt(concat(literal("x"), outer), concat(literal("y"), other))
+    assert compared(expr, "axy", 4) == 3
+
+
 def test_captures_of_one_template_may_begin_differently() -> None:
     template, none = Distinct(), frozenset[bytes]()
     expr = alt(
