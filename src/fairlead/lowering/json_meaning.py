@@ -17,6 +17,7 @@ from decimal import Decimal
 from typing import assert_never, final
 
 from fairlead.lowering.expr import complement
+from fairlead.lowering.fuel import spend
 from fairlead.lowering.json_alike import Alike
 from fairlead.lowering.json_atoms import (
     Among,
@@ -122,6 +123,7 @@ class Meaning:
                 continue
             stack.pop()
             if key not in self._read:
+                spend(1)
                 self._read[key] = self._schema(schema, kind)
         return self._read[(address, kind)]
 
