@@ -211,3 +211,43 @@ def test_compiling_and_masking_open_nothing() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def nested(opening: str, closing: str, depth: int) -> str:
+    return opening * depth + '{"type":"null"}' + closing * depth
+
+
+SCHEMAS = {
+    "deep items": nested('{"type":"array","items":', "}", 3000),
+    "deep alternatives": nested('{"anyOf":[', "]}", 2000),
+    "deep opposites": nested('{"not":', "}", 3000),
+    "deep required members": nested('{"required":["a"],"properties":{"a":', "}}", 2000),
+    "deep constants": '{"const":' + "[" * 2000 + "]" * 2000 + "}",
+    "repeated keys": '{"type":"string","type":"null"}',
+    "key patterns of 2^21 states": r"""{"patternProperties": {
+        "^(a|b)*a(a|b){20}$": {"type": "null"}, "^(a|b)*b(a|b){20}$": {"type": "string"}},
+        "additionalProperties": false}""",
+}
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_schemas_that_are_hostile_and_mean_something_work(name: str) -> None:
+    source = fl.JsonSchema(SCHEMAS[name])
+    assert spent(lambda: walk(fl.compile(source, BYTES, fl.Budget.untrusted()), steps=8))
+
+
+REFUSED_SCHEMAS = {
+    "a text without an end": "[" * 50_000,
+    "half of a character": '{"const": "\\ud800"}',
+    "no number": '{"minimum": NaN}',
+}
+
+
+@pytest.mark.parametrize("name", REFUSED_SCHEMAS)
+def test_schemas_that_are_too_much_or_mean_nothing_are_refused(name: str) -> None:
+    def attempt() -> None:
+        with pytest.raises(fl.FairleadError) as refused:
+            fl.compile(fl.JsonSchema(REFUSED_SCHEMAS[name]), BYTES, fl.Budget.untrusted())
+        assert len(str(refused.value)) <= 500
+
+    assert spent(attempt)

@@ -123,7 +123,7 @@ class Meaning:
                 continue
             stack.pop()
             if key not in self._read:
-                spend(1)
+                spend(1 + len(schema.in_place))
                 self._read[key] = self._schema(schema, kind)
         return self._read[(address, kind)]
 
