@@ -141,6 +141,20 @@ def test_without_room_for_pictures_masks_are_the_same(monkeypatch: pytest.Monkey
     check(strings(r"^[a-z][a-z0-9]*$", 2, 9), vocabulary(300), 6, 12)
 
 
+def test_a_picture_that_another_thread_has_made_is_not_made_again() -> None:
+    both = Both(fl.JsonSchema(strings(r"^[a-z][a-z0-9]*$", 0, 9)), vocabulary(300))
+    for place in both.read(b'"aaaaaa'):
+        both.check(place)
+    network = both.fast._states._network
+    arena, pictures = network.arena, network._bounds
+    records = [arena.record(node) for node in range(arena.context[at.NODES])]
+    drawn_ones = [r for r in records if r[0] == at.BOUNDED and pictures._at[r[1]] > 0]
+    _, state, _, _, between, _ = drawn_ones[0]
+    number = pictures._at[state]
+    pictures.make(state, between, arena.context, lambda row, exits: pytest.fail("measured again"))
+    assert pictures._at[state] == number
+
+
 def test_characters_that_are_counted_twice_are_counted_once() -> None:
     both = check(strings("^[a-f]{2,7}$", 3, 9), vocabulary(300), 3, 9)
     assert bounded_nodes(both) == 0

@@ -6,7 +6,7 @@ import pytest
 
 import fairlead as fl
 from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import alt, capture, concat, literal, optional, repeat
+from fairlead.lowering.expr import alt, both, byte_set, capture, concat, literal, optional, repeat
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.masks.bits import unpack
 from fairlead.masks.gallery import shared_gallery
@@ -60,6 +60,19 @@ def test_rules_may_stand_for_rules_and_share_what_they_stand_for() -> None:
     other.define(inner.body)
     expr = alt(concat(literal("x"), outer), concat(literal("y"), other))
     assert compared(expr, "axy", 4) == 3
+
+
+LETTER = byte_set(b"ab")
+BEGUN = concat(literal("a"), repeat(LETTER))
+COUNT = repeat(LETTER, 2, 5)
+
+
+@pytest.mark.parametrize("before", [COUNT, both(COUNT, BEGUN), both(COUNT, repeat(literal("ab")))])
+@pytest.mark.parametrize("behind", [b"", b"!", b"?!", b"a", b"!b"])
+def test_counts_end_where_they_may_whatever_comes_behind_them(before: Expr, behind: bytes) -> None:
+    ends = byte_set(behind) if behind else literal("")
+    assert compared(concat(before, ends), "ab!", 6) > 4
+    assert compared(concat(before, ends, literal(".")), "ab!", 4) > 2
 
 
 def test_captures_of_one_template_may_begin_differently() -> None:
