@@ -1,11 +1,14 @@
 """Work is paid for by the thread that opened the meter, and by nobody else."""
 
 import threading
+from decimal import Decimal
 
 import pytest
 
 from fairlead.lowering.expr import literal
 from fairlead.lowering.fuel import metered, spend
+from fairlead.lowering.numbers import lower_other_numbers
+from fairlead.syntax.json_schema_tree import Numbers
 
 
 def test_constructors_pay_for_the_nodes_they_make() -> None:
@@ -36,3 +39,11 @@ def test_other_threads_do_not_pay() -> None:
         thread.start()
         thread.join()
     assert made == []
+
+
+def test_all_numbers_but_many_are_paid_for_by_the_steps_of_their_digits() -> None:
+    amounts = frozenset(Decimal(3 * number) for number in range(700_007, 700_027))
+    made: list[int] = []
+    with metered(made.append):
+        lower_other_numbers(Numbers(values=amounts))
+    assert sum(made) > 2_000 * len(amounts)  # 20,000 amounts are refused in seconds

@@ -12,9 +12,12 @@ from itertools import pairwise
 from typing import final
 
 from fairlead.lowering.expr import EMPTY, EPSILON, alt, byte_set, concat, repeat
+from fairlead.lowering.fuel import spend
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.lowering.number_forms import DIGIT, FRACTION, exponents
 from fairlead.lowering.number_readers import POINT, Reader, State
+
+_STEP = 12  # fuel: a step takes 12 µs, so that a budget of 4 million lasts for 4 s of them
 
 
 @final
@@ -83,6 +86,7 @@ def _arcs(place: _Place, readers: Sequence[Reader], shape: Shape) -> dict[_Place
     cuts = {0, POINT} if place.counts else {0, 1, POINT}
     for reader, state in zip(readers, place.known, strict=True):
         cuts.update(reader.cuts(state))
+    spend(_STEP * len(cuts))
     found: dict[_Place, list[int]] = {}
     for symbol, end in pairwise((*sorted(cut for cut in cuts if cut <= POINT), POINT + 1)):
         after = _after(place, symbol, readers, shape)
