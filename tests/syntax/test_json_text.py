@@ -2,6 +2,7 @@
 
 import json
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -91,7 +92,7 @@ def test_of_a_repeated_key_the_last_value_counts_as_in_json():
 def test_nesting_has_no_depth(brackets, depth):
     opening, closing = brackets
     text = opening * depth + "[]" + closing * depth
-    value = read_json(text)
+    value: Any = read_json(text)
     assert write_json(value) == text
     below = 0
     while value:

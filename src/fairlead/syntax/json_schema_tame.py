@@ -14,12 +14,13 @@ What this module does not know: what schemas mean beyond that.
 from collections.abc import Callable
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, final
 from urllib.parse import unquote
 
 from fairlead.errors import FairleadError
 from fairlead.syntax.json_schema_keywords import LATEST, Draft, find_draft
 from fairlead.syntax.json_schema_needs import VALUED, Raw, needs
+from fairlead.syntax.json_schema_tame_graph import Instances, has_loop, reaching
 from fairlead.syntax.json_schema_tame_tree import ASSERTED, TameSchema, stands_for
 from fairlead.syntax.json_schema_values import FORMATS, TYPES
 from fairlead.syntax.json_text import Json
@@ -55,7 +56,6 @@ _OF_SCALARS: Final = frozenset(
     )
 )
 _OF_NUMBERS: Final = frozenset(("integer", "number"))
-_Waiting: TypeAlias = tuple[int, list[Any], bool]  # who, and what it needs: all, or any of it
 
 
 def read_tame(raw: Json, *, strict: bool) -> TameSchema | None:
@@ -78,8 +78,8 @@ def read_tame(raw: Json, *, strict: bool) -> TameSchema | None:
     check = _Check(raw, draft, strict)
     if not check.passes():
         return None
-    found = check.seen, check.sure, check.wild, check.eager()
-    return TameSchema(raw, draft, check.targets, *found)
+    sure, eager = check.instances.sure, reaching(check.wild, check.below)
+    return TameSchema(raw, draft, check.targets, check.seen, sure, check.wild, eager)
 
 
 @final
@@ -92,13 +92,12 @@ class _Check:
         self._id = "id" if draft == 4 else "$id"
         self._nested_ids = False
         self._todo: list[Any] = [root]
-        self._below: list[tuple[int, list[Any]]] = []
         self._in_place: dict[int, list[Any]] = {}
         self._one_of: list[Raw] = []
-        self._waiting: list[_Waiting] = []
+        self.below: list[tuple[int, list[Any]]] = []
+        self.instances = Instances()
         self.targets: dict[str, Any] = {}
         self.seen: set[int] = set()
-        self.sure: set[int] = set()
         self.wild: dict[int, Raw] = {}
 
     def passes(self) -> bool:
@@ -113,27 +112,14 @@ class _Check:
                     if not self._node(raw):
                         return False
                     if len(todo) > begun:
-                        self._below.append((id(raw), todo[begun:]))
+                        self.below.append((id(raw), todo[begun:]))
             elif raw.__class__ is not bool:
                 return False
-        if (self.targets and self._nested_ids) or self._loops():
+        if (self.targets and self._nested_ids) or has_loop(self._in_place):
             return False
         self.wild |= {id(raw): raw for raw in self._one_of if not self._exclusive(raw["oneOf"])}
-        self._settle()
+        self.instances.settle(self.wild)
         return True
-
-    def eager(self) -> set[int]:
-        """The parts from which a wild one can be reached."""
-        around: dict[int, list[int]] = {}
-        for part, below in self._below if self.wild else ():
-            for one in below:
-                around.setdefault(id(one), []).append(part)
-        found, todo = set(self.wild), list(self.wild)
-        while todo:
-            fresh = [part for part in around.get(todo.pop(), ()) if part not in found]
-            found.update(fresh)
-            todo.extend(fresh)
-        return found
 
     def _node(self, raw: Raw) -> bool:
         """Look at one schema; False if nothing can be told any more."""
@@ -179,9 +165,9 @@ class _Check:
             self._todo.append(found)
         below = [self.targets[name]]
         self._in_place[id(raw)] = below
-        self._below.append((id(raw), below))
+        self.below.append((id(raw), below))
         if id(raw) not in self.wild:
-            self._waiting.append((id(raw), below, True))
+            self.instances.wait(raw, below, every=True)
         return True
 
     def _follow(self, name: str) -> Json:
@@ -203,7 +189,7 @@ class _Check:
             self._one_of.append(raw)
         self._todo.extend(branches)
         self._in_place[id(raw)] = branches
-        self._waiting.append((id(raw), branches, False))
+        self.instances.wait(raw, branches, every=False)
         return True
 
     def _exclusive(self, branches: list[Any]) -> bool:
@@ -225,47 +211,6 @@ class _Check:
         types: Any = part["type"]
         return {types} if types.__class__ is str else set(types)
 
-    def _loops(self) -> bool:
-        """Whether a schema stands for itself."""
-        closed, opened = set[int](), set[int]()
-        for start in self._in_place:
-            stack = [start]
-            while stack:
-                key = stack[-1]
-                if key in opened or key in closed:
-                    stack.pop()
-                    opened.discard(key)
-                    closed.add(key)
-                    continue
-                opened.add(key)
-                below = [id(p) for p in self._in_place[key] if id(p) in self._in_place]
-                if not opened.isdisjoint(below):
-                    return True
-                stack.extend(part for part in below if part not in closed)
-        return False
-
-    # What surely has an instance
-
-    def _settle(self) -> None:
-        """Who needs others has an instance if they have; mostly these were met later."""
-        waiting = (one for one in reversed(self._waiting) if one[0] not in self.wild)
-        left = [one for one in waiting if not self._settled(*one)]
-        dependents: dict[int, list[_Waiting]] = {}
-        for one in left:
-            for part in one[1]:
-                dependents.setdefault(id(part), []).append(one)
-        while left:
-            one = left.pop()
-            if one[0] not in self.sure and self._settled(*one):
-                left.extend(dependents.get(one[0], ()))
-
-    def _settled(self, key: int, needed: list[Any], every: bool) -> bool:
-        sure = self.sure
-        if (all if every else any)(part is True or id(part) in sure for part in needed):
-            sure.add(key)
-            return True
-        return False
-
     def _judge(self, raw: Raw, said: set[str]) -> bool:
         """Note whether a schema has an instance, or what it needs for that.
 
@@ -275,9 +220,9 @@ class _Check:
             return False
         needed = needs(raw, said)
         if needed:
-            self._waiting.append((id(raw), needed, True))
+            self.instances.wait(raw, needed, every=True)
         elif needed is not None:
-            self.sure.add(id(raw))
+            self.instances.sure.add(id(raw))
         return True
 
     # Keywords
