@@ -12,7 +12,7 @@ from fairlead.syntax.json_schema import parse_json_schema
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.json_schema_tame import read_tame
 from fairlead.syntax.json_schema_tame_tree import TameSchema
-from fairlead.syntax.json_text import read_json
+from fairlead.syntax.json_text import Json, read_json
 
 DRAFT_4 = {"$schema": "http://json-schema.org/draft-04/schema#"}
 DRAFT_7 = {"$schema": "http://json-schema.org/draft-07/schema#"}
@@ -236,9 +236,11 @@ def test_who_needs_others_is_sure_when_they_are() -> None:
 
 
 def test_values_that_nest_deeply_are_left_to_the_reader_of_all_schemas():
-    deep: object = 1
+    deep: Json = 1
     for _ in range(5000):
         deep = [{"a": deep}]
-    assert read_tame({"const": [[1], {"a": [2, []]}]}, strict=False) is not None
-    assert read_tame({"const": deep}, strict=False) is None
-    assert read_tame({"enum": [1, deep]}, strict=False) is None
+    shallow: Json = {"const": [[1], {"a": [2, []]}]}
+    for raw, is_tame in ((shallow, True), ({"const": deep}, False), ({"enum": [1, deep]}, False)):
+        tame = read_tame(raw, strict=False)
+        assert tame is not None
+        assert tame.is_tame(raw) is is_tame
