@@ -32,9 +32,9 @@ class Alike:
 
     >>> from fairlead.syntax.json_schema import parse_json_schema
     >>> from fairlead.syntax.json_schema_source import JsonSchema
-    >>> text = {"items": {"type": "string"}, "contains": {"$ref": "#/items"}}
+    >>> text = {"items": {"type": "string"}, "not": {"$ref": "#/items"}}
     >>> alike = Alike(parse_json_schema(JsonSchema(text)))
-    >>> alike.first("#/contains"), alike.first("#/items"), alike.first("#")
+    >>> alike.first("#/not"), alike.first("#/items"), alike.first("#")
     ('#/items', '#/items', '#')
     """
 
