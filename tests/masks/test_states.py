@@ -9,9 +9,8 @@ from fairlead.lowering.sources import lower_source
 from fairlead.masks.states import States
 
 CLOSED = fl.Vocabulary([b"a", b"b", b"ab", b"<end>"], eos_ids={3})
-BYTES = fl.Vocabulary(
-    [*(bytes([byte]) for byte in range(256)), b'":', b'},{"', b"],[", b"<end>"], eos_ids={259}
-)
+PARTS = [b'":', b'},{"', b"],[", b"1,2],[1,2]]"]
+BYTES = fl.Vocabulary([*(bytes([byte]) for byte in range(256)), *PARTS, b"<end>"], eos_ids={260})
 OPEN = fl.Vocabulary([b"ab", b"abab", b"<end>"], eos_ids={2})
 
 
@@ -47,6 +46,7 @@ def test_a_network_that_is_too_large_is_left_to_the_states_that_use_it() -> None
         ({"uniqueItems": True}, '[{"a":1,"b":2,"c":[1,2,3]},{"a":1,"b":2,"d":1}]'),
         ({"uniqueItems": True, "items": {"type": "object"}}, '[{"a":1,"b":{"c":1,"d":2}},{}]'),
         ({"uniqueItems": True, "items": {"type": "array", "uniqueItems": True}}, "[[1,2,3],[1,2]]"),
+        ({"uniqueItems": True, "items": {"type": "array", "uniqueItems": True}}, "[[1,2],[1,2,3]]"),
         ({"type": "array", "uniqueItems": True, "items": {"$ref": "#"}}, "[[[],[[]]],[[]],[]]"),
     ],
 )
@@ -64,7 +64,10 @@ def test_captures_within_captures_are_read_exactly(schema, text) -> None:
     state, plain = constraint.start(), expr
     for byte in text.encode():
         row = constraint.mask(state)
-        allowed = [token for token in range(259) if int(row[token // 32]) >> token % 32 & 1]
-        assert allowed == [token for token in range(259) if readable(plain, token)]
+        allowed = [token for token in range(260) if int(row[token // 32]) >> token % 32 & 1]
+        assert allowed == [token for token in range(260) if readable(plain, token)]
+        for token in {*b'[]{}",:0', 256, 257, 258, 259}.difference(allowed):
+            with pytest.raises(fl.TokenRejected):
+                constraint.advance(state, token)
         state, plain = constraint.advance(state, byte), machine.step(plain, byte)
     assert constraint.accepts(state)

@@ -46,8 +46,8 @@ class Bounds:
 
     @property
     def nbytes(self) -> int:
-        """The memory of what is used."""
-        return 4 * self._used_pictures * self._words + 8 * self._used_listed
+        """The memory of what is used; no picture has the number 0."""
+        return 4 * (self._used_pictures - 1) * self._words + 8 * self._used_listed
 
     def describe(self, context: "NDArray[np.int64]") -> None:
         """Write the addresses of what is shared to a context."""
