@@ -41,6 +41,8 @@ _FEW: Final = 2048  # tokens that are listed; setting so many bits takes as long
 _TOKENS: Final = 1 << 20
 _ALL_BYTES: Final = np.full(4, ~np.uint64(0))
 
+_AHEAD: Final = 31  # states made at once, at most, where a walk asks for one after the other
+
 
 @final
 class Gallery:
@@ -208,11 +210,13 @@ class Gallery:
         return code >> 32, code & 0xFFFFFFFF
 
     def _served(self, kernel: "Callable[[NDArray[np.int64]], int]") -> int:
+        ahead = 0
         while True:
             code = kernel(self._context)
             if code != NEED_LEX:
                 return code
-            self.lexicon.expand(int(self._context[at.WANT]))
+            self.lexicon.expand(int(self._context[at.WANT]), ahead)
+            ahead = min(2 * ahead + 1, _AHEAD)
 
     def _has_room(self, rows: int, tokens: int) -> bool:
         return (

@@ -2,8 +2,9 @@
 
 A lexical state is an expression without rules; its row says where each byte leads. Strings, numbers
 and whitespace are the same in every schema, so their states are made once. A row is made when it is
-first asked for, by the plain engine, and is never moved or changed afterwards: kernels of other
-threads may read while one is added.
+first asked for, by `kernels.lexemes` from the record of its expression, and is never moved or
+changed afterwards: kernels of other threads may read while one is added. What holds captures is no
+record: its rows are made by the plain engine.
 
 The arrays are as large as they may ever get; the operating system gives memory for what is used.
 """
@@ -14,15 +15,15 @@ from typing import Final, final
 import numpy as np
 
 from fairlead.automata.derivative import Derivatives
-from fairlead.errors import LimitError
 from fairlead.lowering.expr import EMPTY, UNSURE
 from fairlead.lowering.nodes import Expr
+from fairlead.masks.kernels import record_layout as at
 from fairlead.masks.kernels.layout import ACCEPTS, DEAD_END, DOUBTS, EXPANDED, GOES_ON
 from fairlead.masks.memory import Held, track_shared
+from fairlead.masks.records import Records
 
 MOST_STATES: Final = 1 << 19  # 1 KB each
 RENEW_AT: Final = 1 << 16  # when a new constraint gets a new lexicon
-_MOST_ITEM_STATES: Final = 2048
 
 
 @final
@@ -34,54 +35,83 @@ class Lexicon:
         self.rows = np.zeros((MOST_STATES, 256), np.int32)
         self.flags = np.zeros(MOST_STATES, np.uint8)
         self.first = np.zeros((MOST_STATES, 4), np.uint64)
+        self._records = Records(spellable, MOST_STATES)
+        self._record_of = np.zeros(MOST_STATES, np.int32)
+        for slot, array in (
+            (at.ROWS, self.rows),
+            (at.FLAG, self.flags),
+            (at.FIRSTS, self.first),
+            (at.STATE_RECORD, self._record_of),
+        ):
+            self._records.share(slot, array)
         self._machine = Derivatives(EMPTY, spellable)
         self._states: dict[Expr, int] = {}
-        self._exprs: list[Expr] = [EMPTY]
+        self._irregular: dict[int, Expr] = {}
         self._codes: dict[Expr, bool] = {}
         self._alive: dict[Expr, bool] = {}
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        return len(self._exprs)
+        return int(self._records.context[at.STATES])
+
+    @property
+    def nbytes(self) -> int:
+        """What the states take: a row, a set of bytes, a record and a flag each."""
+        return len(self) * (4 * 256 + 32 + 4 + 1) + self._records.nbytes
 
     def state(self, expr: Expr) -> int:
-        """The state whose texts are those of a regular expression with at least one text."""
+        """The state whose texts are those of an expression with at least one text."""
         found = self._states.get(expr)
-        if found is not None:
-            return found
-        with self._lock:
-            return self._state(expr)
+        if found is None:
+            with self._lock:
+                found = self._state(expr)
+        return found
 
     def expand(self, state: int, ahead: int = 0) -> None:
         """Make the row of a state, and of up to `ahead` states that it leads to."""
         with self._lock:
-            self._expand(state)
-            todo = [state]
-            while ahead > 0 and todo:
-                for following in np.unique(self.rows[todo.pop()]).tolist():
-                    if following > 0 and not self.flags[following] & EXPANDED and ahead > 0:
-                        self._expand(following)
-                        todo.append(following)
-                        ahead -= 1
+            if state in self._irregular:
+                self._expand(state)
+            elif ahead or not self.flags[state] & EXPANDED:
+                self._records.ask(at.EXPAND, state, ahead)
+
+    def _state(self, expr: Expr) -> int:
+        found = self._states.get(expr)
+        if found is None:
+            found = self._numbered(expr)
+            self._states[expr] = found
+        return found
+
+    def _numbered(self, expr: Expr) -> int:
+        if expr.regular:
+            return self._records.ask(at.NUMBER, self._records.record(expr))
+        made = self._records.new_state()
+        doubts = DOUBTS | EXPANDED if expr is UNSURE else 0
+        self.flags[made] = doubts | (ACCEPTS if expr.nullable else 0)
+        self._irregular[made] = expr
+        return made
 
     def _expand(self, state: int) -> None:
-        if not self.flags[state] & EXPANDED:
-            arcs = self._machine.arcs(self._exprs[state])
-            row = np.full(256, DEAD_END, np.int32)
-            every = 0
-            for members, target in arcs:
-                every |= members
-                row[_bytes_of(members)] = self._state(target)
-            self.rows[state] = row
-            self.first[state] = np.frombuffer(every.to_bytes(32, "little"), np.uint64)
-            self.flags[state] |= EXPANDED | (GOES_ON if arcs else 0)
+        """Make the row of a state that holds captures."""
+        if self.flags[state] & EXPANDED:
+            return
+        arcs = self._machine.arcs(self._irregular[state])
+        row = np.full(256, DEAD_END, np.int32)
+        every = 0
+        for members, target in arcs:
+            every |= members
+            row[_bytes_of(members)] = self._state(target)
+        self.rows[state] = row
+        self.first[state] = np.frombuffer(every.to_bytes(32, "little"), np.uint64)
+        self.flags[state] |= EXPANDED | (GOES_ON if arcs else 0)
 
     def alive(self, expr: Expr) -> bool:
         """Whether a regular expression has a text; numbers are the same in every schema."""
         found = self._alive.get(expr)
         if found is None:
             with self._lock:
-                found = self._alive[expr] = self._machine.alive(expr)
+                record = self._records.record(expr)
+                found = self._alive[expr] = self._records.ask(at.IS_ALIVE, record) == 1
         return found
 
     def countable(self, item: Expr) -> bool:
@@ -92,37 +122,8 @@ class Lexicon:
         found = self._codes.get(item)
         if found is None:
             with self._lock:
-                found = self._codes[item] = self._is_code(item)
-        return found
-
-    def _is_code(self, item: Expr) -> bool:
-        seen = {item}
-        todo = [item]
-        while todo and len(seen) <= _MOST_ITEM_STATES:
-            state = todo.pop()
-            arcs = self._machine.arcs(state)
-            if state.nullable and (arcs or state is item):
-                return False
-            fresh = {target for _, target in arcs} - seen
-            seen |= fresh
-            todo.extend(fresh)
-        return not todo
-
-    def _state(self, expr: Expr) -> int:
-        found = self._states.get(expr)
-        if found is None:
-            found = len(self._exprs)
-            if found == MOST_STATES:
-                raise LimitError(
-                    f"more than {MOST_STATES} states of regular languages",
-                    limit="lexical states",
-                    given=found + 1,
-                    needed=MOST_STATES,
-                )
-            doubts = DOUBTS | EXPANDED if expr is UNSURE else 0
-            self.flags[found] = doubts | (ACCEPTS if expr.nullable else 0)
-            self._exprs.append(expr)
-            self._states[expr] = found
+                record = self._records.record(item)
+                found = self._codes[item] = self._records.ask(at.IS_CODE, record) == 1
         return found
 
 
@@ -136,10 +137,10 @@ class _Shared:
     """The lexicons that new constraints get, as the memory accounts see them."""
 
     def held(self) -> Held:
-        """What the states take: a row, a set of bytes and a flag each."""
+        """What the states take, and the records that they are made from."""
         with _lock:
-            states = sum(len(one) for one in _lexicons.values())
-        return Held(states=states, state_bytes=states * (4 * 256 + 32 + 1))
+            shared = list(_lexicons.values())
+        return Held(states=sum(map(len, shared)), state_bytes=sum(one.nbytes for one in shared))
 
     def forget(self) -> None:
         """Leave the lexicons to those who use them."""

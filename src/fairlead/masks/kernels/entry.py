@@ -52,9 +52,19 @@ from fairlead.masks.kernels.layout import (
     TOKEN,
     TOKEN_AT,
 )
+from fairlead.masks.kernels.lexemes import explore, state_of, write
 from fairlead.masks.kernels.pictures import count_rows as _count_rows
 from fairlead.masks.kernels.pictures import remember_picture, take_picture
 from fairlead.masks.kernels.pictures import stack_rows as _stack_rows
+from fairlead.masks.kernels.record_layout import (
+    EFFORT,
+    NUMBER,
+    REHASH_RECORDS,
+    TOP,
+    WANT,
+    WRITE,
+)
+from fairlead.masks.kernels.records import rehash
 from fairlead.masks.kernels.skips import survey_parts
 from fairlead.masks.kernels.step import step
 from fairlead.masks.kernels.tries import merge as _merge
@@ -70,7 +80,7 @@ from fairlead.masks.kernels.views import (
     uint8s,
 )
 
-_kernels = Kernels("the mask engine", Path(__file__).parent.glob("*.py"), count=8, prepare=prepare)
+_kernels = Kernels("the mask engine", Path(__file__).parent.glob("*.py"), count=9, prepare=prepare)
 
 
 @once
@@ -194,6 +204,27 @@ def rehash_steps(context: Context, keys: Context, values: Ints) -> None:
     for place in range(keys.shape[0]):
         if keys[place] != 0:
             remember_step(context, int(keys[place]), int(values[place]))
+
+
+@_kernels.compiled("int64(int64[::1], int64, int64, int64, int64[::1], int64[::1])")
+def lexemes(context: Context, what: int, a: int, b: int, program: Context, made: Context) -> int:
+    """Do one thing to the records of a lexicon; below 0: there is too little of what WANT says.
+
+    WRITE: the expressions of a program. NUMBER a: the lexical state of record a. EXPAND a b: the
+    row of state a, and of up to b states after it. IS_CODE a: whether record a can be counted.
+    IS_ALIVE a: whether it has a text.
+    """
+    context[TOP] = context[EFFORT] = context[WANT] = 0
+    found = 0
+    if what == WRITE:
+        write(context, program, made)
+    elif what == NUMBER:
+        found = state_of(context, a)
+    elif what == REHASH_RECORDS:
+        rehash(context)
+    else:
+        found = explore(context, what, a, b)
+    return found if context[WANT] == 0 else -1
 
 
 _kernels.finish()

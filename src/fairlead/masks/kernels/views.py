@@ -5,14 +5,16 @@ that, numba would compile a function anew for each mixture of narrow and wide in
 with, which took four times as long.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from types import FunctionType
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numba
 import numpy as np
-from numba.core import cgutils, dispatcher
+from numba.core import cgutils, codegen, dispatcher
 from numba.core import types as numba_types
+from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import intrinsic as numba_intrinsic
 from numpy.typing import NDArray
 
@@ -63,15 +65,53 @@ def once(function: F) -> F:
 
 def prepare(kernel: Callable[..., Any]) -> None:
     """Compile the inner functions that a kernel calls, callees first, each for its annotations."""
+    with _only_linked():
+        _prepare(kernel)
+
+
+def _prepare(kernel: Callable[..., Any]) -> None:
     for callee in _callees(kernel):
         if not callee.signatures:
-            prepare(callee.py_func)
+            _prepare(callee.py_func)
             if callee.targetoptions.get("inline") == "always":
                 continue
             hints = dict(callee.py_func.__annotations__)
             result = _TYPES[hints.pop("return")]
             callee.compile(result(*(_TYPES[hint] for hint in hints.values())))
             callee.disable_compile()
+
+
+@contextmanager
+def _only_linked() -> "Generator[None]":
+    """Inner functions are optimised and translated where they are called, not by themselves too.
+
+    That took 14 of 34 s: each came with all that it calls. numba has no setting for it, so its own
+    steps are left out while the lock of its compiler is held. Where it has no such steps any more,
+    compiling only takes longer.
+    """
+    parts = cast("Any", codegen)
+    steps = [
+        (parts.JITCodeLibrary, "_optimize_final_module"),
+        (parts.JITCodeLibrary, "_finalize_specific"),
+        (parts.JITCPUCodegen, "_add_module"),
+        (parts.JITCPUCodegen, "set_env"),
+    ]
+    if not all(hasattr(owner, name) for owner, name in steps):
+        yield
+        return
+    with cast("Any", global_compiler_lock):
+        before = [(owner, name, getattr(owner, name)) for owner, name in steps]
+        try:
+            for owner, name in steps:
+                setattr(owner, name, _nothing)
+            yield
+        finally:
+            for owner, name, step in before:
+                setattr(owner, name, step)
+
+
+def _nothing(*_: object) -> None:
+    pass
 
 
 def _callees(kernel: Callable[..., Any]) -> "Iterator[Any]":
@@ -90,6 +130,41 @@ def _pointer(typing_context: Any, address: Any) -> Any:
         return builder.inttoptr(arguments[0], cgutils.voidptr_t)
 
     return types.voidptr(address), build
+
+
+@cast("Callable[[Any], Callable[[int], int]]", intrinsic)
+def lowest_bit(typing_context: Any, word: Any) -> Any:
+    """The place of the lowest bit of a word that has one."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], cgutils.true_bit)
+
+    return types.int64(types.int64), build
+
+
+@cast("Callable[[Any], Callable[[], None]]", intrinsic)
+def apart(typing_context: Any) -> Any:
+    """Said first in a function: it is never put into those that call it.
+
+    For what takes longer than a call does, and is called in several places: less code to compile.
+    """
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.function.attributes.add("noinline")
+        return context.get_dummy_value()
+
+    return types.void(), build
+
+
+@cast("Callable[[Any], Callable[[], None]]", intrinsic)
+def fence(typing_context: Any) -> Any:
+    """All that was written before is seen by other threads before what is written after."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.fence("release")
+        return context.get_dummy_value()
+
+    return types.void(), build
 
 
 @inner

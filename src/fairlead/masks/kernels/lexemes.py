@@ -1,0 +1,361 @@
+"""Rows of lexical states, made from records: where each byte leads, if anything is alive there.
+
+Whether an intersection or a complement has a text is searched for, first where the fewest bytes
+seem to be lacking; what a search finds is remembered. All else has one if its parts have.
+"""
+
+from typing import Final
+
+from fairlead.masks.kernels.algebra import alt_of, both_of, not_of, pair_of, repeat_of
+from fairlead.masks.kernels.derive import derive
+from fairlead.masks.kernels.layout import ACCEPTS, DEAD_END, EXPANDED, GOES_ON
+from fairlead.masks.kernels.record_layout import (
+    ABOUT,
+    ALIVE,
+    ALT,
+    AND,
+    ARCS_AT,
+    ARCS_END,
+    BYTES,
+    CAME,
+    CONCAT,
+    DEAD,
+    EMPTY,
+    EXPAND,
+    FIRSTS,
+    FLAG,
+    GENERATION,
+    GUESS,
+    IS_ALIVE,
+    KIND,
+    LINE,
+    LIST,
+    MARK,
+    MET,
+    NOT,
+    NULLABLE,
+    PART,
+    QUEUED,
+    REPEAT,
+    ROOMS,
+    ROWS,
+    RULE,
+    SET,
+    STATE,
+    STATE_RECORD,
+    STATES,
+    SURE,
+    TOP,
+    WANT,
+    A,
+    B,
+)
+from fairlead.masks.kernels.records import field, lacking, push, put, record_of, set_of
+from fairlead.masks.kernels.views import (
+    Context,
+    apart,
+    fence,
+    inner,
+    int32s,
+    int64s,
+    lowest_bit,
+    once,
+    uint8s,
+)
+
+_MOST_ITEM_STATES: Final = 2048
+
+
+@inner
+def explore(context: Context, what: int, start: int, ahead: int) -> int:
+    """EXPAND state `start`, and `ahead` more, nearest first; or tell whether a record IS_CODE.
+
+    Or whether it IS_ALIVE.
+
+    On LIST is the queue of records, from `place` on. Before one of them is done there may be a
+    search, whose heap then stands behind the queue.
+    """
+    apart()
+    context[GENERATION] += 1
+    turn, sought, last, heap, place = int(context[GENERATION]), 0, 0, 0, 0
+    _queue(context, int(int32s(context, STATE_RECORD)[start]) if what == EXPAND else start, turn)
+    while place < context[TOP] and context[WANT] == 0:
+        queued = int(int64s(context, LIST)[place])
+        record = _nearest(context, heap) if sought else queued
+        derive(context, record)
+        if sought:
+            sought, last = _look_on(context, heap, record, sought, last)
+            continue
+        sought = _unknown(context, record)
+        if sought:
+            context[GENERATION] += 1
+            heap, last = int(context[TOP]), _met(context, sought, 0, 0)
+            push(context, sought)
+            continue
+        place += 1
+        if what == EXPAND:
+            ahead -= _expand(context, record)
+        elif what == IS_ALIVE:
+            return int(field(context, record, ABOUT) & NULLABLE != 0 or _goes_on(context, record))
+        elif _is_no_code(context, record, start) or context[TOP] > _MOST_ITEM_STATES:
+            return 0
+        if ahead < 0:
+            return 1
+        _queue_all_after(context, record, turn)
+    return 0 if what == IS_ALIVE else 1
+
+
+@inner
+def _unknown(context: Context, record: int) -> int:
+    """What has to be searched before it is known what is alive: a rule, both of two, a complement.
+
+    0 if all arcs of the record are known to lead to something alive, or not to.
+    """
+    apart()
+    lines, listed, base = int64s(context, LINE), int64s(context, LIST), int(context[TOP])
+    for index in range(field(context, record, ARCS_AT), field(context, record, ARCS_END)):
+        push(context, int(lines[index] & 0xFFFFFFFF))
+        while context[TOP] > base and context[WANT] == 0:
+            part = int(listed[context[TOP] - 1])
+            if field(context, part, ABOUT) & (SURE | ALIVE | DEAD):
+                context[TOP] -= 1
+                continue
+            if field(context, part, KIND) in (AND, NOT, RULE):
+                context[TOP] = base
+                return part
+            inside = _deciding(context, part)
+            if inside:
+                push(context, inside)
+    return 0
+
+
+@inner
+def _deciding(context: Context, record: int) -> int:
+    """The part that decides whether a record is alive; 0 if that is decided now."""
+    apart()
+    kind, a = field(context, record, KIND), field(context, record, A)
+    parts, verdict = int32s(context, PART), 0
+    for index in range(field(context, record, B) if kind == ALT else 2 if kind == CONCAT else 1):
+        part = int(parts[a + index]) if kind == ALT else field(context, record, A + index)
+        about = field(context, part, ABOUT)
+        if about & (SURE | ALIVE | DEAD) == 0:
+            return part
+        verdict = DEAD if about & DEAD else ALIVE
+        if (verdict == DEAD) == (kind == CONCAT):
+            break
+    put(context, record, ABOUT, field(context, record, ABOUT) | verdict)
+    return 0
+
+
+@inner
+def _look_on(context: Context, heap: int, record: int, sought: int, last: int) -> tuple[int, int]:
+    """Put what a record leads to into the heap, and end the search if that says enough.
+
+    Gives what is sought now, 0 if nothing, and which record was met last.
+    """
+    apart()
+    lines, generation, found = int64s(context, LINE), context[GENERATION], 0
+    for index in range(field(context, record, ARCS_AT), field(context, record, ARCS_END)):
+        after = int(lines[index] & 0xFFFFFFFF)
+        about = field(context, after, ABOUT)
+        if field(context, after, MARK) == generation or about & DEAD:
+            continue
+        last = _met(context, after, record, last)
+        if about & (SURE | ALIVE):
+            found = after
+            break
+        _put_in_order(context, heap, (field(context, after, GUESS) << 32) | after)
+    if context[WANT] or (found == 0 and context[TOP] > heap):
+        return sought, last
+    _conclude(context, found, last)
+    context[TOP] = heap
+    return 0, 0
+
+
+@inner
+def _met(context: Context, record: int, came: int, before: int) -> int:
+    """Note where a search has met a record; gives it."""
+    put(context, record, MARK, int(context[GENERATION]))
+    put(context, record, CAME, came)
+    put(context, record, MET, before)
+    return record
+
+
+@once
+def _conclude(context: Context, found: int, last: int) -> None:
+    """All on the way to what was found are alive; if nothing was, none of those met are."""
+    record, verdict = (found, ALIVE) if found else (last, DEAD)
+    while record:
+        put(context, record, ABOUT, field(context, record, ABOUT) | verdict)
+        record = field(context, record, CAME if found else MET)
+
+
+@inner
+def _nearest(context: Context, base: int) -> int:
+    """Take the least out of the heap from `base` on."""
+    apart()
+    heap = int64s(context, LIST)
+    least = int(heap[base] & 0xFFFFFFFF)
+    context[TOP] -= 1
+    count = context[TOP] - base
+    value, place = heap[context[TOP]], 0
+    while 2 * place + 1 < count:
+        child = 2 * place + 1
+        if child + 1 < count and heap[base + child + 1] < heap[base + child]:
+            child += 1
+        if heap[base + child] >= value:
+            break
+        heap[base + place] = heap[base + child]
+        place = child
+    heap[base + place] = value
+    return least
+
+
+@inner
+def _put_in_order(context: Context, base: int, value: int) -> None:
+    """Put a number into the heap from `base` on."""
+    apart()
+    push(context, value)
+    heap, place = int64s(context, LIST), context[TOP] - base - 1
+    if context[WANT]:
+        return
+    while place > 0 and heap[base + (place - 1) // 2] > value:
+        heap[base + place] = heap[base + (place - 1) // 2]
+        place = (place - 1) // 2
+    heap[base + place] = value
+
+
+@inner
+def state_of(context: Context, record: int) -> int:
+    """The lexical state of a record."""
+    found = field(context, record, STATE)
+    if found:
+        return found
+    made = int(context[STATES])
+    if made >= context[ROOMS + STATES]:
+        return lacking(context, STATES)
+    nullable = field(context, record, ABOUT) & NULLABLE
+    uint8s(context, FLAG)[made] = ACCEPTS if nullable else 0
+    int32s(context, STATE_RECORD)[made] = record
+    put(context, record, STATE, made)
+    context[STATES] = made + 1
+    return made
+
+
+@inner
+def _expand(context: Context, record: int) -> int:
+    """Make the row of a record's state; it is written at once, as others may be reading it.
+
+    1 if it was not there already.
+    """
+    apart()
+    state, flags = state_of(context, record), uint8s(context, FLAG)
+    if flags[state] & EXPANDED:
+        return 0
+    base = int(context[TOP])
+    for _ in range(256):
+        push(context, DEAD_END)
+    if context[WANT]:
+        return 0
+    a, b, c, d = _lead_on(context, record, base)
+    if context[WANT]:
+        return 0
+    context[TOP] = base
+    first, rows, listed = int64s(context, FIRSTS), int32s(context, ROWS), int64s(context, LIST)
+    first[state * 4], first[state * 4 + 1] = a, b
+    first[state * 4 + 2], first[state * 4 + 3] = c, d
+    fence()
+    for byte in range(256):
+        rows[state * 256 + byte] = listed[base + byte]
+    fence()
+    flags[state] |= EXPANDED | (GOES_ON if a | b | c | d else 0)
+    return 1
+
+
+@once
+def _lead_on(context: Context, record: int, base: int) -> tuple[int, int, int, int]:
+    """Write where each byte leads to the 256 numbers at `base`; gives the words of those bytes."""
+    lines, sets, listed = int64s(context, LINE), int64s(context, SET), int64s(context, LIST)
+    a, b, c, d = 0, 0, 0, 0
+    for index in range(field(context, record, ARCS_AT), field(context, record, ARCS_END)):
+        after = int(lines[index] & 0xFFFFFFFF)
+        if field(context, after, ABOUT) & DEAD:
+            continue
+        target, at = state_of(context, after), (lines[index] >> 32) * 4
+        a, b = a | int(sets[at]), b | int(sets[at + 1])
+        c, d = c | int(sets[at + 2]), d | int(sets[at + 3])
+        for word in range(4):
+            rest = int(sets[at + word])
+            while rest:
+                listed[base + word * 64 + lowest_bit(rest)] = target
+                rest &= rest - 1
+    return a, b, c, d
+
+
+@once
+def _is_no_code(context: Context, record: int, item: int) -> bool:
+    """Whether a text of `item` ends in this state, and another goes on, or it is the empty one."""
+    nullable = field(context, record, ABOUT) & NULLABLE != 0
+    return nullable and (record == item or _goes_on(context, record))
+
+
+@inner
+def _goes_on(context: Context, record: int) -> bool:
+    """Whether any arc leads to something alive, all of them being known."""
+    lines = int64s(context, LINE)
+    for index in range(field(context, record, ARCS_AT), field(context, record, ARCS_END)):
+        if field(context, int(lines[index] & 0xFFFFFFFF), ABOUT) & DEAD == 0:
+            return True
+    return False
+
+
+@once
+def _queue_all_after(context: Context, record: int, turn: int) -> None:
+    lines = int64s(context, LINE)
+    for index in range(field(context, record, ARCS_AT), field(context, record, ARCS_END)):
+        _queue(context, int(lines[index] & 0xFFFFFFFF), turn)
+
+
+@inner
+def _queue(context: Context, record: int, turn: int) -> None:
+    """Queue a record that is alive, once in a turn."""
+    if field(context, record, ABOUT) & DEAD == 0 and field(context, record, QUEUED) != turn:
+        put(context, record, QUEUED, turn)
+        push(context, record)
+
+
+@inner
+def write(context: Context, program: Context, made: Context) -> None:
+    """Make the records that a program says, one for each of `made`.
+
+    Each takes five numbers: its kind, then A to C; of bytes the four words, of alternatives where
+    in the program their options stand, and how many. A part below 0 is one that was made before.
+    """
+    apart()
+    for index in range(made.shape[0]):
+        at = index * 5
+        kind, b = program[at], int(program[at + 2])
+        first = int(program[at + 1])
+        a = 0 if kind == BYTES else _written(made, first)
+        if kind == BYTES:
+            members = set_of(context, first, b, int(program[at + 3]), int(program[at + 4]))
+            made[index] = record_of(context, BYTES, members, 0, 0) if members else EMPTY
+        elif kind == CONCAT:
+            made[index] = pair_of(context, a, _written(made, b))
+        elif kind == ALT:
+            for option in range(first, first + b):
+                push(context, _written(made, int(program[option])))
+            made[index] = alt_of(context, 0)
+        elif kind == REPEAT:
+            made[index] = repeat_of(context, a, b, int(program[at + 3]))
+        elif kind == AND:
+            made[index] = both_of(context, a, _written(made, b))
+        elif kind == NOT:
+            made[index] = not_of(context, a)
+        else:  # ε, or a rule
+            made[index] = record_of(context, int(kind), a, b, 0)
+
+
+@inner
+def _written(made: Context, part: int) -> int:
+    return int(made[-1 - part]) if part < 0 else part

@@ -1,0 +1,222 @@
+"""Regular expressions written as records, which kernels derive.
+
+Here are the arrays of one lexicon's records, which grow when a kernel says so, and the way from an
+expression to its record. Whoever uses this holds the lexicon's lock.
+
+What this module does not know: derivatives (`kernels.derive`), tokens.
+"""
+
+from struct import Struct
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlead.errors import LimitError
+from fairlead.lowering.expr import ALL_BYTES, EMPTY, EPSILON, byte_set, complement
+from fairlead.lowering.nodes import (
+    Alt,
+    And,
+    Bytes,
+    Concat,
+    Expr,
+    Not,
+    Repeat,
+    Rule,
+)
+from fairlead.masks.kernels import record_layout as at
+
+MOST_RECORDS: Final = 1 << 22  # 128 bytes each
+EFFORT: Final = 1 << 14  # expressions derived before Python may be interrupted
+_FIELDS: Final = 5
+_words: Final = Struct("<4q").unpack
+
+# What there may be too little of: room at first, and its arrays: slot, type, elements for each.
+_TABLES: Final[dict[int, tuple[int, tuple[tuple[int, Any, int], ...]]]] = {
+    at.RECORDS: (1024, ((at.RECORD, np.int64, at.WIDTH),)),
+    at.SETS: (256, ((at.SET, np.int64, 4),)),
+    at.PARTS: (1024, ((at.PART, np.int32, 1),)),
+    at.LINES: (1024, ((at.LINE, np.int64, 1),)),
+    at.TOP: (4096, ((at.LIST, np.int64, 1),)),
+}
+_HASHES: Final = {at.RECORDS: at.RECORD_HASH, at.SETS: at.SET_HASH}
+
+
+@final
+class Records:
+    """The records of one lexicon.
+
+    Args:
+        spellable: the bytes that exist, as a 256-bit integer.
+        states: how many lexical states there may be.
+    """
+
+    def __init__(self, spellable: int, states: int) -> None:
+        from fairlead.masks.kernels.entry import lexemes
+
+        self._lexemes, self._spellable, self._most_states = lexemes, spellable, states
+        self.context = np.zeros(at.SLOTS, np.int64)
+        self._arrays: dict[int, NDArray[Any]] = {}
+        for count, (room, arrays) in _TABLES.items():
+            self.context[at.ROOMS + count] = room
+            for slot, kind, each in arrays:
+                self._place(slot, np.zeros(room * each, kind))
+        for count, slot in _HASHES.items():
+            self._place(slot, np.zeros(2 * _TABLES[count][0], np.int32))
+        self.context[[at.RECORDS, at.SETS, at.LINES, at.STATES]] = 1  # 0 says that there is none
+        self.context[at.ROOMS + at.STATES] = states
+        self.context[at.ROOMS + at.EFFORT] = EFFORT
+        self._arrays[at.RECORD][at.ABOUT] = at.DEAD
+        self._known: dict[Expr, int] = {EMPTY: at.EMPTY}
+        self._rules: list[Rule] = []
+        self._write([EPSILON, complement(EMPTY)])
+        every = self.record(byte_set(spellable))
+        self.context[at.SPELLABLE] = self._arrays[at.RECORD][every * at.WIDTH + at.A]
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes."""
+        return sum(array.nbytes for array in self._arrays.values())
+
+    def share(self, slot: int, array: "NDArray[Any]") -> None:
+        """Tell the kernels where an array of the lexicon is."""
+        self.context[slot] = array.__array_interface__["data"][0]
+
+    def ask(self, what: int, a: int, b: int = 0) -> int:
+        """What `kernels.entry.lexemes` has to say, when there is room for it."""
+        return self._asked(what, a, b, _NONE, _NONE)
+
+    def new_state(self) -> int:
+        """The number of a state that no record has."""
+        made = int(self.context[at.STATES])
+        if made == self._most_states:
+            self._serve(at.STATES)
+        self.context[at.STATES] = made + 1
+        return made
+
+    def record(self, expr: Expr) -> int:
+        """The record of a regular expression."""
+        found = self._known.get(expr)
+        if found is None:
+            self._write(self._unknown(expr))
+            found = self._known[expr]
+        return found
+
+    def _unknown(self, expr: Expr) -> list[Expr]:
+        """All parts of an expression that have no record yet, each behind its own parts."""
+        found: dict[Expr, None] = {}
+        stack = [expr]
+        while stack:
+            node = stack[-1]
+            missing = [p for p in _parts(node) if p not in self._known and p not in found]
+            if missing:
+                stack.extend(missing)
+            else:
+                found.setdefault(stack.pop())
+        return list(found)
+
+    def _write(self, exprs: list[Expr]) -> None:
+        numbers = {expr: -1 - index for index, expr in enumerate(exprs)}
+        known = self._known
+        program: list[int] = []
+        options: list[int] = []
+
+        def number(part: Expr) -> int:
+            found = known.get(part)
+            return numbers[part] if found is None else found
+
+        for expr in exprs:
+            match expr:
+                case Bytes(members):
+                    words = _words((members & self._spellable).to_bytes(32, "little"))
+                    program += (at.BYTES, *words)
+                case Alt():
+                    first = len(exprs) * _FIELDS + len(options)
+                    options += map(number, expr.options)
+                    program += (at.ALT, first, len(expr.options), 0, 0)
+                case Concat(head, tail):
+                    program += (at.CONCAT, number(head), number(tail), 0, 0)
+                case Repeat(item, low, high):
+                    most = -1 if high is None or high > at.MOST else high
+                    program += (at.REPEAT, number(item), min(low, at.MOST), most, 0)
+                case And(left, right):
+                    program += (at.AND, number(left), number(right), 0, 0)
+                case Not(item):
+                    program += (at.NOT, number(item), 0, 0, 0)
+                case Rule():
+                    sure = expr.inhabited and self._spellable == ALL_BYTES
+                    program += (at.RULE, len(self._rules), int(sure), 0, 0)
+                    self._rules.append(expr)
+                case _:
+                    program += (at.EPSILON_KIND, 0, 0, 0, 0)
+        made = np.zeros(len(exprs), np.int64)
+        self._asked(at.WRITE, 0, 0, np.array(program + options, np.int64), made)
+        known.update(zip(exprs, made.tolist(), strict=True))
+
+    def _asked(
+        self, what: int, a: int, b: int, program: "NDArray[np.int64]", made: "NDArray[np.int64]"
+    ) -> int:
+        while True:
+            found = self._lexemes(self.context, what, a, b, program, made)
+            if found >= 0:
+                return found
+            self._serve(int(self.context[at.WANT]) - 1)
+
+    def _serve(self, count: int) -> None:
+        if count == at.STATES:
+            raise _too_many(self._most_states, "states", "lexical states")
+        if count == at.BODIES:
+            self._give_body(int(self.context[at.BODILESS]))
+        elif count != at.EFFORT:
+            self._grow(count)
+
+    def _give_body(self, rule: int) -> None:
+        """Write the body of a rule, which may be made only now."""
+        number = int(self._arrays[at.RECORD][rule * at.WIDTH + at.A])
+        body = self.record(self._rules[number].body)
+        self._arrays[at.RECORD][rule * at.WIDTH + at.C] = body + 1
+
+    def _grow(self, count: int) -> None:
+        """Make room for four times as many of what `count` counts."""
+        room = int(self.context[at.ROOMS + count]) * 4
+        if count == at.RECORDS and room > MOST_RECORDS:
+            raise _too_many(MOST_RECORDS, "parts", "lexical records")
+        self.context[at.ROOMS + count] = room
+        for slot, kind, each in _TABLES[count][1]:
+            grown = np.zeros(room * each, kind)
+            before = self._arrays[slot]
+            grown[: len(before)] = before
+            self._place(slot, grown)
+        if count in _HASHES:
+            self._place(_HASHES[count], np.zeros(2 * room, np.int32))
+            for slot in _HASHES.values():
+                self._arrays[slot][:] = 0
+            self.ask(at.REHASH_RECORDS, 0)
+
+    def _place(self, slot: int, array: "NDArray[Any]") -> None:
+        self._arrays[slot] = array
+        self.share(slot, array)
+
+
+_NONE: Final = np.zeros(0, np.int64)
+
+
+def _parts(expr: Expr) -> "tuple[Expr, ...]":
+    """What the record of a regular expression is made of."""
+    match expr:
+        case Concat(head, tail):
+            return head, tail
+        case Alt(options):
+            return options
+        case Repeat(item) | Not(item):
+            return (item,)
+        case And(left, right):
+            return left, right
+        case _:
+            return ()
+
+
+def _too_many(most: int, what: str, limit: str) -> LimitError:
+    return LimitError(
+        f"more than {most} {what} of regular languages", limit=limit, given=most + 1, needed=most
+    )
