@@ -207,3 +207,26 @@ def test_memory_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     before = states.nbytes
     states.expand(states.state(literal("ab")), 5)
     assert states.nbytes == before + 3 * (1024 + 32 + 4 + 1)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_running_out_of_room_anywhere_changes_nothing(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = random.Random(100 + seed)
+    small = {
+        count: (rng.choice([4, 8, 16, 64]), arrays) for count, (_, arrays) in records._TABLES.items()
+    }
+    monkeypatch.setattr(records, "_TABLES", small)
+    states, machine = Lexicon(ALL_BYTES), Derivatives(EMPTY, ALL_BYTES)
+    words = [bytes(rng.choices(b"abcde", k=rng.randint(1, 9))) for _ in range(400)]
+    counts = [
+        concat(repeat(byte_set(b"ab"), i % 7, i % 7 + 3), literal(w)) for i, w in enumerate(words)
+    ]
+    for expr in [
+        alt(*map(literal, words)),
+        alt(*counts),
+        *(some_expression(rng, 5) for _ in range(12)),
+    ]:
+        if machine.alive(expr):
+            compare(states, expr, rng.choice([0, 3]))

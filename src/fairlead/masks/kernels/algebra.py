@@ -9,7 +9,7 @@ A list of options is what stands on LIST from some place on; whoever makes a rec
 
 from typing import Final
 
-from fairlead.masks.kernels.intern import mixed
+from fairlead.masks.kernels.counts import high_of, item_of, low_of
 from fairlead.masks.kernels.record_layout import (
     ABOUT,
     ALT,
@@ -34,11 +34,11 @@ from fairlead.masks.kernels.record_layout import (
     C,
 )
 from fairlead.masks.kernels.records import common_of, field, push, record_of, set_of, union_of
+from fairlead.masks.kernels.superfluous import drop_superfluous
 from fairlead.masks.kernels.views import Context, apart, inner, int32s, int64s, once
 
 MANY: Final = 8  # from so many options on, those that say nothing new are searched for
 _MOST_COMPARED: Final = 512
-_DEPTH: Final = 6
 _LARGE: Final = 1 << 29  # products of smaller counts are counts
 
 
@@ -69,39 +69,14 @@ def _cons(context: Context, head: int, tail: int) -> int:
         follower, rest = tail, EPSILON
         if field(context, tail, KIND) == CONCAT:
             follower, rest = field(context, tail, A), field(context, tail, B)
-        item = _item(context, head)
-        if item != _item(context, follower) or (item == head and item == follower):
+        item = item_of(context, head)
+        if item != item_of(context, follower) or (item == head and item == follower):
             return record_of(context, CONCAT, head, tail, 0)
-        low = min(_low(context, head) + _low(context, follower), MOST)
-        high, most = _high(context, head), _high(context, follower)
+        low = min(low_of(context, head) + low_of(context, follower), MOST)
+        high, most = high_of(context, head), high_of(context, follower)
         high = -1 if high < 0 or most < 0 else min(high + most, MOST)
         head, tail = repeat_of(context, item, low, high), rest
     return EMPTY if tail == EMPTY else head
-
-
-@inner
-def _item(context: Context, record: int) -> int:
-    """What a record repeats; itself, if it is no count. x? is a count."""
-    kind = field(context, record, KIND)
-    if kind == REPEAT:
-        return field(context, record, A)
-    if kind == ALT and field(context, record, B) == 2:
-        parts, at = int32s(context, PART), field(context, record, A)
-        if parts[at] == EPSILON:
-            return int(parts[at + 1])
-    return record
-
-
-@inner
-def _low(context: Context, record: int) -> int:
-    if field(context, record, KIND) == REPEAT:
-        return field(context, record, B)
-    return 1 if _item(context, record) == record else 0
-
-
-@inner
-def _high(context: Context, record: int) -> int:
-    return field(context, record, C) if field(context, record, KIND) == REPEAT else 1
 
 
 @inner
@@ -221,7 +196,7 @@ def alt_of(context: Context, base: int) -> int:
     if context[TOP] - end <= _MOST_COMPARED:
         _unite(context, end)
         if context[TOP] - end > MANY:
-            _drop_superfluous(context, end)
+            drop_superfluous(context, end)
     made = union_of(context, end)
     context[TOP] = base
     return made
@@ -260,7 +235,7 @@ def _unite(context: Context, first: int) -> None:
         option = int(listed[index])
         concat = field(context, option, KIND) == CONCAT
         head = field(context, option, A) if concat else option
-        item, rest = _item(context, head), field(context, option, B) if concat else EPSILON
+        item, rest = item_of(context, head), field(context, option, B) if concat else EPSILON
         other = _meeting(context, first, index, head, item, rest) if item != head else -1
         if other < 0:
             index += 1
@@ -278,15 +253,15 @@ def _unite(context: Context, first: int) -> None:
 def _meeting(context: Context, first: int, index: int, head: int, item: int, rest: int) -> int:
     """Where another option is that counts `item` before `rest` and meets this one; -1 if none."""
     listed = int64s(context, LIST)
-    low, high = _low(context, head), _high(context, head)
+    low, high = low_of(context, head), high_of(context, head)
     for place in range(first, context[TOP]):
         if place == index:
             continue
         before = _head_before(context, int(listed[place]), item, rest)
         if before < 0:
             continue
-        least = 0 if before == EPSILON else _low(context, before)
-        most = 0 if before == EPSILON else _high(context, before)
+        least = 0 if before == EPSILON else low_of(context, before)
+        most = 0 if before == EPSILON else high_of(context, before)
         if (high < 0 or least <= high + 1) and (most < 0 or low <= most + 1):
             return place
     return -1
@@ -300,82 +275,16 @@ def _head_before(context: Context, option: int, item: int, rest: int) -> int:
     head, tail = option, EPSILON
     if rest != EPSILON and field(context, option, KIND) == CONCAT:
         head, tail = field(context, option, A), field(context, option, B)
-    return head if tail == rest and _item(context, head) == item else -1
+    return head if tail == rest and item_of(context, head) == item else -1
 
 
 @once
 def _joined(context: Context, head: int, before: int) -> tuple[int, int]:
     """The counts of two heads, which meet, as one; ε counts none."""
-    low, high = _low(context, head), _high(context, head)
-    least = 0 if before == EPSILON else _low(context, before)
-    most = 0 if before == EPSILON else _high(context, before)
+    low, high = low_of(context, head), high_of(context, head)
+    least = 0 if before == EPSILON else low_of(context, before)
+    most = 0 if before == EPSILON else high_of(context, before)
     return min(low, least), -1 if high < 0 or most < 0 else max(high, most)
-
-
-@inner
-def _drop_superfluous(context: Context, first: int) -> None:
-    """Drop options whose texts are all texts of another: see `lowering.dominance`."""
-    apart()
-    listed, end = int64s(context, LIST), int(context[TOP])
-    for index in range(first, end):
-        push(context, _shape(context, int(listed[index])))
-    if context[WANT]:
-        return
-    kept = first
-    for index in range(first, end):
-        covered = False
-        for other in range(first, end):
-            if (
-                other != index
-                and listed[end + other - first] == listed[end + index - first]
-                and _covers(context, int(listed[other]), int(listed[index]))
-            ):
-                covered = True
-                break
-        push(context, 0 if covered else int(listed[index]))
-    if context[WANT]:
-        return
-    for place in range(2 * end - first, context[TOP]):
-        if listed[place]:
-            listed[kept] = listed[place]
-            kept += 1
-    context[TOP] = kept
-
-
-@once
-def _shape(context: Context, option: int) -> int:
-    """A hash of what an option is made of, counts apart."""
-    code = 0
-    for _ in range(_DEPTH):
-        concat = field(context, option, KIND) == CONCAT
-        head = field(context, option, A) if concat else option
-        code = mixed(code, _item(context, head))
-        if not concat:
-            return code
-        option = field(context, option, B)
-    return mixed(code, option)
-
-
-@once
-def _covers(context: Context, outer: int, inside: int) -> bool:
-    """Whether both are made of the same, and all counts of `outer` contain those of the other."""
-    for _ in range(_DEPTH):
-        concat = field(context, outer, KIND) == CONCAT
-        if concat != (field(context, inside, KIND) == CONCAT):
-            return False
-        head = field(context, outer, A) if concat else outer
-        other = field(context, inside, A) if concat else inside
-        if _item(context, head) != _item(context, other):
-            return False
-        most = _high(context, head)
-        if _low(context, head) > _low(context, other) or (
-            most >= 0 and not 0 <= _high(context, other) <= most
-        ):
-            return False
-        if not concat:
-            return True
-        outer, inside = field(context, outer, B), field(context, inside, B)
-    return outer == inside
 
 
 @inner

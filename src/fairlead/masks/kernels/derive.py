@@ -207,6 +207,9 @@ def _make_arcs(context: Context, record: int) -> None:
         return
     base, begin = int(context[TOP]), int(context[LINES])
     _partition(context, first, last)
+    if context[WANT]:
+        context[TOP] = base
+        return
     listed, lines, sets = int64s(context, LIST), int64s(context, LINE), int64s(context, SET)
     for part in range(base, int(context[TOP]), 4):
         byte = _least_byte(context, part)
@@ -261,8 +264,13 @@ def _split(context: Context, base: int, members: int) -> None:
 
 @inner
 def _push_words(context: Context, a: int, b: int, c: int, d: int) -> None:
-    if a | b | c | d:
-        push(context, a)
-        push(context, b)
-        push(context, c)
-        push(context, d)
+    """Push a set that is not empty: all four words of it or none."""
+    if a | b | c | d == 0:
+        return
+    if context[TOP] + 4 > context[ROOMS + TOP]:
+        lacking(context, TOP)
+        return
+    push(context, a)
+    push(context, b)
+    push(context, c)
+    push(context, d)

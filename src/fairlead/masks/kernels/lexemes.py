@@ -333,6 +333,8 @@ def write(context: Context, program: Context, made: Context) -> None:
     """
     apart()
     for index in range(made.shape[0]):
+        if context[WANT]:
+            return
         at = index * 5
         kind, b = program[at], int(program[at + 2])
         first = int(program[at + 1])
