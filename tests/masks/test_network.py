@@ -1,11 +1,13 @@
 """Expressions that no source writes so are translated right too: masks are the plain engine's."""
 
+import random
 from itertools import product
 
 import pytest
 
 import fairlead as fl
 from fairlead.automata.derivative import Derivatives
+from fairlead.lowering.alternatives import branching
 from fairlead.lowering.expr import alt, both, byte_set, capture, concat, literal, optional, repeat
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.masks.bits import unpack
@@ -27,11 +29,11 @@ def nested() -> Expr:
     return rule
 
 
-def compared(expr: Expr, letters: str, length: int) -> int:
+def compared(expr: Expr, letters: str, length: int, vocabulary: fl.Vocabulary = VOCABULARY) -> int:
     """Compare the masks along all texts of this length; how many states were reached."""
-    machine = Derivatives(expr, VOCABULARY.spellable)
-    fast = States(expr, machine, VOCABULARY, fl.Budget())
-    plain = Rows(Derivatives(expr, VOCABULARY.spellable), VOCABULARY, fl.Budget())
+    machine = Derivatives(expr, vocabulary.spellable)
+    fast = States(expr, machine, vocabulary, fl.Budget())
+    plain = Rows(Derivatives(expr, vocabulary.spellable), vocabulary, fl.Budget())
     seen = set[object]()
     for text in product(letters, repeat=length):
         state, rest = fast.start(b""), expr
@@ -99,3 +101,12 @@ def test_literals_longer_than_is_translated_at_once_are_read_whole() -> None:
     assert run.run(at.READ, macro, ord("a")) == 0
     macro = run.run(at.READ, macro, ord("c"))
     assert run.arena.macro(macro) == (True, False)
+
+
+def test_masks_that_need_hundreds_of_nodes_are_right_though_some_are_made_ahead() -> None:
+    words = ["".join(letters) for letters in product("abcdef", repeat=4)]
+    longer = fl.Vocabulary([*WORDS[:256], *map(str.encode, words), b"<end>"], eos_ids={1552})
+    chosen = random.Random(3).sample(words, 600)
+    ends = {letter: concat(literal(letter), nested()) for letter in "abc"}
+    expr = branching([(word, ends.get(word[3], literal("!"))) for word in chosen], literal)
+    assert compared(expr, "af!", 3, longer) == 7

@@ -51,6 +51,7 @@ from fairlead.masks.objects import describe_object, is_plain_object
 _WORTH_COUNTING: Final = 4
 _OFTEN: Final = 4  # after so many states that one mask lacked, the next are made together,
 _AHEAD: Final = 64  # as every one that is lacking starts its walk anew
+_MANY: Final = 64  # the same for nodes: 5,400 of an enum of 100,000 words took 1.6 s one by one
 _RUN: Final = 4096  # bytes of a literal translated at once
 
 
@@ -93,15 +94,17 @@ class Network:
         exits: "Row | None" = None,
     ) -> int:
         """Call `kernels.entry.run` until it needs nothing any more; it writes to the rows."""
-        needed, context = 0, self.arena.context
+        states, nodes, context = 0, 0, self.arena.context
         row = self._spare if row is None else row
         spare = self._spare if exits is None else exits
         while True:
             code = self._run(context, what, a, b, row, spare)
             if code >= 0:
                 return code
-            needed += code == at.NEED_LEX
-            self._serve(code, int(context[at.WANT]), _AHEAD if needed > _OFTEN else 0)
+            states += code == at.NEED_LEX
+            nodes += code == at.NEED_NODE
+            often = states > _OFTEN if code == at.NEED_LEX else nodes > _MANY
+            self._serve(code, int(context[at.WANT]), _AHEAD if often else 0)
 
     def node(self, expr: Expr) -> int:
         """The node of an expression, to be translated when it is entered."""
@@ -125,7 +128,18 @@ class Network:
         elif code == at.NEED_BOUND:
             self._measure(wanted)
         else:
+            known = len(self._exprs)
             self.arena.set_target(wanted, self._target(wanted))
+            self._look_ahead(known, ahead)
+
+    def _look_ahead(self, known: int, ahead: int) -> None:
+        """Translate what is regular of the nodes that were made last, and of what they lead to."""
+        place = known
+        while place < min(len(self._exprs), known + ahead):
+            if self._exprs[place].regular:
+                node = self._nodes[self._exprs[place]]
+                self.arena.set_target(node, self._target(node))
+            place += 1
 
     def _target(self, node: int) -> int:
         """What an EXPR or RESUME node is; a BOUNDED one is itself, or DEAD."""
