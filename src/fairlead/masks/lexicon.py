@@ -15,7 +15,7 @@ from typing import Final, final
 import numpy as np
 
 from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import EMPTY, UNSURE
+from fairlead.lowering.expr import ALL_BYTES, EMPTY, UNSURE
 from fairlead.lowering.nodes import Expr
 from fairlead.masks.kernels import record_layout as at
 from fairlead.masks.kernels.layout import ACCEPTS, DEAD_END, DOUBTS, EXPANDED, GOES_ON
@@ -107,6 +107,8 @@ class Lexicon:
 
     def alive(self, expr: Expr) -> bool:
         """Whether a regular expression has a text; numbers are the same in every schema."""
+        if expr.inhabited and self.spellable == ALL_BYTES:  # no record of all that is behind it
+            return True
         found = self._alive.get(expr)
         if found is None:
             with self._lock:
