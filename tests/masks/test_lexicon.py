@@ -1,26 +1,35 @@
 """Lexical states are made once, and rows never change."""
 
 import re
+from functools import reduce
 from itertools import product
 
 import pytest
 
 import fairlead as fl
 from fairlead.lowering.expr import ALL_BYTES, alt, byte_set, concat, literal, repeat
+from fairlead.lowering.nodes import Expr, Rule
 from fairlead.masks import lexicon
 from fairlead.masks.kernels.layout import EXPANDED
 from fairlead.masks.lexicon import Lexicon
 
 
-def test_a_row_that_is_made_twice_is_the_same() -> None:
+def nested() -> Expr:
+    rule = Rule("nested")
+    rule.define(alt(literal("."), concat(literal("("), rule, literal(")"))))
+    return rule
+
+
+@pytest.mark.parametrize("expr", [literal("ab"), nested()], ids=["regular", "nested"])
+def test_a_row_that_is_made_twice_is_the_same(expr: Expr) -> None:
     states = Lexicon(ALL_BYTES)
-    state = states.state(literal("ab"))
+    state = states.state(expr)
     states.expand(state)
     row, count = states.rows[state].copy(), len(states)
     states.expand(state)
     assert (states.rows[state] == row).all()
     assert len(states) == count
-    assert states.state(literal("ab")) == state
+    assert states.state(expr) == state
 
 
 @pytest.mark.parametrize("ahead", range(8))
@@ -43,6 +52,21 @@ def test_items_are_counted_where_no_text_begins_another(item: str) -> None:
     states = Lexicon(ALL_BYTES)
     assert states.countable(expr) is apart
     assert states.countable(expr) is apart  # remembered
+
+
+def test_states_that_are_not_regular_have_no_more_room_than_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lexicon, "MOST_STATES", 12)
+    states = Lexicon(ALL_BYTES)
+
+    def deeper(state: int) -> int:
+        states.expand(state)
+        return int(states.rows[state][ord("(")])
+
+    with pytest.raises(fl.LimitError, match="more than 12 states") as caught:
+        reduce(lambda state, _: deeper(state), range(12), states.state(nested()))
+    assert caught.value.limit == "lexical states"
 
 
 def test_more_states_than_there_is_room_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
