@@ -337,20 +337,27 @@ class _Reader:
     def _enumerated(self, place: Place, schema: Schema, keywords: Keywords) -> Schema:
         """`schema`, for the values of `enum` or `const` only."""
         if "enum" in keywords.raw:
-            values = enumerate(keywords.items("enum"))
-            parts = [Place(place.scope, place.child("enum", n), value, True) for n, value in values]
-            return self._limited(schema, f"={place.address}/enum", parts)
+            address, scalars, parts = f"={place.address}/enum", list[Json](), list[Place]()
+            for index, value in enumerate(keywords.items("enum")):
+                if isinstance(value, list | dict):
+                    parts.append(Place(place.scope, place.child("enum", index), value, True))
+                else:
+                    scalars.append(value)
+            return self._limited(schema, address, scalars, parts)
         if "const" in keywords.raw:
             const = _const(place, keywords)
-            return self._limited(schema, const.address, [const])
+            if isinstance(const.raw, list | dict):
+                return self._limited(schema, const.address, [], [const])
+            return with_scalars(schema, [const.raw])
         return schema
 
-    def _limited(self, schema: Schema, address: Address, values: list[Place]) -> Schema:
+    def _limited(
+        self, schema: Schema, address: Address, scalars: "list[Json]", parts: list[Place]
+    ) -> Schema:
         """`schema`, for some values only; the scalars of a mixed list are the schema `address`."""
-        scalars = [value.raw for value in values if not isinstance(value.raw, list | dict)]
-        if len(scalars) == len(values):
+        if not parts:
             return with_scalars(schema, scalars)
-        options = [self.visit(value) for value in values if isinstance(value.raw, list | dict)]
+        options = [self.visit(part) for part in parts]
         if scalars:
             self.schemas[address] = with_scalars(Schema(address, ("enum",)), scalars)
             options.append(address)
