@@ -141,12 +141,14 @@ def test_files_hold_no_pickle_and_nothing_but_what_was_read(folder):
 
 
 COMPILE = """
+import os
 import sys
 import fairlead as fl
 from fairlead.vocabulary import cache, tokenizer_json
 
 cache.WORTH_TOKENS = tokenizer_json.WORTH_BYTES = 0
-fl.warmup()
+fl.warmup()  # with the kernels of this machine: compiling them takes half a minute
+os.environ["FAIRLEAD_CACHE"] = sys.argv[2]
 vocabulary = fl.Vocabulary.from_tokenizer_json(sys.argv[1])
 opened = []
 sys.addaudithook(lambda event, args: opened.append(args) if event == "open" else None)
@@ -156,10 +158,11 @@ sys.exit(f"opened {opened}" if opened else 0)
 """
 
 
-def test_reading_a_vocabulary_reads_its_trie_so_that_compiling_opens_nothing(tmp_path):
+def test_reading_a_vocabulary_reads_its_trie_so_that_compiling_opens_nothing(tmp_path, monkeypatch):
     path = tmp_path / "tokenizer.json"
     path.write_bytes(byte_level())
-    command = [sys.executable, "-c", COMPILE, str(path)]
+    monkeypatch.undo()
+    command = [sys.executable, "-c", COMPILE, str(path), str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(path.read_text())
