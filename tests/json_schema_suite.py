@@ -183,7 +183,7 @@ def suite() -> Path:
 
 def _download(folder: Path) -> Path:
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-    command += ["--no-binary=:all:", "--dest", str(folder), f"jsonschema=={VERSION}"]
+    command += ["--no-binary=jsonschema", "--dest", str(folder), f"jsonschema=={VERSION}"]
     subprocess.run(command, check=True, capture_output=True, timeout=600)
     archive = folder / f"jsonschema-{VERSION}.tar.gz"
     found = hashlib.sha256(archive.read_bytes()).hexdigest()

@@ -1,5 +1,7 @@
 """Pictures are made once, and say the same as a row or as a list."""
 
+import itertools
+
 import pytest
 
 import fairlead as fl
@@ -63,6 +65,9 @@ def test_pictures_without_room_are_not_made_and_not_asked_for_again(
     assert pictures.nbytes == 0
 
 
+_NUMBERS = itertools.count()
+
+
 def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every trie of exits be one that is made when it is asked for."""
     monkeypatch.setattr(gallery, "_NARROW", 0)
@@ -72,12 +77,12 @@ AFTER = [b"ac", b"abac", b"c", b"aacab", b"ab", b"abc"]
 
 
 def _words(extra: list[bytes]) -> fl.Vocabulary:
-    tokens = [*(bytes((b,)) for b in range(256)), *extra, b"<end>"]
+    """Another vocabulary each time, so that it has a gallery with the limits that a test sets."""
+    tokens = [*(bytes((b,)) for b in range(256)), *extra, b"\xfe%d" % next(_NUMBERS), b"<end>"]
     return fl.Vocabulary(tokens, eos_ids={len(tokens) - 1})
 
 
 def _allowed(words: fl.Vocabulary, pattern: str = "[ab]*c[ab]?d?") -> list[bytes]:
-    fl.clear_cache()  # limits that a test sets are those of new galleries
     constraint = fl.compile(fl.Regex(pattern), words)
     row = constraint.mask(constraint.start())
     return [words.tokens[token] or b"" for token in unpack(row).tolist()]
@@ -103,21 +108,21 @@ LIMITS = ["_ALL_WIDE", "_MOST_EXITS", "MOST_PICTURES", "MOST_ROWS", "_ALL_EXITS"
 def test_where_there_is_no_room_for_pictures_masks_are_the_same(
     pattern: str, room: int, limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = _words([*AFTER, b"acc", b"bcad", b"bcda", b"acbca", b"bcac", b"acbcd", b"acbcacd"])
-    expected = set(_allowed(words, pattern))
+    words = [*AFTER, b"acc", b"bcad", b"bcda", b"acbca", b"bcac", b"acbcd", b"acbcacd"]
+    expected = set(_allowed(_words(words), pattern))
     _wide(monkeypatch)
     monkeypatch.setattr(gallery, "_FEW", 0)
     monkeypatch.setattr(gallery, limit, room)
-    assert set(_allowed(words, pattern)) == expected
+    assert set(_allowed(_words(words), pattern)) == expected
 
 
 def test_pictures_of_what_is_left_of_tokens_are_no_longer_made_when_their_table_is_full(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    words = _words([*AFTER, b"acc", b"bcad", b"bcda"])
-    expected = set(_allowed(words))
+    words = [*AFTER, b"acc", b"bcad", b"bcda"]
+    expected = set(_allowed(_words(words)))
     monkeypatch.setattr(gallery, "MOST_NOTED", 1)
-    assert set(_allowed(words)) == expected
+    assert set(_allowed(_words(words))) == expected
 
 
 def test_galleries_count_the_memory_of_what_is_used() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlead.masks.kernels import layout as at
+from fairlead.masks.space import untouched
 from fairlead.vocabulary.flat_trie import FlatTrie
 
 _MOST_NODES: Final = 1 << 23
@@ -25,11 +26,11 @@ class Forest:
     def __init__(self, trie: FlatTrie) -> None:
         nodes, tokens = len(trie.byte) + 1, len(trie.token_ids)
         self._nodes, self._tokens = nodes + _MOST_NODES, tokens + _MOST_TOKENS
-        self._byte = np.zeros(self._nodes + 1, np.uint8)
-        self._depth = np.zeros(self._nodes + 1, np.uint16)
-        self._end = np.zeros(self._nodes + 1, np.int32)
-        self._at = np.zeros(self._nodes + 2, np.int32)
-        self._ids = np.zeros(self._tokens, np.int32)
+        self._byte = untouched(self._nodes + 1, np.uint8)
+        self._depth = untouched(self._nodes + 1, np.uint16)
+        self._end = untouched(self._nodes + 1, np.int32)
+        self._at = untouched(self._nodes + 2, np.int32)
+        self._ids = untouched(self._tokens, np.int32)
         self._root = np.where(trie.root >= 0, trie.root + 1, -1).astype(np.int32)
         self._byte[1:nodes], self._depth[1:nodes] = trie.byte, trie.depth
         self._end[0], self._end[1:nodes] = nodes, trie.end + 1
@@ -37,7 +38,7 @@ class Forest:
         self._hold, self._part = np.zeros((nodes, 2), np.uint64), np.zeros(nodes, np.uint8)
         self.deepest = int(trie.depth.max(initial=0))
         self._first, self._free = nodes, nodes
-        self._segments = np.zeros(2 * MOST_FIRST, np.int32)
+        self._segments = untouched(2 * MOST_FIRST, np.int32)
         self._levels = np.zeros(_LEVELS + 3 * (self.deepest + 2), np.int32)
 
     @property

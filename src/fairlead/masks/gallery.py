@@ -27,6 +27,7 @@ from fairlead.masks.kernels import layout as at
 from fairlead.masks.kernels.layout import CURSOR, NEED_LEX, NO_PICTURE, WIDE_EXITS
 from fairlead.masks.lexicon import MOST_STATES, Lexicon
 from fairlead.masks.memory import Held, track_shared
+from fairlead.masks.space import untouched
 from fairlead.vocabulary.spellings import Vocabulary
 
 MOST_PICTURES: Final = 1 << 18
@@ -55,22 +56,22 @@ class Gallery:
         self.forest = Forest(vocabulary.flat_trie)
         self.deepest = self.forest.deepest
         self.ends = pack(sorted(vocabulary.eos_ids), vocabulary.width)
-        self.picture_at = np.zeros(MOST_STATES, np.int32)
-        self.count_at = np.zeros(MOST_STATES, np.int32)
-        self.keys = np.zeros(2 * MOST_NOTED, np.int64)
-        self.values = np.zeros(2 * MOST_NOTED, np.int32)
-        self.base = np.zeros((MOST_ROWS, self.words), np.uint32)
-        self.pictures = np.zeros((MOST_PICTURES, 6), np.int32)
-        self.loop = np.zeros((MOST_STATES, 2), np.uint64)
-        self.loops = np.zeros(MOST_STATES, np.uint8)
-        self.exits = np.zeros((_ALL_EXITS, 2), np.int32)
-        self.wide = np.zeros((_ALL_WIDE, 6), np.int64)
-        self.listed = np.zeros(_ALL_LISTED, np.int32)
+        self.picture_at = untouched(MOST_STATES, np.int32)
+        self.count_at = untouched(MOST_STATES, np.int32)
+        self.keys = untouched(2 * MOST_NOTED, np.int64)
+        self.values = untouched(2 * MOST_NOTED, np.int32)
+        self.base = untouched((MOST_ROWS, self.words), np.uint32)
+        self.pictures = untouched((MOST_PICTURES, 6), np.int32)
+        self.loop = untouched((MOST_STATES, 2), np.uint64)
+        self.loops = untouched(MOST_STATES, np.uint8)
+        self.exits = untouched((_ALL_EXITS, 2), np.int32)
+        self.wide = untouched((_ALL_WIDE, 6), np.int64)
+        self.listed = untouched(_ALL_LISTED, np.int32)
         self._used_pictures = self._used_wide = 1
         self._used_rows = self._used_exits = self._used_listed = self._noted = 0
         self._wide_states: dict[int, tuple[int, int]] = {}
-        self._found = np.zeros(max(_TOKENS, vocabulary.width), np.int32)
-        self._left = np.zeros(_MOST_EXITS, np.int32)
+        self._found = untouched(max(_TOKENS, vocabulary.width), np.int32)
+        self._left = untouched(_MOST_EXITS, np.int32)
         self._lock = threading.Lock()
         self._walk = np.zeros(self.deepest + 2, np.int32)
         self._begun = np.zeros(self.deepest + 2, np.int32)
@@ -126,9 +127,9 @@ class Gallery:
             below, state = self._wide_states[picture]
             _, left = self._taken(below, state, leads)
             number, root = self._used_wide, None
-            if left <= _MOST_EXITS:
+            if left <= len(self._left):
                 root = self.forest.plant(self._context, self._left[:left])
-            if root is None or number == _ALL_WIDE:
+            if root is None or number == len(self.wide):
                 self._forsake(picture)
                 return
             self._used_wide = number + 1
@@ -171,7 +172,7 @@ class Gallery:
         first = self._used_exits
         for items in np.unique(left[:, 1]).tolist():
             root = self.forest.plant(self._context, left[left[:, 1] == items, 0])
-            if root is None or self._used_exits == _ALL_EXITS:
+            if root is None or self._used_exits == len(self.exits):
                 return None
             self.exits[self._used_exits] = items, root
             self._used_exits += 1
@@ -184,7 +185,7 @@ class Gallery:
         if count > len(self._found) or not self._has_room(0 if few else 1, count):
             return NO_PICTURE
         tokens, exits = self._found[:count], None
-        if left <= _MOST_EXITS:
+        if left <= len(self._left):
             exits = self.forest.plant(self._context, self._left[:left], _NARROW)
         if exits is None:
             exits = WIDE_EXITS
@@ -220,9 +221,9 @@ class Gallery:
 
     def _has_room(self, rows: int, tokens: int) -> bool:
         return (
-            self._used_pictures < MOST_PICTURES
-            and self._used_rows + rows <= MOST_ROWS
-            and self._used_listed + tokens <= _ALL_LISTED
+            self._used_pictures < len(self.pictures)
+            and self._used_rows + rows <= len(self.base)
+            and self._used_listed + tokens <= len(self.listed)
         )
 
     def _note(self, below: int, state: int, made: int) -> None:
@@ -231,7 +232,7 @@ class Gallery:
 
         remember(self._context, below, state, made)
         self._noted += 1
-        if self._noted >= MOST_NOTED:
+        if 2 * self._noted >= len(self.keys):
             self.pictures[0, at.CLOSED] = 1
 
     def _forsake(self, picture: int) -> None:

@@ -21,6 +21,7 @@ from fairlead.masks.kernels import record_layout as at
 from fairlead.masks.kernels.layout import ACCEPTS, DEAD_END, DOUBTS, EXPANDED, GOES_ON
 from fairlead.masks.memory import Held, track_shared
 from fairlead.masks.records import Records
+from fairlead.masks.space import untouched
 
 MOST_STATES: Final = 1 << 19  # 1 KB each
 RENEW_AT: Final = 1 << 16  # when a new constraint gets a new lexicon
@@ -32,11 +33,11 @@ class Lexicon:
 
     def __init__(self, spellable: int) -> None:
         self.spellable = spellable
-        self.rows = np.zeros((MOST_STATES, 256), np.int32)
-        self.flags = np.zeros(MOST_STATES, np.uint8)
-        self.first = np.zeros((MOST_STATES, 4), np.uint64)
+        self.rows = untouched((MOST_STATES, 256), np.int32)
+        self.flags = untouched(MOST_STATES, np.uint8)
+        self.first = untouched((MOST_STATES, 4), np.uint64)
         self._records = Records(spellable, MOST_STATES)
-        self._record_of = np.zeros(MOST_STATES, np.int32)
+        self._record_of = untouched(MOST_STATES, np.int32)
         for slot, array in (
             (at.ROWS, self.rows),
             (at.FLAG, self.flags),
