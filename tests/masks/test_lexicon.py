@@ -76,3 +76,14 @@ def test_more_states_than_there_is_room_for_are_refused(monkeypatch: pytest.Monk
     with pytest.raises(fl.LimitError, match="more than 4 states of regular languages") as caught:
         states.expand(state, 10)
     assert (caught.value.limit, caught.value.given, caught.value.needed) == ("lexical states", 5, 4)
+
+
+def test_a_lexicon_that_has_met_a_huge_language_is_left_to_those_who_use_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lexicon, "_lexicons", {})
+    first = lexicon.shared_lexicon(ALL_BYTES)
+    assert lexicon.shared_lexicon(ALL_BYTES) is first
+    monkeypatch.setattr(lexicon, "RENEW_AT_PARTS", first.parts - 1)
+    second = lexicon.shared_lexicon(ALL_BYTES)
+    assert second is not first

@@ -24,7 +24,8 @@ from fairlead.masks.records import Records
 from fairlead.masks.space import untouched
 
 MOST_STATES: Final = 1 << 19  # 1 KB each
-RENEW_AT: Final = 1 << 16  # when a new constraint gets a new lexicon
+RENEW_AT: Final = 1 << 16  # when a new constraint gets a new lexicon,
+RENEW_AT_PARTS: Final = 1 << 19  # so that one that has met a huge language fails no other
 
 
 @final
@@ -54,6 +55,11 @@ class Lexicon:
 
     def __len__(self) -> int:
         return int(self._records.context[at.STATES])
+
+    @property
+    def parts(self) -> int:
+        """How many records of expressions there are."""
+        return int(self._records.context[at.RECORDS])
 
     @property
     def nbytes(self) -> int:
@@ -160,6 +166,6 @@ def shared_lexicon(spellable: int) -> Lexicon:
     """The lexicon of a new constraint: the present one, or a new one where that has grown large."""
     with _lock:
         found = _lexicons.get(spellable)
-        if found is None or len(found) > RENEW_AT:
+        if found is None or len(found) > RENEW_AT or found.parts > RENEW_AT_PARTS:
             found = _lexicons[spellable] = Lexicon(spellable)
         return found
