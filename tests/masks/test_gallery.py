@@ -2,6 +2,7 @@
 
 import itertools
 
+import numpy as np
 import pytest
 
 import fairlead as fl
@@ -129,3 +130,11 @@ def test_galleries_count_the_memory_of_what_is_used() -> None:
     words = _words([*AFTER, b"bcad"])
     _allowed(words)
     assert fl.cache_info().state_bytes > 0
+
+
+def test_exits_of_a_picture_that_another_thread_has_given_up_are_not_made() -> None:
+    words = _words(AFTER)
+    pictures = Gallery(words, Lexicon(words.spellable))
+    before = pictures.nbytes
+    pictures.make_exits(1, np.zeros(4, np.uint64))
+    assert pictures.nbytes == before

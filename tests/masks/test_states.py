@@ -6,6 +6,8 @@ import fairlead as fl
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import literal, repeat
 from fairlead.lowering.sources import lower_source
+from fairlead.masks import lexicon, records
+from fairlead.masks.bits import unpack
 from fairlead.masks.states import States
 
 CLOSED = fl.Vocabulary([b"a", b"b", b"ab", b"<end>"], eos_ids={3})
@@ -71,3 +73,23 @@ def test_captures_within_captures_are_read_exactly(schema, text) -> None:
                 constraint.advance(state, token)
         state, plain = constraint.advance(state, byte), machine.step(plain, byte)
     assert constraint.accepts(state)
+
+
+def test_a_text_goes_on_where_what_all_constraints_share_is_full(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lexicon, "_lexicons", {})
+    monkeypatch.setattr(records, "MOST_RECORDS", 1024)
+    monkeypatch.setattr(lexicon, "RENEW_AT_PARTS", 512)
+    words = [f"{'abcdefgh'[i % 8]}{i:03}" for i in range(400)]
+    pattern = "".join(f"(?:{word}|[x-z]{{1,3}}{word}q*)-" for word in words)
+    constraint = fl.compile(fl.Regex(pattern), BYTES)
+    first = lexicon.shared_lexicon(BYTES.spellable)
+    plain = Derivatives(constraint._expr, BYTES.spellable)
+    rest, state = constraint._expr, constraint.start()
+    for byte in "".join(f"{word}-" for word in words).encode():
+        allowed = {token for token in unpack(constraint.mask(state)).tolist() if token < 256}
+        assert allowed == {b for b in range(256) if plain.alive(plain._derive(rest, b))}
+        state, rest = constraint.advance(state, byte), plain._derive(rest, byte)
+    assert constraint.accepts(state)
+    assert lexicon.shared_lexicon(BYTES.spellable) is not first

@@ -124,7 +124,10 @@ class Gallery:
     def make_exits(self, picture: int, leads: "NDArray[np.uint64]") -> None:
         """Make the trie of those exits of a picture that begin with one of these bytes."""
         with self._lock:
-            below, state = self._wide_states[picture]
+            found = self._wide_states.get(picture)
+            if found is None:  # another thread has asked, and there was no room
+                return
+            below, state = found
             _, left = self._taken(below, state, leads)
             number, root = self._used_wide, None
             if left <= len(self._left):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fairlead.automata.budget import Budget
 from fairlead.automata.derivative import Derivatives
-from fairlead.errors import FairleadError
+from fairlead.errors import FairleadError, LimitError
 from fairlead.lowering.expr import concat, literal
 from fairlead.lowering.nodes import Expr
 from fairlead.masks.bits import Row
@@ -121,23 +121,46 @@ class States:
             with self._lock:
                 if self._network.arena.nbytes > self._budget.table_bytes:
                     self._renew()
-                found = self._state(self._network, self._network.start(lead))
+                found = self._begin(lead)
                 found.know_rest(concat(literal(lead), self._expr))
                 self._starts[lead] = found
         return found
 
+    def _begin(self, lead: bytes) -> State:
+        try:
+            return self._state(self._network, self._network.start(lead))
+        except LimitError:  # what others have filled is left to them
+            self._renew()
+            return self._state(self._network, self._network.start(lead))
+
     def mask(self, state: State) -> Row:
         """The tokens that may come next, and the end ids where the text may end."""
         with self._lock:
-            return self._filled(state)
+            try:
+                return self._filled(state)
+            except LimitError:
+                self._move(state)
+                return self._filled(state)
 
     def after(self, state: State, token: int) -> State | None:
         """The state after a token, None where its bytes cannot be read."""
         found = state.following.get(token)
         if found is None:
             with self._lock:
-                found = self._after(state, token)
+                try:
+                    found = self._after(state, token)
+                except LimitError:
+                    self._move(state)
+                    found = self._after(state, token)
         return found
+
+    def _move(self, state: State) -> None:
+        """Let a state go on in a new network, as what it shared with others is full."""
+        rest = self.rest(state)
+        self._renew()
+        network = self._network
+        state.network, state.macro = network, network.run(at.ENTER, network.node(rest))
+        network.states[state.macro] = state
 
     def end(self, state: State) -> State:
         """The state after an end id."""
