@@ -29,28 +29,28 @@ class _Table:
 _TABLES: Final[dict[int, _Table]] = {
     at.NODES: _Table(
         at.NODE_ROOM,
-        2048,
+        256,
         ((at.NODE, np.int32, 6), (at.TARGET, np.int32, 1)),
         ((at.NODE_HASH, np.int32, 2),),
     ),
     at.STACKS: _Table(
-        at.STACK_ROOM, 1024, ((at.STACK, np.int64, 1),), ((at.STACK_HASH, np.int32, 2),)
+        at.STACK_ROOM, 256, ((at.STACK, np.int64, 1),), ((at.STACK_HASH, np.int32, 2),)
     ),
     at.MACROS: _Table(
         at.MACRO_ROOM,
-        1024,
+        256,
         ((at.MACRO, np.int32, 4), (at.FIRST, np.uint64, 4)),
         ((at.MACRO_HASH, np.int32, 2),),
     ),
-    at.CONFIGS: _Table(at.CONFIG_ROOM, 2048, ((at.CONFIG, np.int64, 1),)),
+    at.CONFIGS: _Table(at.CONFIG_ROOM, 256, ((at.CONFIG, np.int64, 1),)),
     at.STEPS: _Table(
-        at.STEP_ROOM, 2048, (), ((at.STEP_KEY, np.int64, 2), (at.STEP_VALUE, np.int32, 2))
+        at.STEP_ROOM, 256, (), ((at.STEP_KEY, np.int64, 2), (at.STEP_VALUE, np.int32, 2))
     ),
     at.FRAMES: _Table(
-        at.FRAME_ROOM, 256, ((at.FRAME, np.int32, 6),), ((at.FRAME_HASH, np.int32, 2),)
+        at.FRAME_ROOM, 64, ((at.FRAME, np.int32, 6),), ((at.FRAME_HASH, np.int32, 2),)
     ),
-    at.BITS: _Table(at.BIT_ROOM, 512, ((at.BIT, np.uint64, 1),)),
-    at.TEXTS: _Table(at.TEXT_ROOM, 1024, ((at.TEXT, np.int64, 1),), ((at.TEXT_HASH, np.int32, 2),)),
+    at.BITS: _Table(at.BIT_ROOM, 64, ((at.BIT, np.uint64, 1),)),
+    at.TEXTS: _Table(at.TEXT_ROOM, 64, ((at.TEXT, np.int64, 1),), ((at.TEXT_HASH, np.int32, 2),)),
     at.EXTRAS: _Table(
         at.EXTRA_ROOM, 64, ((at.EXTRA, np.int64, 1),), ((at.EXTRA_HASH, np.int32, 2),)
     ),
@@ -62,11 +62,11 @@ _TABLES: Final[dict[int, _Table]] = {
     ),
     at.VISITED: _Table(
         at.WORK_ROOM,
-        256,
+        64,
         ((at.SCRATCH, np.int64, 2), (at.SEEN, np.int64, 4)),
     ),
     at.REACHED: _Table(
-        at.REACH_ROOM, 256, ((at.REACH_ITEM, np.int64, 2), (at.REACH_SEEN, np.int64, 6))
+        at.REACH_ROOM, 64, ((at.REACH_ITEM, np.int64, 2), (at.REACH_SEEN, np.int64, 6))
     ),
 }
 _PYTHON: Final = (  # what Python alone writes, with the elements at first
@@ -74,7 +74,7 @@ _PYTHON: Final = (  # what Python alone writes, with the elements at first
     (at.POOL, np.uint8, 256),
     (at.OBJECT, np.int32, 16 * 4),
     (at.NAME, np.int32, 6 * 16),
-    (at.KEYS, np.int32, 6 * 64),
+    (at.KEYS, np.int32, 6 * 256),
 )
 _LINE: Final = 64  # bytes; no two arrays share a cache line
 

@@ -43,22 +43,21 @@ def describe_object(template: ObjectTemplate, network: Nodes, machine: Derivativ
     encoded = [name.encode("utf-8", "surrogatepass") for name in members.names]
     order = sorted(range(len(encoded)), key=encoded.__getitem__)
     count = len(order)
-    names = np.zeros((count, 6), np.int32)
-    lengths = np.array([len(encoded[index]) for index in order], np.int64)
-    pool = arena.pool(b"".join(encoded[index] for index in order))
-    if count:
-        names[:, at.N_LENGTH] = lengths
-        names[:, at.N_AT] = pool + np.cumsum(lengths) - lengths
-        values = (members.values[index] for index in order)
-        names[:, at.N_VALUE] = [network.node(v) if machine.alive(v) else at.DEAD for v in values]
-        names[:, at.N_REQUIRED] = [members.required[index] for index in order]
-        names[:, at.N_INDEX] = order
-        names[order, at.N_RANK] = np.arange(count)
+    ranks = [0] * count
+    for rank, index in enumerate(order):
+        ranks[index] = rank
+    place = arena.pool(b"".join(encoded[index] for index in order))
+    names: list[int] = []  # as N_AT and what follows it say; small arrays of numpy take longer
+    for rank, index in enumerate(order):
+        value, length = members.values[index], len(encoded[index])
+        node = network.node(value) if machine.alive(value) else at.DEAD
+        names += (place, length, node, members.required[index], index, ranks[rank])
+        place += length
     other = members.others if machine.alive(members.others) else EMPTY
     content = concat(style.spelling.content, QUOTE)
-    fields = np.zeros(16, np.int32)
+    fields = [0] * 16
     fields[at.O_WORDS], fields[at.O_NAMES] = max(-(-count // 64), 1), count
-    fields[at.O_NAME] = arena.put(at.NAME, names.reshape(-1)) // 6
+    fields[at.O_NAME] = arena.put(at.NAME, np.array(names, np.int32)) // 6
     fields[at.O_OTHER], fields[at.O_ORDERED] = network.node(other), style.ordered
     fields[at.O_COMMA] = network.node(style.comma)
     fields[at.O_CLOSING] = network.node(concat(style.closing, literal("}")))
@@ -66,8 +65,8 @@ def describe_object(template: ObjectTemplate, network: Nodes, machine: Derivativ
     fields[at.O_START] = network.lexicon.state(content)
     fields[at.O_QUOTED] = network.lexicon.state(concat(QUOTE, content))
     fields[at.O_PLAIN] = style.spelling.plain
-    thing = arena.put(at.OBJECT, fields) // 16
-    keys = arena.reserve(at.KEYS, 6 * (int(lengths.sum()) + 1)) // 6
+    thing = arena.put(at.OBJECT, np.array(fields, np.int32)) // 16
+    keys = arena.reserve(at.KEYS, 6 * (sum(map(len, encoded)) + 1)) // 6
     build(arena.context, at.BUILD_KEYS, 0, thing, keys, 0, 0)
     opened = arena.make(at.OPENED, arena.first_frame(thing))
     if style.opened is not EPSILON:

@@ -25,6 +25,8 @@ Json: TypeAlias = "bool | int | Decimal | str | list[Json] | dict[str, Json] | N
 MAX_DIGITS = 4000  # of one number, exponent included; Python's int() refuses 4,300
 LONGEST_POINTER: Final = 400  # characters, before its beginning is told by a digest
 
+_SCALAR: Final = (str, int, float, type(None))
+_SCALARS: Final = frozenset((*_SCALAR, bool))
 _ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -138,7 +140,7 @@ def _check_python(root: object) -> None:
     todo, entered = [root], set[int]()
     while todo:
         value = todo.pop()
-        if value is None or isinstance(value, str | int | float) or id(value) in entered:
+        if isinstance(value, _SCALAR) or id(value) in entered:
             continue
         if not isinstance(value, dict | list | tuple):
             message = f"a JSON value is a dict, list, str, number, bool or None, not {_kind(value)}"
@@ -147,12 +149,13 @@ def _check_python(root: object) -> None:
         if isinstance(value, dict):
             members = cast("dict[object, object]", value)
             for key in members:
-                if not isinstance(key, str):
+                if key.__class__ is not str and not isinstance(key, str):
                     message = f"a JSON key is a string, not {key!r:.60} ({_kind(key)})"
                     raise SourceError(message, place=_pointer_to(members, root))
-            todo.extend(members.values())
+            parts = members.values()
         else:
-            todo.extend(cast("list[object]", value))
+            parts = cast("list[object]", value)
+        todo += [part for part in parts if part.__class__ not in _SCALARS]
 
 
 def _pointer_to(value: object, root: object) -> str:
