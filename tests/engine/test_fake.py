@@ -2,6 +2,7 @@ import pytest
 import torch
 
 import fairlead as fl
+from fairlead.engine.adapter import Adapter
 from fairlead.engine.fake import FakeModel
 
 THREE = fl.Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
@@ -29,3 +30,12 @@ def test_random_logits_are_decided_by_seed_and_prefix():
     assert logits(1, [0, 1]) == logits(1, [0, 1])
     assert logits(1, [0, 1]) != logits(2, [0, 1])
     assert logits(1, [0, 1]) != logits(1, [1, 0])
+
+
+def test_an_exit_or_an_adapter_that_the_fake_does_not_have_is_refused():
+    model = FakeModel(THREE, lambda _: [0, 0, 0], exits=[lambda _: [1, 0, 0]])
+    for count in (0, 2):
+        with pytest.raises(fl.ModelError, match=f"no exit after block {count}: .* 1 to 1"):
+            model.prefill_varied([[0]], [None], [count])
+    with pytest.raises(fl.ModelError, match=r"no adapter 'pirate'; it knows \[\]"):
+        model.prefill_varied([[0]], [Adapter("pirate", {})], [])

@@ -1,62 +1,12 @@
 """The laws of `LanguageModel`, on every implementation: the fake one, and transformers on models
 with random weights of different kinds (rotary and absolute positions, sliding windows, states)."""
 
-from functools import cache
-from pathlib import Path
-from typing import Any
-
 import pytest
 import torch
-import transformers
 
-import fairlead as fl
-from fairlead.engine.backends.transformers import TransformersModel
-from fairlead.engine.fake import FakeModel
-from fairlead.engine.model import LanguageModel
-from real_tokenizers import tokenizer_folder
+from small_models import KINDS, model
 
-SMALL = {
-    "vocab_size": 50_300,
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 8,
-    "max_position_embeddings": 64,
-    "initializer_range": 0.5,
-    "bos_token_id": 1,
-    "eos_token_id": 2,
-    "pad_token_id": 0,
-}
-KINDS: dict[str, Any] = {
-    "llama": lambda: transformers.LlamaConfig(**SMALL),
-    "qwen2": lambda: transformers.Qwen2Config(**SMALL),
-    "mistral": lambda: transformers.MistralConfig(**SMALL, sliding_window=4),
-    "gemma3": lambda: transformers.Gemma3TextConfig(
-        **SMALL, sliding_window=4, layer_types=["sliding_attention", "full_attention"]
-    ),
-    "gpt2": lambda: transformers.GPT2Config(
-        vocab_size=50_300, n_embd=32, n_layer=2, n_head=4, n_positions=64, initializer_range=0.5
-    ),
-}
 PROMPTS = [[5, 6, 7], [8], [9, 10, 11, 12, 13, 14, 15, 16]]
-
-
-@cache
-def model(kind: str) -> LanguageModel[Any]:
-    """A model of this kind with random weights."""
-    if kind == "fake":
-        letters = [bytes([b]) for b in range(32)]
-        return FakeModel.random(fl.Vocabulary([*letters, b"<eos>"], eos_ids={32}))
-    torch.manual_seed(0)
-    module = transformers.AutoModelForCausalLM.from_config(KINDS[kind]())
-    return TransformersModel(module, tokenizer(tokenizer_folder("gpt2")))
-
-
-@cache
-def tokenizer(folder: Path) -> Any:
-    return transformers.AutoTokenizer.from_pretrained(folder)
 
 
 def last(prefixes: list[list[int]], kind: str) -> torch.Tensor:

@@ -1,22 +1,36 @@
 """A language model made of a table or of a function: for tests, ours and those of users.
 
-Exact, fast, deterministic, and with any vocabulary. Its cache is the tuple of each row's tokens.
-It knows no weights.
+Exact, fast, deterministic, and with any vocabulary. Its cache is each row's tokens, with the fake
+that the row's adapter stands for. It knows no weights.
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
-from typing import TypeAlias, cast, final
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, TypeAlias, cast, final
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from fairlead.engine.adapter import Adapter
 from fairlead.errors import ModelError
 from fairlead.vocabulary.spellings import Vocabulary
 
 Prefix: TypeAlias = tuple[int, ...]
+Function: TypeAlias = Callable[[Prefix], Sequence[float | int] | Tensor]
+NO_ADAPTERS: Final[Mapping[str, "FakeModel"]] = MappingProxyType({})
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FakeRow:
+    """A row of the cache: the tokens so far, and the fake that answers for them."""
+
+    prefix: Prefix
+    model: "FakeModel"
 
 
 @final
@@ -34,15 +48,27 @@ class FakeModel:
     def __init__(
         self,
         vocabulary: Vocabulary,
-        function: Callable[[Prefix], Sequence[float | int] | Tensor],
+        function: Function,
         *,
         context: int | None = None,
+        exits: Sequence[Function] = (),
+        adapted: Mapping[str, "FakeModel"] = NO_ADAPTERS,
     ) -> None:
-        """A model with logits `function(tokens so far, the prompt's included)`."""
+        """A model with logits `function(tokens so far, the prompt's included)`.
+
+        Args:
+            vocabulary: its vocabulary.
+            function: the logits.
+            context: the greatest number of tokens.
+            exits: the logits of the exits after block 1, 2, …; the model has one block more.
+            adapted: what the model is with an adapter, by the adapter's name.
+        """
         self.vocabulary = vocabulary
         self.device = torch.device("cpu")
         self.context = context
-        self._function = function
+        self.layers = len(exits) + 1
+        self._functions = (*exits, function)
+        self._adapted = adapted
 
     @classmethod
     def table(
@@ -79,32 +105,75 @@ class FakeModel:
 
     def prefill(
         self, prompts: Sequence[Sequence[int]]
-    ) -> tuple[tuple[Prefix, ...], Float[Tensor, "batch vocabulary"]]:
+    ) -> tuple[tuple[FakeRow, ...], Float[Tensor, "batch vocabulary"]]:
         """The prompts themselves, and the function's value on each."""
-        cache = tuple(tuple(prompt) for prompt in prompts)
-        if not all(cache):
+        cache, heads = self.prefill_varied(prompts, (None,) * len(prompts), ())
+        return cache, heads[0]
+
+    def prefill_varied(
+        self,
+        prompts: Sequence[Sequence[int]],
+        adapters: Sequence[Adapter | None],
+        exits: Sequence[int],
+    ) -> tuple[tuple[FakeRow, ...], Float[Tensor, "heads batch vocabulary"]]:
+        """The prompts themselves, and the values of the functions on each."""
+        models = [self if each is None else self._with(each) for each in adapters]
+        rows = zip(prompts, models, strict=True)
+        cache = tuple(FakeRow(tuple(prompt), model) for prompt, model in rows)
+        if not all(row.prefix for row in cache):
             raise ModelError("a prompt is empty: a model needs one token at least")
-        return cache, torch.stack([self._row(prefix) for prefix in cache])
+        values = [row.model.heads(row.prefix, exits) for row in cache]
+        return cache, torch.stack(values, 1)
 
     def extend(
-        self, cache: tuple[Prefix, ...], tokens: Int[Tensor, "batch new"]
-    ) -> tuple[tuple[Prefix, ...], Float[Tensor, "batch new vocabulary"]]:
+        self, cache: tuple[FakeRow, ...], tokens: Int[Tensor, "batch new"]
+    ) -> tuple[tuple[FakeRow, ...], Float[Tensor, "batch new vocabulary"]]:
         """The longer prefixes, and the function's value on each."""
-        rows: list[Tensor] = []
-        longer: list[Prefix] = []
-        news = cast("list[list[int]]", tokens.tolist())  # pyright: ignore[reportUnknownMemberType]
-        for prefix, new in zip(cache, news, strict=True):
-            ends = range(len(prefix) + 1, len(prefix) + len(new) + 1)
-            longer.append((*prefix, *new))
-            rows.append(torch.stack([self._row(longer[-1][:end]) for end in ends]))
-        return tuple(longer), torch.stack(rows)
+        longer, heads = self.extend_varied(cache, tokens, ())
+        return longer, heads[0]
 
-    def select(self, cache: tuple[Prefix, ...], rows: Sequence[int]) -> tuple[Prefix, ...]:
+    def extend_varied(
+        self, cache: tuple[FakeRow, ...], tokens: Int[Tensor, "batch new"], exits: Sequence[int]
+    ) -> tuple[tuple[FakeRow, ...], Float[Tensor, "heads batch new vocabulary"]]:
+        """The longer prefixes, and the values of the functions on each."""
+        values: list[Tensor] = []
+        longer: list[FakeRow] = []
+        news = cast("list[list[int]]", tokens.tolist())  # pyright: ignore[reportUnknownMemberType]
+        for row, new in zip(cache, news, strict=True):
+            whole = (*row.prefix, *new)
+            ends = range(len(row.prefix) + 1, len(whole) + 1)
+            longer.append(FakeRow(whole, row.model))
+            values.append(torch.stack([row.model.heads(whole[:end], exits) for end in ends], 1))
+        return tuple(longer), torch.stack(values, 1)
+
+    def select(self, cache: tuple[FakeRow, ...], rows: Sequence[int]) -> tuple[FakeRow, ...]:
         """The prefixes of these rows."""
         return tuple(cache[row] for row in rows)
 
-    def _row(self, prefix: Prefix) -> Float[Tensor, "vocabulary"]:
-        row = torch.as_tensor(self._function(prefix), dtype=torch.float32)
+    def heads(self, prefix: Prefix, exits: Sequence[int]) -> Float[Tensor, "heads vocabulary"]:
+        """The values of the function and of those of the exits.
+
+        Raises:
+            ModelError: there is no such exit, or a function gives another number of logits.
+        """
+        for count in exits:
+            if not 0 < count < self.layers:
+                raise ModelError(
+                    f"there is no exit after block {count}: the fake has exits after block 1 to "
+                    f"{self.layers - 1}"
+                )
+        return torch.stack([self._row(prefix, count) for count in (self.layers, *exits)])
+
+    def _with(self, adapter: Adapter) -> "FakeModel":
+        if adapter.name not in self._adapted:
+            raise ModelError(
+                f"the fake knows no adapter {adapter.name!r}; it knows {sorted(self._adapted)}"
+            )
+        return self._adapted[adapter.name]
+
+    def _row(self, prefix: Prefix, count: int) -> Float[Tensor, "vocabulary"]:
+        function = self._functions[count - 1]
+        row = torch.as_tensor(function(prefix), dtype=torch.float32)
         if row.shape != (self.vocabulary.width,):
             raise ModelError(
                 f"the function gave {tuple(row.shape)} logits for {prefix}: it needs "

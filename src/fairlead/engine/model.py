@@ -11,6 +11,18 @@ Laws, which `tests/laws` checks on every implementation:
 
 A model knows no constraint and no sampling. The methods suffice for what holds several
 continuations: beams reorder with `select`, a draft is verified with one `extend`.
+
+Some models give several answers to one question: rows may have low-rank adapters, and each forward
+may also give the logits of early exits, what the model would say if it ended after block k. Laws of
+these:
+
+- head 0 is the model itself: what `prefill` and `extend` give; head n is exit `exits[n − 1]`;
+- an exit after block k gives what a copy of the model gives from which the later blocks are taken;
+- a row with an adapter gives what a copy of the model gives into whose weights it is merged, alone
+  or among rows with other adapters or with none; its exits too;
+- the cache keeps each row's adapter, through `extend`, `extend_varied` and `select`;
+- nothing of it stays: a later call without adapters and exits gives, bit for bit, what it gave
+  before.
 """
 
 from collections.abc import Sequence
@@ -20,6 +32,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from fairlead.engine.adapter import Adapter
 from fairlead.vocabulary.spellings import Vocabulary
 
 Cache = TypeVar("Cache")
@@ -58,4 +71,34 @@ class LanguageModel(Protocol[Cache]):
 
     def select(self, cache: Cache, rows: Sequence[int]) -> Cache:
         """A cache of these rows of `cache`."""
+        ...
+
+
+@runtime_checkable
+class VariedModel(LanguageModel[Cache], Protocol[Cache]):
+    """A model that also gives early exits, and reads each row with an adapter of its own."""
+
+    @property
+    def layers(self) -> int:
+        """How many blocks it has; an exit is after block k, 1 ≤ k < layers. 0: no exits known."""
+        ...
+
+    def prefill_varied(
+        self,
+        prompts: Sequence[Sequence[int]],
+        adapters: Sequence[Adapter | None],
+        exits: Sequence[int],
+    ) -> tuple[Cache, Float[Tensor, "heads batch vocabulary"]]:
+        """`prefill`, each row with its adapter; heads are the model and the exits.
+
+        Raises:
+            ModelError: an adapter does not fit the model, or there is no such exit.
+            UnsupportedError: the architecture has no exits that are known.
+        """
+        ...
+
+    def extend_varied(
+        self, cache: Cache, tokens: Int[Tensor, "batch new"], exits: Sequence[int]
+    ) -> tuple[Cache, Float[Tensor, "heads batch new vocabulary"]]:
+        """`extend` with the adapters that the cache keeps; heads are the model and the exits."""
         ...

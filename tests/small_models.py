@@ -1,0 +1,98 @@
+"""Language models with random weights, as small as they get: the fake one, and transformers of
+different kinds (rotary and absolute positions, sliding windows, a soft cap of the logits)."""
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+import fairlead as fl
+from fairlead.engine.backends.transformers import TransformersModel
+from fairlead.engine.fake import FakeModel, Prefix
+from real_tokenizers import tokenizer_folder
+
+SMALL = {
+    "vocab_size": 50_300,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 8,
+    "max_position_embeddings": 64,
+    "initializer_range": 0.5,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "pad_token_id": 0,
+}
+LETTERS = fl.Vocabulary([*(bytes([b]) for b in range(32)), b"<eos>"], eos_ids={32})
+
+
+def _llama(layers: int) -> Any:
+    return transformers.LlamaConfig(**SMALL, num_hidden_layers=layers)
+
+
+def _qwen2(layers: int) -> Any:
+    return transformers.Qwen2Config(**SMALL, num_hidden_layers=layers)
+
+
+def _mistral(layers: int) -> Any:
+    return transformers.MistralConfig(**SMALL, num_hidden_layers=layers, sliding_window=4)
+
+
+def _gemma3(layers: int) -> Any:
+    sorts = ["sliding_attention", "full_attention"] * layers
+    return transformers.Gemma3TextConfig(
+        **SMALL,
+        num_hidden_layers=layers,
+        sliding_window=4,
+        layer_types=sorts[:layers],
+        final_logit_softcapping=8.0,
+    )
+
+
+def _gpt2(layers: int) -> Any:
+    return transformers.GPT2Config(
+        vocab_size=50_300,
+        n_embd=32,
+        n_layer=layers,
+        n_head=4,
+        n_positions=64,
+        initializer_range=0.5,
+    )
+
+
+KINDS: dict[str, Callable[[int], Any]] = {
+    "llama": _llama,
+    "qwen2": _qwen2,
+    "mistral": _mistral,
+    "gemma3": _gemma3,
+    "gpt2": _gpt2,
+}
+
+
+def module(kind: str, layers: int = 2) -> Any:
+    """A transformers model of this kind; the same weights each time."""
+    torch.manual_seed(0)
+    return transformers.AutoModelForCausalLM.from_config(KINDS[kind](layers)).eval()
+
+
+@cache
+def model(kind: str, layers: int = 2) -> Any:
+    """A language model of this kind with random weights."""
+    if kind == "fake":
+        return FakeModel.random(LETTERS)
+    return TransformersModel(module(kind, layers), tokenizer(tokenizer_folder("gpt2")))
+
+
+@cache
+def tokenizer(folder: Path) -> Any:
+    return transformers.AutoTokenizer.from_pretrained(folder)
+
+
+def noise(seed: int) -> Callable[[Prefix], torch.Tensor]:
+    """The function of a fake model: noise decided by the seed and the tokens."""
+    fake = FakeModel.random(LETTERS, seed)
+    return lambda prefix: fake.prefill([prefix])[1][0]
