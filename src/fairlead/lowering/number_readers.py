@@ -37,7 +37,10 @@ class Ending:
 
 
 class Reader(Protocol):
-    """A pure function of digits, in steps. The zero before the point in 0.5 is not read."""
+    """A pure function of digits, in steps. The zero before the point in 0.5 is not read.
+
+    The state False, if it has it, says that nothing belongs, whatever follows.
+    """
 
     @property
     def start(self) -> State:
@@ -129,7 +132,10 @@ class Comparison:
             return self._settled(_Size(size.exponent, size.sign, size.matched, fraction=True))
         if size.fraction:
             return self._compared(size, symbol)
-        exponent = min(size.exponent + 1, max(DEPTH, self.exponent) + 1)
+        most = max(DEPTH, self.exponent)
+        exponent = min(size.exponent, most) + 1
+        if exponent > most and self.upper:  # too long, and exponents are not told any more
+            return False
         return self._compared(_Size(exponent, size.sign, size.matched, fraction=False), symbol)
 
     def _beside(self, size: _Size) -> int:

@@ -27,6 +27,7 @@ from math import gcd
 from fairlead.errors import UnsupportedError
 from fairlead.lowering.expr import EMPTY, EPSILON, alt, both, concat, literal, optional, repeat
 from fairlead.lowering.nodes import Expr
+from fairlead.lowering.number_constants import spellings
 from fairlead.lowering.number_forms import (
     ANY_EXPONENT,
     ANY_NUMBER,
@@ -234,10 +235,10 @@ def exactly(value: Decimal, *, plain: bool = False) -> Expr:
 
     Plain, it has one, or two: what `repr` makes of a float, and its digits without an exponent.
     """
-    if not plain:
-        return number_range(Bound(value), Bound(value))
     if not value:
-        return literal("0")
+        return _ZEROS[_PLAIN_DIGITS if plain else _ANY]
+    if not plain:
+        return concat(literal("-" if value < 0 else ""), spellings(value.copy_abs()))
     text = f"{value.copy_abs():f}"
     whole, _, fraction = text.partition(".")
     fraction = fraction.rstrip("0")

@@ -1,0 +1,65 @@
+"""The spellings of one number, with fraction and exponent.
+
+The automaton between two equal bounds (`number_machines`) has the same, but an enum of 63 numbers
+makes 63 of them, and most of their states lead nowhere. Here each number is written down as it may
+be read, the point after each of its digits in turn::
+
+    25    2(5(ε|.00*|e0)|.50*e1)|0.(250*e2|0(250*e3|...))
+
+As beside bounds, exponents are told up to DEPTH digits before the point, or zeros behind it.
+
+What this module does not know: signs, zero, keywords.
+"""
+
+from decimal import Decimal
+
+from fairlead.lowering.expr import EMPTY, EPSILON, alt, concat, literal, repeat
+from fairlead.lowering.nodes import Expr
+from fairlead.lowering.number_forms import exponents
+from fairlead.lowering.number_readers import DEPTH
+from fairlead.syntax.json_schema_multiples import without_zeros
+
+_ZEROS = repeat(literal("0"))
+
+
+def spellings(value: Decimal) -> Expr:
+    """The texts of a number of more than 0, without a sign.
+
+    >>> from fairlead.lowering.regular import contains
+    >>> [contains(spellings(Decimal("2.5")), text) for text in (b"2.50", b"25e-1", b"2.51")]
+    [True, True, False]
+    """
+    digits = "".join(map(str, without_zeros(value).as_tuple().digits))
+    exponent = value.adjusted()
+    return alt(
+        _before_point(digits, exponent),
+        concat(literal("0."), _behind_point(digits, exponent)),
+    )
+
+
+def _before_point(digits: str, exponent: int) -> Expr:
+    """The first digit stands before the point, and perhaps others."""
+    rest = EMPTY
+    for count in range(max(DEPTH, exponent + 1), 0, -1):  # digits before the point
+        end = _end(exponent, count - 1)
+        behind = digits[count:]
+        fraction = concat(literal(f".{behind or '0'}"), _ZEROS, end)
+        digit = literal(digits[count - 1 : count] or "0")
+        rest = concat(digit, alt(EMPTY if behind else end, fraction, rest))
+    return rest
+
+
+def _behind_point(digits: str, exponent: int) -> Expr:
+    """So many zeros, then the first digit."""
+    rest = EMPTY
+    for zeros in range(max(DEPTH, -exponent), 0, -1):
+        here = concat(literal(digits), _ZEROS, _end(exponent, -zeros))
+        rest = alt(here, concat(literal("0"), rest))
+    return rest
+
+
+def _end(exponent: int, read: int) -> Expr:
+    """What follows a mantissa whose first digit stands for a power of ten: `read` says which."""
+    plain = EPSILON if read == exponent else EMPTY
+    told = -DEPTH <= read < DEPTH
+    return alt(plain, exponents(exponent - read, exponent - read)) if told else plain

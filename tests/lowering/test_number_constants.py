@@ -1,0 +1,23 @@
+"""The spellings of one number are those between two equal bounds."""
+
+from decimal import Decimal
+
+import pytest
+
+from fairlead.automata.derivative import Derivatives
+from fairlead.lowering.expr import alt, both, complement
+from fairlead.lowering.numbers import exactly, number_range
+from fairlead.syntax.json_schema_tree import Bound
+
+NUMBERS = (
+    *("0", "-0.0", "5", "-1.5", "10.50", "1024", "99999", "100000", "123456", "1234567.5"),
+    *("0.001", "0.00001", "0.0000012", "1e-7", "15e-10", "1e10", "-12e20"),
+)
+
+
+@pytest.mark.parametrize("text", NUMBERS)
+def test_a_number_has_the_spellings_between_two_bounds_that_are_this_number(text: str) -> None:
+    value = Decimal(text)
+    one, between = exactly(value), number_range(Bound(value), Bound(value))
+    unlike = alt(both(one, complement(between)), both(between, complement(one)))
+    assert not Derivatives(unlike).alive(unlike)
