@@ -18,10 +18,10 @@ from fairlead.lowering.expr import ANYTHING, EPSILON, alt, both, complement
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.json_atoms import Beside, Found, Keys, Matching, Named, Required, Unlike
 from fairlead.lowering.json_formulas import FALSE, Atom, Formula, all_of
+from fairlead.lowering.json_patterns import has_string, surely_apart
 from fairlead.lowering.json_text import Spelling
 from fairlead.lowering.json_values import members_of
 from fairlead.lowering.nodes import Expr
-from fairlead.lowering.regular import contains, surely_empty
 
 MOST_CLASSES = 256
 
@@ -146,7 +146,7 @@ class Keysets:
     def _is_in(self, name: str, keys: Expr) -> bool:
         found = self._matched.get((keys, name))
         if found is None:
-            found = self._matched[(keys, name)] = contains(keys, self._spelling.write(name))
+            found = self._matched[(keys, name)] = has_string(keys, name, self._spelling)
         return found
 
     def _narrowed(self, part: KeyClass, language: Expr) -> KeyClass | None:
@@ -158,7 +158,7 @@ class Keysets:
     def _exclude(self, first: Expr, second: Expr) -> bool:
         found = self._disjoint.get((first, second))
         if found is None:
-            found = self._disjoint[(first, second)] = surely_empty(both(first, second))
+            found = self._disjoint[(first, second)] = surely_apart(first, second)
         return found
 
 

@@ -52,12 +52,12 @@ from fairlead.lowering.json_formulas import (
     opposite,
     replace,
 )
+from fairlead.lowering.json_patterns import strings_with
 from fairlead.lowering.json_scalars import text_content
 from fairlead.lowering.json_text import Spelling
 from fairlead.lowering.json_unevaluated import unevaluated_items, unevaluated_members
 from fairlead.lowering.json_values import Exact
 from fairlead.lowering.nodes import Expr
-from fairlead.lowering.regex import lower_search
 from fairlead.syntax.json_schema_tree import (
     Address,
     Arrays,
@@ -81,7 +81,6 @@ class Meaning:
         self._spelling = spelling
         self._read: dict[tuple[Address, Kind], Formula] = {}
         self._denied: dict[tuple[Address, Kind], Formula] = {}
-        self._patterns: dict[Pattern, Expr] = {}
         self.outlines = Outlines(document)
 
     def said(self, address: Address | None) -> Formula:
@@ -129,10 +128,7 @@ class Meaning:
 
     def keys(self, pattern: Pattern) -> Expr:
         """The keys, between their quotes, in which a pattern is found."""
-        found = self._patterns.get(pattern)
-        if found is None:
-            found = self._patterns[pattern] = lower_search(pattern, self._spelling.character)
-        return found
+        return strings_with(pattern, self._spelling)
 
     def _opposite(self, address: Address, kind: Kind) -> Formula:
         key = (address, kind)

@@ -22,10 +22,11 @@ from fairlead.lowering.formats import format_bound, lower_format
 from fairlead.lowering.json_atoms import Amount, Text
 from fairlead.lowering.json_formulas import Formula, Leaf, Some, Truth, fold
 from fairlead.lowering.json_numbers import common, merged, no_number
+from fairlead.lowering.json_patterns import strings_with
 from fairlead.lowering.json_text import Spelling
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.numbers import lower_numbers, lower_other_numbers, number_range
-from fairlead.lowering.regex import lower_regex, lower_search
+from fairlead.lowering.regex import lower_regex
 from fairlead.lowering.unicode import SCALARS
 from fairlead.syntax.json_schema_tree import Numbers, Strings
 from fairlead.syntax.regex import parse_regex
@@ -111,7 +112,7 @@ def _strings(parts: list[Strings], spelling: Spelling, outer: bool = False) -> l
         elif (part.low, part.high) != (0, None):
             found.append(repeat(spelling.character(SCALARS), part.low, part.high))
         if part.pattern is not None:
-            found.append(lower_search(part.pattern, spelling.character))
+            found.append(strings_with(part.pattern, spelling))
         if part.format is not None:
             found.append(_format(part.format, spelling, outer))
     return found or [spelling.content]

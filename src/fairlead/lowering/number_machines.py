@@ -95,10 +95,10 @@ class _Side:
 def magnitudes(readers: Sequence[Reader], shape: Shape) -> Expr:
     """The numbers of more than 0, without a sign, that all readers take."""
     sides = [_Side(reader) for reader in readers]
-    first: _Place = tuple([0, 0, *(0 for _ in sides)])
+    first: _Place = (0, 0, *(0 for _ in sides))
     arcs: _Arcs = {}
     ends: dict[_Place, _End] = {}
-    todo = [first]
+    todo: list[_Place] = [first]
     while todo:
         place = todo.pop()
         if place not in arcs:

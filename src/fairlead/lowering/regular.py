@@ -61,14 +61,14 @@ def surely_empty(expr: Expr) -> bool:
 
 
 def _representatives(root: Expr) -> list[int]:
-    """A byte for each class of bytes that the expression does not tell apart."""
+    """A byte for each class of bytes with the same derivative: what begins strings tells them."""
     classes, seen, todo = [(1 << 256) - 1], {root}, [root]
     while todo:
         node = todo.pop()
         if isinstance(node, Bytes):
             split = ((part & node.members, part & ~node.members) for part in classes)
             classes = [part for pair in split for part in pair if part]
-        for part in _parts(node):
+        for part in _firsts(node):
             if part not in seen:
                 seen.add(part)
                 todo.append(part)

@@ -1,0 +1,71 @@
+"""The strings in which a pattern is found: as JSON spells them, and as plain text.
+
+What is asked of patterns when compiling, whether a key is among them and whether two have one in
+common, has the same answer whatever way characters are spelled. In UTF-8 each character has one
+spelling, so the answer takes fewer and smaller expressions: that two patterns of one schema with 19
+exclude each other, 0.5 instead of 4.4 ms.
+
+What this module does not know: which strings are asked about.
+"""
+
+from functools import lru_cache
+from weakref import WeakKeyDictionary
+
+from fairlead.lowering.expr import both
+from fairlead.lowering.json_text import Spelling
+from fairlead.lowering.nodes import Expr
+from fairlead.lowering.regex import lower_search
+from fairlead.lowering.regular import contains, surely_empty
+from fairlead.syntax.regex_tree import Pattern
+
+_found: "WeakKeyDictionary[Expr, Pattern]" = WeakKeyDictionary()
+
+
+@lru_cache(maxsize=512)
+def strings_with(pattern: Pattern, spelling: Spelling) -> Expr:
+    """The strings in which a pattern is found, without their quotes.
+
+    Raises:
+        UnsupportedError, LimitError: as `lower_search` says.
+    """
+    made = lower_search(pattern, spelling.character)
+    _found[made] = pattern
+    return made
+
+
+def has_string(strings: Expr, text: str, spelling: Spelling) -> bool:
+    """Whether a string is among some, spelled so.
+
+    >>> from fairlead.syntax.regex import parse_regex
+    >>> spelling = Spelling(plain=False)
+    >>> has_string(strings_with(parse_regex("^x-", "ecma"), spelling), "x-a", spelling)
+    True
+    """
+    plain = _plain(strings)
+    if plain is None:
+        return contains(strings, spelling.write(text))
+    return contains(plain, text.encode())
+
+
+def surely_apart(first: Expr, second: Expr) -> bool:
+    """Whether a short search shows that no string is among both."""
+    plain, other = _plain(first), _plain(second)
+    if plain is None or other is None:
+        return surely_empty(both(first, second))
+    return _surely_apart(plain, other)
+
+
+@lru_cache(maxsize=4096)
+def _surely_apart(first: Expr, second: Expr) -> bool:
+    return surely_empty(both(first, second))
+
+
+def _plain(strings: Expr) -> Expr | None:
+    """The same strings in UTF-8, if they are those with a pattern."""
+    pattern = _found.get(strings)
+    return None if pattern is None else _utf8(pattern)
+
+
+@lru_cache(maxsize=512)
+def _utf8(pattern: Pattern) -> Expr:
+    return lower_search(pattern)

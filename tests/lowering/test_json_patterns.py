@@ -1,0 +1,49 @@
+"""Whether keys with patterns can be the same: asked of plain text, answered for every spelling."""
+
+import re
+from itertools import product
+
+import pytest
+
+from fairlead.automata.derivative import Derivatives
+from fairlead.lowering.expr import both
+from fairlead.lowering.json_patterns import has_string, strings_with, surely_apart
+from fairlead.lowering.json_text import Spelling
+from fairlead.syntax.regex import parse_regex
+
+PATTERNS = (
+    *("^a", "a$", "^x-", "^[a-z]+$", "^\\\\", '^"', "\\n", "^.{2}$", "^\\u00e9$", "^[^a]*$"),
+    *("^contacts:[0-3]:name$", "^contacts:[0-3]:mail$", "^\\d+$", "^(ab|cd)$", "/"),
+)
+STRINGS = ("", "a", "x-a", "\\", '"', "\n", "é", "ab", "12", "/", "contacts:1:name", "\U0001f600")
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_a_string_has_a_pattern_exactly_if_re_finds_it(plain: bool) -> None:
+    spelling = Spelling(plain=plain)
+    for pattern, text in product(PATTERNS, STRINGS):
+        strings = strings_with(parse_regex(pattern, "ecma"), spelling)
+        assert has_string(strings, text, spelling) == bool(re.search(pattern, text))
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_patterns_are_apart_only_if_no_string_has_both(plain: bool) -> None:
+    spelling = Spelling(plain=plain)
+    apart = 0
+    for first, second in product(PATTERNS, PATTERNS):
+        one, other = (strings_with(parse_regex(p, "ecma"), spelling) for p in (first, second))
+        if surely_apart(one, other):
+            apart += 1
+            shared = both(one, other)
+            assert not Derivatives(shared).alive(shared)
+    assert apart > 60
+
+
+def test_strings_that_are_no_pattern_are_asked_as_they_are_spelled() -> None:
+    spelling = Spelling(plain=False)
+    strings = strings_with(parse_regex("^a", "ecma"), spelling)
+    other = spelling.text("b")
+    assert has_string(other, "b", spelling)
+    assert not has_string(other, "a", spelling)
+    assert surely_apart(strings, other)
+    assert not surely_apart(other, strings_with(parse_regex("^b", "ecma"), spelling))
