@@ -134,3 +134,18 @@ def test_settling_makes_whatever_can_be_entered_and_may_be_refused() -> None:
     engine = Derivatives(lowering.text())
     engine.settle()
     assert all(rule.bodies for rule in lowering.rules)
+
+
+def test_who_knows_it_sooner_is_asked_whether_a_regular_expression_has_a_text() -> None:
+    asked: list[Expr] = []
+
+    def judge(expr: Expr) -> bool:
+        asked.append(expr)
+        return False
+
+    hard = both(literal("ab"), complement(literal("ac")))
+    engine = Derivatives(alt(concat(literal("x"), hard), literal("y")))
+    engine.consult(judge)
+    assert not engine.alive(hard)
+    assert engine.alive(engine.start())
+    assert asked == [hard]

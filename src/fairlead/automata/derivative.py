@@ -112,6 +112,10 @@ class Derivatives:
         """Decide what can be entered, so that what cannot be honoured is refused now."""
         self._living.settle(self._expr)
 
+    def consult(self, judge: Callable[[Expr], bool]) -> None:
+        """From now on ask `judge`, who knows it sooner, whether a regular expression has a text."""
+        self._living.consult(judge)
+
     def step(self, state: Expr, byte: int) -> Expr | None:
         """The state after one more byte, None where no text goes on so."""
         following = self._derive(state, byte) if state.regular else self._exact(state, byte)

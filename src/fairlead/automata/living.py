@@ -59,6 +59,11 @@ class Living:
         self._arcs, self._fuel = arcs, fuel
         self._all_bytes = spellable == ALL_BYTES
         self._known: dict[Expr, bool] = {}
+        self._judge: Callable[[Expr], bool] | None = None
+
+    def consult(self, judge: Callable[[Expr], bool]) -> None:
+        """From now on ask `judge` whether a regular expression has a text, instead of a search."""
+        self._judge = judge
 
     def forget(self) -> None:
         """Drop everything memoised."""
@@ -130,7 +135,7 @@ class Living:
             case Repeat(item, low):
                 return low == 0 or bool(look(item))
             case And() | Not():
-                return self._is_plain(node) or self._search(node)
+                return self._is_plain(node) or (self._judge or self._search)(node)
             case Rule():
                 return bool(look(node.body))
             case Call(template, argument):

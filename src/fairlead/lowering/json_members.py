@@ -35,34 +35,26 @@ from fairlead.lowering.expr import (
 )
 from fairlead.lowering.json_atoms import (
     AtLeast,
-    AtMost,
     Found,
     Matching,
     Named,
     Required,
     Unlike,
-    at_least,
-    at_most,
 )
 from fairlead.lowering.json_formulas import (
-    TRUE,
     Atom,
     Formula,
     Truth,
-    all_of,
-    any_of,
     atoms,
     holds,
-    leaf,
 )
 from fairlead.lowering.json_keysets import KeyClass, Keysets, said_of
+from fairlead.lowering.json_members_atoms import holds_at_end, read_member
 from fairlead.lowering.json_members_least import Words, least_members
 from fairlead.lowering.json_members_lives import Ways, can_end
 from fairlead.lowering.json_objects import UNKNOWN, Extras, Least
-from fairlead.lowering.json_progress import Judge, Pairs, Progress, now
+from fairlead.lowering.json_progress import Judge, Pairs, Progress
 from fairlead.lowering.json_text import QUOTE, JsonStyle
-from fairlead.lowering.json_unlike import unlike_member
-from fairlead.lowering.json_values import members_of
 from fairlead.lowering.nodes import Expr, Look
 
 _REMEMBERED = 4096
@@ -102,11 +94,12 @@ class MembersTemplate:
         judge: Judge,
     ) -> None:
         listed = atoms(said)
-        self._said, self._value, self._style = said, value, style
+        self._said, self._value, self.style = said, value, style
         names = keysets.names(listed)
+        self.names = tuple(str(key.name) for key in names)
         self._count = len(names)
         self._keys = (*names, *keysets.classes(listed))
-        taken = style.spelling.choose((str(key.name), EPSILON) for key in names)
+        taken = style.spelling.choose((name, EPSILON) for name in self.names)
         others = complement(taken)
         self._contents = tuple(
             keysets.content(key) if key.name is not None else both(keysets.content(key), others)
@@ -184,27 +177,42 @@ class MembersTemplate:
     def _unfold(self, argument: Rest | Member) -> Expr:
         if isinstance(argument, Member):
             return self._behind_key(argument.rest, argument.key)
-        style, said = self._style, argument.said
-        close = literal("}") if self.may_close(said) else EMPTY
-        unknown = UNKNOWN in argument.extras and self._limited
-        member = UNSURE if unknown else concat(QUOTE, self._member(argument))
+        style, close = self.style, self.end(argument)
+        member = concat(QUOTE, self._member(argument)) if self.is_known(argument) else UNSURE
         if argument.place < 0:
             return concat(literal("{"), style.opened, alt(close, member))
         return alt(concat(style.comma, member), concat(style.closing, close))
 
     def _member(self, rest: Rest) -> Expr:
         """A key without its opening quote, its value, and the rest."""
-        declared = [
-            (str(self._keys[key].name), concat(QUOTE, call(self, Member(rest, key))))
+        declared = [(self.names[key], concat(QUOTE, behind)) for key, behind in self.declared(rest)]
+        return alt(self.style.spelling.choose(declared), self.other(rest))
+
+    def is_known(self, rest: Rest) -> bool:
+        """Whether it is known which keys may come."""
+        return not (UNKNOWN in rest.extras and self._limited)
+
+    def end(self, rest: Rest) -> Expr:
+        """The closing brace, if it may come."""
+        return literal("}") if self.may_close(rest.said) else EMPTY
+
+    def declared(self, rest: Rest) -> list[tuple[int, Expr]]:
+        """The names that may come, with what follows their closing quotes."""
+        return [
+            (key, call(self, Member(rest, key)))
             for key in self.free(rest.place)
             if self.after(rest.said, key)
         ]
-        others = [
-            self._other(rest, key)
-            for key in range(self._count, len(self._keys))
-            if self.after(rest.said, key)
-        ]
-        return alt(self._style.spelling.choose(declared), *others)
+
+    def other(self, rest: Rest) -> Expr:
+        """Another key without its opening quote, its value, and the rest."""
+        return alt(
+            *(
+                self._other(rest, key)
+                for key in range(self._count, len(self._keys))
+                if self.after(rest.said, key)
+            )
+        )
 
     def _other(self, rest: Rest, key: int) -> Expr:
         content = self._unused(key, rest.extras)
@@ -218,12 +226,12 @@ class MembersTemplate:
             concat(self._value(value), call(self, Rest(place, rest.extras, said)))
             for said, value in self.after(rest.said, key).items()
         )
-        return concat(self._style.colon, alt(*options))
+        return concat(self.style.colon, alt(*options))
 
     def _unused(self, key: int, extras: Extras) -> Expr:
         used = [(extra, EPSILON) for extra in extras if extra is not None]
         content = self._contents[key]
-        return both(content, complement(self._style.spelling.choose(used))) if used else content
+        return both(content, complement(self.style.spelling.choose(used))) if used else content
 
     def _known(self, member: Member, captured: bytes | None) -> Rest:
         rest = member.rest
@@ -233,14 +241,14 @@ class MembersTemplate:
     def free(self, place: int) -> list[int]:
         """The names that may still come."""
         place = max(place, 0)
-        if self._style.ordered:
+        if self.style.ordered:
             return list(range(place, self._count))
         return [key for key in range(self._count) if not place >> key & 1]
 
     def behind(self, place: int, key: int) -> int:
         """The place behind a member."""
         place = max(place, 0)
-        if self._style.ordered:
+        if self.style.ordered:
             return key + 1 if key < self._count else self._count
         return place | 1 << key if key < self._count else place
 
@@ -250,7 +258,7 @@ class MembersTemplate:
         """Whether the object may end here."""
         if len(self._closing) > _MOST_KNOWN:
             self._closing = {}
-        return holds(said, _holds_at_end, self._closing)
+        return holds(said, holds_at_end, self._closing)
 
     def after(self, said: Formula, key: int) -> Pairs:
         """What a member of this key has to satisfy, and the rest after it."""
@@ -283,7 +291,7 @@ class MembersTemplate:
 
         Where members are not counted it is so behind all keys that leave the same to be said.
         """
-        plain = not self._style.ordered and self._counts_nothing(rest.said)
+        plain = not self.style.ordered and self._counts_nothing(rest.said)
         key = rest.said if plain else rest
         if key in self._ending:
             return True
@@ -308,7 +316,7 @@ class MembersTemplate:
         ways = Ways(
             words,
             lambda case, key: said_of(case, self._keys[key]),
-            {str(self._keys[key].name): key for key in self.free(rest.place)},
+            {self.names[key]: key for key in self.free(rest.place)},
             lambda value: look(self._value(value)),
             another,
         )
@@ -323,7 +331,7 @@ class MembersTemplate:
     def _least_behind_key(self, rest: Rest, key: int, least: Least) -> bytes | None:
         place, found = self.behind(rest.place, key), list[bytes]()
         for said, value in self.after(rest.said, key).items():
-            word = least(concat(self._style.colon, self._value(value)))
+            word = least(concat(self.style.colon, self._value(value)))
             words = self._least_words(Rest(place, rest.extras, said), least)
             if word is not None and words is not None:
                 found.append(word + b"".join(b"," + part for part in words) + b"}")
@@ -331,7 +339,7 @@ class MembersTemplate:
 
     def _least_words(self, rest: Rest, least: Least) -> list[bytes] | None:
         def word(key: int, value: Formula, used: Extras) -> bytes | None:
-            body = concat(QUOTE, self._style.colon, self._value(value))
+            body = concat(QUOTE, self.style.colon, self._value(value))
             if key < self._count:
                 return least(concat(QUOTE, self._contents[key], body))
             return least(concat(QUOTE, self._unused(key, used), body))
@@ -340,7 +348,7 @@ class MembersTemplate:
         found = least_members(words, rest.said, rest.extras)
         if found is None:
             return None
-        listed = sorted(found) if self._style.ordered else sorted(found, key=lambda pair: pair[1])
+        listed = sorted(found) if self.style.ordered else sorted(found, key=lambda pair: pair[1])
         return [text for _, text in listed]
 
     def _words(self, place: int, word: Callable[[int, Formula, Extras], bytes | None]) -> Words:
@@ -356,36 +364,4 @@ class MembersTemplate:
 
 
 def _progress(key: KeyClass, judge: Judge) -> Progress:
-    return Progress(lambda atom: _read(atom, key), judge)
-
-
-def _holds_at_end(atom: Atom) -> bool:
-    """Whether an atom holds if nothing more comes."""
-    match atom:
-        case Named() | Matching() | AtMost():
-            return True
-        case Unlike(values):
-            return all(members_of(value) for value in values)
-        case _:
-            return False
-
-
-def _read(atom: Atom, key: KeyClass) -> Formula:  # noqa: PLR0911  an arm for each atom
-    """What becomes of an atom when a member of this key is read."""
-    match atom:
-        case Named(name, value):
-            return now(value) if name == key.name else leaf(atom)
-        case Required(name):
-            return TRUE if name == key.name else leaf(atom)
-        case Matching(keys, value):
-            return all_of(now(value), leaf(atom)) if key.among(keys) else leaf(atom)
-        case Found(keys, value):
-            return any_of(now(value), leaf(atom)) if key.among(keys) else leaf(atom)
-        case AtLeast(count):
-            return at_least(count - 1)
-        case AtMost(count):
-            return at_most(count - 1)
-        case Unlike(values):
-            return unlike_member(values, key.name)
-        case _:
-            raise TypeError(f"{atom} says nothing about members")
+    return Progress(lambda atom: read_member(atom, key), judge)

@@ -11,6 +11,7 @@ serves what a kernel asks for and calls it again.
     e f                            SEQUENCE
     e | f                          CHOICE
     an object of the plain kind    OPENED, whose members the kernels know how to read
+    an object read by a formula    MEMBER, whose names they know (`members`)
     rule, other template           what its body is, or what it unfolds to
     capture                        CAPTURE, then RESUME: what the template says to the text read
 
@@ -24,6 +25,7 @@ import numpy as np
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import EMPTY, EPSILON, both, concat, literal, repeat
+from fairlead.lowering.json_members import MembersTemplate, Rest
 from fairlead.lowering.json_objects import START, ObjectTemplate
 from fairlead.lowering.json_text import QUOTE, alternatives_in, is_choice_of_words
 from fairlead.lowering.nodes import (
@@ -46,6 +48,7 @@ from fairlead.masks.bounded import shared_bounds
 from fairlead.masks.conjunctions import counted_apart, holds, operands
 from fairlead.masks.gallery import Gallery
 from fairlead.masks.kernels import layout as at
+from fairlead.masks.members import MemberNodes
 from fairlead.masks.objects import describe_object, is_plain_object
 
 _WORTH_COUNTING: Final = 4
@@ -61,6 +64,7 @@ class Network:
 
     def __init__(self, expr: Expr, machine: Derivatives, gallery: Gallery) -> None:
         self._machine, self.gallery, self.lexicon = machine, gallery, gallery.lexicon
+        machine.consult(self.lexicon.alive)
         from fairlead.masks.kernels.entry import run
 
         self._run = run
@@ -74,6 +78,7 @@ class Network:
         self._holding: dict[Expr, bool] = {}
         self._words = set[Alt]()  # where words part, below a choice between words
         self._captures: list[Capture] = []
+        self._members: dict[MembersTemplate, MemberNodes] = {}
         self._capture_numbers: dict[tuple[object, object], int] = {}
         brace = self.arena.pool(b"}")
         self.arena.make(at.DEAD)
@@ -308,7 +313,16 @@ class Network:
             and is_plain_object(template, self.lexicon.spellable)
         ):
             return describe_object(template, self, self._machine)
+        if isinstance(template, MembersTemplate) and isinstance(argument, Rest):
+            return self._members_of(template).node(argument)
         return self.node(template.unfold(argument))
+
+    def _members_of(self, template: MembersTemplate) -> MemberNodes:
+        found = self._members.get(template)
+        if found is None:
+            found = MemberNodes(template, self, self._machine, self.lexicon.spellable)
+            self._members[template] = found
+        return found
 
     def _capture(self, capture: Capture) -> int:
         key = (capture.template, capture.argument)

@@ -1,13 +1,14 @@
 """Objects of the plain kind, as the tables that the kernels read: names, values, key trie."""
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Protocol, final
 
 import numpy as np
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import ALL_BYTES, EMPTY, EPSILON, concat, literal
 from fairlead.lowering.json_objects import ObjectTemplate
-from fairlead.lowering.json_text import QUOTE
+from fairlead.lowering.json_text import QUOTE, JsonStyle
 from fairlead.lowering.nodes import Expr
 from fairlead.masks.arena import Arena
 from fairlead.masks.kernels import layout as at
@@ -27,48 +28,83 @@ class Nodes(Protocol):
 
 def is_plain_object(template: ObjectTemplate, spellable: int) -> bool:
     """Whether the kernels can read such objects: any names, all of them spellable."""
-    if template.members.allowed is not None:
-        return False
+    return template.members.allowed is None and can_spell(template.members.names, spellable)
+
+
+def can_spell(names: tuple[str, ...], spellable: int) -> bool:
+    """Whether the kernels can read such names: in each spelling."""
     if spellable == ALL_BYTES:
         return True
-    used = set("".join(template.members.names).encode("utf-8", "surrogatepass"))
+    used = set("".join(names).encode("utf-8", "surrogatepass"))
     return all(spellable >> byte & 1 for byte in (*used, *range(0x20, 0x7F)))
 
 
 def describe_object(template: ObjectTemplate, network: Nodes, machine: Derivatives) -> int:
     """The node of a whole object."""
-    from fairlead.masks.kernels.entry import build
-
     members, style, arena = template.members, template.style, network.arena
-    encoded = [name.encode("utf-8", "surrogatepass") for name in members.names]
-    order = sorted(range(len(encoded)), key=encoded.__getitem__)
-    count = len(order)
-    ranks = [0] * count
-    for rank, index in enumerate(order):
-        ranks[index] = rank
-    place = arena.pool(b"".join(encoded[index] for index in order))
-    names: list[int] = []  # as N_AT and what follows it say; small arrays of numpy take longer
-    for rank, index in enumerate(order):
-        value, length = members.values[index], len(encoded[index])
-        node = network.node(value) if machine.alive(value) else at.DEAD
-        names += (place, length, node, members.required[index], index, ranks[rank])
-        place += length
+    names = Names(members.names, arena)
+    values = [network.node(v) if machine.alive(v) else at.DEAD for v in members.values]
     other = members.others if machine.alive(members.others) else EMPTY
-    content = concat(style.spelling.content, QUOTE)
-    fields = [0] * 16
-    fields[at.O_WORDS], fields[at.O_NAMES] = max(-(-count // 64), 1), count
-    fields[at.O_NAME] = arena.put(at.NAME, np.array(names, np.int32)) // 6
+    fields = describe_style(style, network.lexicon)
     fields[at.O_OTHER], fields[at.O_ORDERED] = network.node(other), style.ordered
     fields[at.O_COMMA] = network.node(style.comma)
     fields[at.O_CLOSING] = network.node(concat(style.closing, literal("}")))
     fields[at.O_COLON] = network.node(style.colon)
-    fields[at.O_START] = network.lexicon.state(content)
-    fields[at.O_QUOTED] = network.lexicon.state(concat(QUOTE, content))
-    fields[at.O_PLAIN] = style.spelling.plain
-    thing = arena.put(at.OBJECT, np.array(fields, np.int32)) // 16
-    keys = arena.reserve(at.KEYS, 6 * (sum(map(len, encoded)) + 1)) // 6
-    build(arena.context, at.BUILD_KEYS, 0, thing, keys, 0, 0)
-    opened = arena.make(at.OPENED, arena.first_frame(thing))
+    opened = arena.make(at.OPENED, names.frame(values, members.required, fields))
     if style.opened is not EPSILON:
         opened = arena.make(at.SEQUENCE, network.node(style.opened), opened)
     return arena.make(at.LITERAL, arena.pool(b"{"), 1, opened)
+
+
+def describe_style(style: JsonStyle, lexicon: Lexicon) -> list[int]:
+    """The fields of an object, those set that say how keys are spelled."""
+    content = concat(style.spelling.content, QUOTE)
+    fields = [0] * 16
+    fields[at.O_START] = lexicon.state(content)
+    fields[at.O_QUOTED] = lexicon.state(concat(QUOTE, content))
+    fields[at.O_PLAIN] = style.spelling.plain
+    return fields
+
+
+@final
+class Names:
+    """The names of objects that differ in what else is said of them; their trie is made once."""
+
+    __slots__ = ("_arena", "_length", "_places", "_trie")
+
+    def __init__(self, names: tuple[str, ...], arena: Arena) -> None:
+        encoded = [name.encode("utf-8", "surrogatepass") for name in names]
+        order = sorted(range(len(encoded)), key=encoded.__getitem__)
+        ranks = [0] * len(order)
+        for rank, index in enumerate(order):
+            ranks[index] = rank
+        first = place = arena.pool(b"".join(encoded[index] for index in order))
+        self._places: list[tuple[int, int, int, int]] = []
+        for rank, index in enumerate(order):
+            self._places.append((place, len(encoded[index]), index, ranks[rank]))
+            place += len(encoded[index])
+        self._arena, self._length = arena, place - first
+        self._trie: int | None = None
+
+    def frame(self, values: Sequence[int], required: Sequence[bool], fields: list[int]) -> int:
+        """The frame of an empty object.
+
+        Args:
+            values: for each name, the node of its value, DEAD if there is none.
+            required: for each name, whether it must come.
+            fields: of the object; those about names are still to be set.
+        """
+        from fairlead.masks.kernels.entry import build
+
+        arena, table = self._arena, list[int]()  # small arrays of numpy take longer
+        for place, length, index, rank in self._places:
+            table += (place, length, values[index], required[index], index, rank)
+        count = len(self._places)
+        fields[at.O_WORDS], fields[at.O_NAMES] = max(-(-count // 64), 1), count
+        fields[at.O_NAME] = arena.put(at.NAME, np.array(table, np.int32)) // 6
+        fields[at.O_KEYS] = self._trie or 0
+        thing = arena.put(at.OBJECT, np.array(fields, np.int32)) // 16
+        if self._trie is None:
+            self._trie = arena.reserve(at.KEYS, 6 * (self._length + 1)) // 6
+            build(arena.context, at.BUILD_KEYS, 0, thing, self._trie, 0, 0)
+        return arena.first_frame(thing)

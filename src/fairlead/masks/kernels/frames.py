@@ -30,6 +30,7 @@ from fairlead.masks.kernels.layout import (
     N_REQUIRED,
     N_VALUE,
     NAME,
+    O_BARE,
     O_KEYS,
     O_NAME,
     O_NAMES,
@@ -178,6 +179,8 @@ def _copy_bits(context: Context, thing: int, frame: int) -> None:
 def frame_after_name(context: Context, frame: int, rank: int) -> int:
     """The frame when the declared name of this rank has come."""
     thing = frame_field(context, frame, 0)
+    if object_field(context, thing, O_BARE) != 0:
+        return frame
     code = _clear_bits(context, thing)
     if code < 0:
         return code

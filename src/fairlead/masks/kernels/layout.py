@@ -190,6 +190,7 @@ O_COLON: Final = 8
 O_START: Final = 9  # lexical state at the first byte of a key
 O_QUOTED: Final = 10  # lexical state before its quote
 O_PLAIN: Final = 11  # escapes only where they must be
+O_BARE: Final = 12  # whether the value of a name stands for its colon and the rest, too
 
 # Fields of NAME, by rank (names sorted by their UTF-8).
 N_AT: Final = 0  # in POOL

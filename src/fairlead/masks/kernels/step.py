@@ -35,6 +35,7 @@ from fairlead.masks.kernels.layout import (
     N_VALUE,
     NEED_LEX,
     NODE,
+    O_BARE,
     O_COLON,
     O_KEYS,
     O_OTHER,
@@ -196,6 +197,8 @@ def _end_key(context: Context, key: int, stack: int) -> int:
 @inner
 def value_follows(context: Context, thing: int, value: int, frame: int, stack: int) -> int:
     """A colon, a value, and the rest of the object."""
+    if object_field(context, thing, O_BARE) != 0:
+        return close(context, value, stack)
     if frame < 0:
         return frame
     behind = node_of(context, BEHIND, frame, 0, 0, 0, 0)

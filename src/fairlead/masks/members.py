@@ -1,0 +1,70 @@
+"""Objects that are read against a formula, as far as the kernels can read them: their names.
+
+What may follow a value is one table more: for each name that may come, the node of all that follows
+it. So a state of such an object takes a row of numbers for each name, where it took a node for each
+letter. What the names are, and the trie of them, is the same in all states of one object::
+
+    behind a value     CHOICE of comma, then MEMBER of those names, or the key of a class captured;
+                       closing brace, if nothing is missing
+
+What this module does not know: formulas.
+"""
+
+from typing import final
+
+from fairlead.automata.derivative import Derivatives
+from fairlead.lowering.expr import concat, literal
+from fairlead.lowering.json_members import MembersTemplate, Rest
+from fairlead.lowering.json_text import QUOTE
+from fairlead.masks.kernels import layout as at
+from fairlead.masks.objects import Names, Nodes, can_spell, describe_style
+
+
+@final
+class MemberNodes:
+    """The states of all objects of one template, in one network."""
+
+    def __init__(
+        self, template: MembersTemplate, network: Nodes, machine: Derivatives, spellable: int
+    ) -> None:
+        self._template, self._network, self._machine = template, network, machine
+        self._readable = can_spell(template.names, spellable)
+        self._names: Names | None = None
+
+    def node(self, rest: Rest) -> int:
+        """What may follow in a state that can be completed."""
+        template, network, style = self._template, self._network, self._template.style
+        if not self._readable or not template.is_known(rest):
+            return network.node(template.unfold(rest))
+        arena, member, end = network.arena, self._member(rest), template.end(rest)
+        if rest.place < 0:
+            brace = network.node(concat(literal("{"), style.opened))
+            return arena.make(at.SEQUENCE, brace, arena.choice([network.node(end), member]))
+        if member != at.DEAD:
+            member = arena.make(at.SEQUENCE, network.node(style.comma), member)
+        return arena.choice([network.node(concat(style.closing, end)), member])
+
+    def _member(self, rest: Rest) -> int:
+        """A key and all that follows it; DEAD if none may come."""
+        found = [self._named(rest), self._other(rest)]
+        options = [node for node in found if node != at.DEAD]
+        return self._network.arena.choice(options) if options else at.DEAD
+
+    def _other(self, rest: Rest) -> int:
+        other = concat(QUOTE, self._template.other(rest))
+        return self._network.node(other) if self._machine.alive(other) else at.DEAD
+
+    def _named(self, rest: Rest) -> int:
+        template, network = self._template, self._network
+        values = [at.DEAD] * len(template.names)
+        for key, behind in template.declared(rest):
+            if self._machine.alive(behind):
+                values[key] = network.node(behind)
+        if not any(node != at.DEAD for node in values):
+            return at.DEAD
+        if self._names is None:
+            self._names = Names(template.names, network.arena)
+        fields = describe_style(template.style, network.lexicon)
+        fields[at.O_BARE] = 1
+        frame = self._names.frame(values, [False] * len(values), fields)
+        return network.arena.make(at.MEMBER, frame)
