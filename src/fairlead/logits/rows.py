@@ -1,0 +1,119 @@
+"""`Rows`: values and a support, kept apart until a token is drawn.
+
+Values are finite float32 logarithms on which arithmetic works; the support says which tokens may be
+drawn. −∞ is written once, where both meet (`closed`): −∞ − −∞, the deviation of masked rows and
+filters applied in place are what reference implementations of logit arithmetic get wrong.
+
+A token outside the support has the least value of its row, so that a model that is subtracted never
+makes an infinite preference of what it excludes.
+
+What this module does not know: models, constraints, which arithmetic is done.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Final, final
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+LEAST: Final = -1e30  # with coefficients up to 1e6, sums of a hundred terms stay finite in float32
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A batch of rows on their way to a draw.
+
+    Attributes:
+        values: finite logarithms, not normalised; of a single model, its own logits as they are.
+        support: what the models themselves can give.
+        kept: what the filters of the expression leave; None for everything.
+        own: values before classifiers, which log-probabilities are reported of; None for `values`.
+        soundness: NaN or infinite in a row where a model gave NaN or +∞, else any finite number.
+    """
+
+    values: Float[Tensor, "batch vocabulary"]
+    support: Bool[Tensor, "batch vocabulary"]
+    kept: Bool[Tensor, "batch vocabulary"] | None = None
+    own: Float[Tensor, "batch vocabulary"] | None = None
+    soundness: Float[Tensor, "batch"] | None = None
+
+    @classmethod
+    def of(cls, logits: Float[Tensor, "batch vocabulary"]) -> "Rows":
+        """Log-probabilities of a model's logits, which may hold −∞.
+
+        Example:
+            >>> rows = Rows.of(torch.tensor([[0.0, -math.inf, 0.0]]))
+            >>> rows.values.exp().round(decimals=3).tolist(), rows.support.tolist()
+            ([[0.5, 0.5, 0.5]], [[True, False, True]])
+        """
+        total = logits.logsumexp(1)
+        support = logits > -math.inf  # False for NaN as well
+        logs = (logits - total[:, None]).clamp(min=LEAST)
+        floor = logs.where(support, math.inf).amin(1, keepdim=True).clamp(max=0)
+        logs = torch.where(support, logs, floor).nan_to_num(0.0, 0.0, LEAST)
+        # Nothing at all is not unsound: it is a dead end, if the others leave nothing either.
+        return cls(logs, support, soundness=total.where(support.any(1) | total.isnan(), 0.0))
+
+    @classmethod
+    def whole(cls, logits: Float[Tensor, "batch vocabulary"]) -> "Rows":
+        """The logits of a single model as they are; −∞ in them says for itself."""
+        return cls(logits, _everything(logits.shape[1], logits.device).expand_as(logits))
+
+    def closed(
+        self, allowed: Bool[Tensor, "batch vocabulary"] | None = None
+    ) -> Float[Tensor, "batch vocabulary"]:
+        """The values where a token may be drawn, −∞ elsewhere. Nothing is changed in place."""
+        return self.values.masked_fill(~self.effective(allowed), -math.inf)
+
+    def effective(
+        self, allowed: Bool[Tensor, "batch vocabulary"] | None = None
+    ) -> Bool[Tensor, "batch vocabulary"]:
+        """Which tokens may be drawn."""
+        held = self.support if self.kept is None else self.support & self.kept
+        return held if allowed is None else held & allowed
+
+    def keep(self, kept: Bool[Tensor, "batch vocabulary"]) -> "Rows":
+        """The same values with fewer tokens."""
+        return replace(self, kept=both(self.kept, kept))
+
+    def normalized(self) -> "Rows":
+        """Log-probabilities over the support, filters left aside."""
+        total = self.values.where(self.support, -math.inf).logsumexp(1, keepdim=True)
+        logs = self.values - total.nan_to_num(0.0, 0.0, 0.0)
+        return replace(self, values=logs.clamp(min=LEAST))
+
+    def total(self) -> Float[Tensor, "batch"]:
+        """The logarithm of the whole mass of which probabilities are reported.
+
+        Neither constraint nor filters count. NaN or +∞ where a model gave either.
+        """
+        total = self._own.where(self.support, -math.inf).logsumexp(1)
+        return total if self.soundness is None else total + (self.soundness - self.soundness)
+
+    def reported(
+        self, allowed: Bool[Tensor, "batch vocabulary"]
+    ) -> Float[Tensor, "batch vocabulary"]:
+        """The values of which probabilities are reported, −∞ where the constraint forbids."""
+        return self._own.masked_fill(~(self.support & allowed), -math.inf)
+
+    @property
+    def _own(self) -> Float[Tensor, "batch vocabulary"]:
+        return self.values if self.own is None else self.own
+
+
+@lru_cache(8)
+def _everything(width: int, device: torch.device) -> Bool[Tensor, "1 vocabulary"]:
+    return torch.ones(1, width, dtype=torch.bool, device=device)
+
+
+def both(
+    one: Bool[Tensor, "batch vocabulary"] | None, other: Bool[Tensor, "batch vocabulary"] | None
+) -> Bool[Tensor, "batch vocabulary"] | None:
+    """The intersection of two sets of tokens, None being all of them."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one & other

@@ -1,0 +1,74 @@
+"""Values and support: finite whatever a model gives."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlead.logits.rows import LEAST, Rows, both
+
+EXTREMES = [0.0, 1.0, -3.5, 1e38, -1e38, 3e38, -math.inf, 5.0]
+
+
+@given(st.lists(st.sampled_from(EXTREMES), min_size=1, max_size=8))
+def test_values_are_finite_and_the_support_is_what_is_above_minus_infinity(row):
+    rows = Rows.of(torch.tensor([row]))
+    assert rows.values.isfinite().all()
+    assert rows.support.tolist() == [[value > -math.inf for value in row]]
+    assert (rows.values[~rows.support] <= rows.values.max()).all()
+
+
+@given(st.lists(st.floats(-30, 30, width=32), min_size=1, max_size=8))
+def test_values_are_log_probabilities(row):
+    torch.testing.assert_close(
+        Rows.of(torch.tensor([row])).values, torch.tensor([row]).log_softmax(1)
+    )
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_what_is_no_number_shows_in_the_total_of_its_row_alone(bad):
+    total = Rows.of(torch.tensor([[0.0, bad], [0.0, 1.0]])).total()
+    assert total.isnan().tolist() == [True, False]
+
+
+def test_a_row_without_any_token_is_empty_and_not_unsound():
+    rows = Rows.of(torch.full((1, 3), -math.inf))
+    assert rows.values.isfinite().all()
+    assert rows.total().tolist() == [-math.inf]
+
+
+def test_closing_writes_minus_infinity_and_leaves_the_values():
+    rows = Rows(torch.zeros(1, 3), torch.tensor([[True, True, False]]))
+    kept = rows.keep(torch.tensor([[True, False, True]]))
+    assert rows.closed().tolist() == [[0, 0, -math.inf]]
+    assert kept.closed().tolist() == [[0, -math.inf, -math.inf]]
+    assert kept.closed(torch.tensor([[False, True, True]])).tolist() == [[-math.inf] * 3]
+    assert kept.values.tolist() == [[0, 0, 0]]
+
+
+def test_what_is_reported_knows_no_filters_and_no_classifiers():
+    rows = Rows(
+        torch.tensor([[5.0, 1.0]]),
+        torch.tensor([[True, True]]),
+        kept=torch.tensor([[True, False]]),
+        own=torch.tensor([[0.0, 0.0]]),
+    )
+    assert rows.total().item() == pytest.approx(math.log(2))
+    assert rows.reported(torch.tensor([[True, True]])).tolist() == [[0.0, 0.0]]
+
+
+def test_normalising_is_over_the_support():
+    rows = Rows(torch.tensor([[1.0, 1.0, 9.0]]), torch.tensor([[True, True, False]])).normalized()
+    assert rows.values[0, :2].exp().tolist() == pytest.approx([0.5, 0.5])
+    empty = Rows(torch.zeros(1, 2), torch.zeros(1, 2, dtype=torch.bool)).normalized()
+    assert (empty.values >= LEAST).all()
+
+
+def test_none_is_everything():
+    some = torch.tensor([[True, False]])
+    assert both(None, None) is None
+    assert both(some, None) is some
+    assert both(None, some) is some
+    assert both(some, ~some).tolist() == [[False, False]]
