@@ -1,0 +1,379 @@
+"""Guiding by a classifier, against Bayes' rule by enumeration.
+
+The toy is that of the literature's own definition: five tokens, texts of four, everything known.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlead.errors import ModelError
+from fairlead.logits.classifier import ClassifierTerm
+from fairlead.logits.contexts import TextContext
+from fairlead.logits.rescore import gedi_log_probs, rescore
+from fairlead.logits.rows import Rows
+from fairlead.vocabulary.spellings import Vocabulary
+
+LETTERS = "abcde"
+LENGTH = 4
+TOY = Vocabulary([letter.encode() for letter in LETTERS])
+TEXTS = ["".join(letters) for letters in itertools.product(LETTERS, repeat=LENGTH)]
+PREFIXES = [
+    "".join(letters)
+    for length in range(LENGTH + 1)
+    for letters in itertools.product(LETTERS, repeat=length)
+]
+
+
+class Table:
+    """A classifier that notes what it is asked."""
+
+    def __init__(self, log_prob: Callable[[str], float]) -> None:
+        self.log_prob = log_prob
+        self.calls: list[list[str]] = []
+
+    def log_probs(self, texts: Sequence[str]) -> torch.Tensor:
+        self.calls.append(list(texts))
+        return torch.tensor([self.log_prob(text) for text in texts], dtype=torch.float64)
+
+
+def noise(seed: int, *shape: int) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def language_model(seed: int) -> dict[str, torch.Tensor]:
+    """The log-probabilities of the next letter after each beginning of a text."""
+    rows = (2 * noise(seed, len(PREFIXES), len(LETTERS))).log_softmax(1)
+    return dict(zip(PREFIXES, rows, strict=True))
+
+
+def probabilities(model: dict[str, torch.Tensor]) -> dict[str, float]:
+    return {
+        text: math.exp(sum(float(model[text[:n]][LETTERS.index(text[n])]) for n in range(LENGTH)))
+        for text in TEXTS
+    }
+
+
+def future(chances: dict[str, float], of_class: dict[str, float]) -> Table:
+    """The classifier that knows how every beginning goes on: P(class | beginning)."""
+
+    def log_prob(prefix: str) -> float:
+        ends = [text for text in TEXTS if text.startswith(prefix)]
+        both = math.fsum(chances[text] * of_class[text] for text in ends)
+        mass = math.fsum(chances[text] for text in ends)
+        return math.log(both / mass) if both else -math.inf
+
+    return Table({prefix: log_prob(prefix) for prefix in PREFIXES}.__getitem__)
+
+
+def context(text: str) -> TextContext:
+    return TextContext(tuple(letter.encode() for letter in text))
+
+
+def guided(model: dict[str, torch.Tensor], term: ClassifierTerm) -> dict[str, float]:
+    """The probability of each text when every letter is drawn under guidance."""
+    prefixes = [prefix for prefix in PREFIXES if len(prefix) < LENGTH]
+    values = torch.stack([model[prefix] for prefix in prefixes]).float()
+    rows = Rows(values, torch.ones_like(values, dtype=torch.bool))
+    done = rescore(rows, term, [context(prefix) for prefix in prefixes], TOY)
+    assert done.support.any(1).all()
+    steps = dict(zip(prefixes, done.closed().double().softmax(1), strict=True))
+    return {
+        text: math.prod(float(steps[text[:n]][LETTERS.index(text[n])]) for n in range(LENGTH))
+        for text in TEXTS
+    }
+
+
+@pytest.mark.parametrize("rest", ["drop", "keep"])
+@pytest.mark.parametrize("kind", ["soft", "hard", "rare"])
+@pytest.mark.parametrize("seed", range(3))
+def test_guided_by_what_texts_become_it_is_bayes_rule_exactly(rest: str, kind: str, seed: int):
+    """p(x | class) by enumeration, with all tokens rescored and a weight of 1."""
+    model = language_model(seed)
+    chances = probabilities(model)
+    shares = dict(zip(TEXTS, noise(seed + 9, len(TEXTS)).sigmoid().tolist(), strict=True))
+    of_class = {
+        "soft": shares,
+        "hard": {text: float("ab" in text) for text in TEXTS},
+        "rare": {text: float(text == "edcb") for text in TEXTS},
+    }[kind]
+    term = ClassifierTerm(future(chances, of_class), 1, top=len(LETTERS), rest=rest)
+    evidence = math.fsum(chances[text] * of_class[text] for text in TEXTS)
+    for text, chance in guided(model, term).items():
+        assert chance == pytest.approx(chances[text] * of_class[text] / evidence, abs=2e-6)
+
+
+@pytest.mark.parametrize("alpha", [-5, -0.5, 0.3, 4])
+def test_a_step_is_the_model_times_the_classifier_to_the_power_of_alpha(alpha: float):
+    values = noise(1, 1, 5)
+    log_probs = dict(zip(LETTERS, noise(2, 5).sigmoid().log().tolist(), strict=True))
+    term = ClassifierTerm(Table(log_probs.__getitem__), alpha, top=5)
+    expected = values + alpha * torch.tensor(list(log_probs.values()))
+    done = rescore(everything(values), term, [TextContext()], TOY)
+    torch.testing.assert_close(done.closed().softmax(1), expected.softmax(1).float())
+
+
+def everything(values: torch.Tensor) -> Rows:
+    return Rows(values.float(), torch.ones_like(values, dtype=torch.bool))
+
+
+def test_alpha_0_asks_nothing_and_changes_nothing():
+    table = Table(lambda text: -1.0)
+    rows = everything(noise(3, 2, 5))
+    assert rescore(rows, ClassifierTerm(table, 0, top=1), [TextContext()] * 2, TOY) is rows
+    assert table.calls == []
+
+
+def test_the_rest_is_dropped_or_kept_with_what_the_text_so_far_says_of_it():
+    values = torch.tensor([[3.0, 2.0, 1.0, 0.0, -1.0]])
+    log_probs = {"x": -0.7, "xa": -0.1, "xb": -2.0}
+    for rest in ("drop", "keep"):
+        term = ClassifierTerm(Table(log_probs.__getitem__), 2, top=2, rest=rest)
+        done = rescore(everything(values), term, [context("x")], TOY)
+        shares = torch.tensor([[-0.2, -4.0, -1.4, -1.4, -1.4]]) + values
+        if rest == "drop":
+            shares[:, 2:] = -math.inf
+        torch.testing.assert_close(done.closed().softmax(1), shares.softmax(1))
+
+
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from([-5.0, -1.0, 0.5, 3.0]),
+    st.integers(1, 6),
+    st.sampled_from(["drop", "keep"]),
+    st.sampled_from([None, 0.0, 0.8]),
+    st.sampled_from([None, 1, 2]),
+    st.integers(1, 3),
+)
+def test_no_row_changes_by_the_rows_around_it_and_nothing_comes_that_was_not_allowed(
+    seed: int,
+    alpha: float,
+    top: int,
+    rest: str,
+    entropy: float | None,
+    window: int | None,
+    every: int,
+):
+    """With impossible classes, single tokens, rows at different steps, and models of no hope."""
+    noisy = torch.Generator().manual_seed(seed)
+    values = 3 * torch.randn(5, 5, generator=noisy)
+    values[0, 0] = -1e30
+    support = torch.rand(5, 5, generator=noisy) < 0.6
+    support[torch.arange(5), torch.randint(5, (5,), generator=noisy)] = True
+    contexts = [context("abcd"[: int(n)]) for n in torch.randint(4, (5,), generator=noisy)]
+
+    def log_prob(text: str) -> float:
+        place = sum(map(ord, text)) + seed
+        return -math.inf if place % 3 == 0 else -((place % 7) ** 2)
+
+    table = Table(log_prob)
+    term = ClassifierTerm(
+        table, alpha, top=top, rest=rest, entropy=entropy, window=window, every=every
+    )
+    rows = Rows(values, support)
+    done = rescore(rows, term, contexts, TOY)
+    assert len(table.calls) <= 1
+    assert all(len(set(texts)) == len(texts) for texts in table.calls)
+    assert sum(map(len, table.calls)) <= 5 * (top + 1)
+    assert done.values.isfinite().all()
+    assert done.support.any(1).all()
+    assert not (done.support & ~support).any()
+    if rest == "drop" and entropy is None and every == 1:
+        single = support.sum(1) == 1
+        assert (done.support.sum(1) <= top)[~single].all()
+    for row in range(5):
+        alone = rescore(
+            Rows(values[row : row + 1], support[row : row + 1]), term, [contexts[row]], TOY
+        )
+        assert torch.equal(alone.values[0], done.values[row])
+        assert torch.equal(alone.support[0], done.support[row])
+
+
+def test_all_rows_are_one_call_and_equal_texts_are_asked_once():
+    table = Table(lambda text: -float(len(text)))
+    vocabulary = Vocabulary([b"a", b"b", b"ab", b"\xc3", b"<end>"], eos_ids={4})
+    contexts = [TextContext((b"a",)), TextContext((b"a",)), TextContext((b"", b""))]
+    term = ClassifierTerm(table, 1)
+    rescore(everything(noise(4, 3, 5)), term, contexts, vocabulary)
+    # The end and the beginning of a character both leave "a" as it is.
+    assert [sorted(texts) for texts in table.calls] == [["", "a", "aa", "aab", "ab", "b"]]
+    keep = ClassifierTerm(table, 1, top=1, rest="keep")
+    rescore(everything(noise(4, 1, 5)), keep, contexts[:1], vocabulary)
+    assert len(table.calls) == 2
+    assert "a" in table.calls[1]
+
+
+def test_candidates_are_the_most_probable_tokens_that_are_allowed():
+    table = Table(lambda text: -1.0)
+    values = torch.tensor([[5.0, 4.0, 3.0, 2.0, 1.0]])
+    support = torch.tensor([[False, True, False, True, True]])
+    term = ClassifierTerm(table, 1, top=2)
+    done = rescore(Rows(values, support), term, [TextContext()], TOY)
+    assert table.calls == [["b", "d"]]
+    assert done.support.tolist() == [[False, True, False, True, False]]
+
+
+def test_a_row_with_one_allowed_token_is_left_as_it_is():
+    table = Table(lambda text: -1.0)
+    rows = Rows(noise(5, 2, 5).float(), torch.eye(5, dtype=torch.bool)[:2])
+    assert rescore(rows, ClassifierTerm(table, 5), [TextContext()] * 2, TOY) is rows
+    assert table.calls == []
+    one = Rows(torch.zeros(1, 1), torch.ones(1, 1, dtype=torch.bool))
+    assert rescore(one, ClassifierTerm(table, 5), [TextContext()], Vocabulary([b"a"])) is one
+
+
+def test_between_the_steps_of_every_nothing_is_asked_or_dropped():
+    table = Table(lambda text: -float(text.count("a")))
+    rows = everything(noise(6, 4, 5))
+    contexts = [context("bcd"[:n]) for n in range(4)]
+    done = rescore(rows, ClassifierTerm(table, 1, top=2, every=2), contexts, TOY)
+    assert done.support.sum(1).tolist() == [2, 5, 2, 5]
+    assert torch.equal(done.values[1::2], rows.values[1::2])
+    assert {len(text) for text in table.calls[0]} == {1, 3}
+    late = ClassifierTerm(table, 1, top=2, every=3)
+    only = Rows(rows.values[1:3], rows.support[1:3])
+    assert rescore(only, late, contexts[1:3], TOY) is only
+
+
+def test_the_entropy_of_what_is_allowed_decides_row_by_row():
+    values = torch.tensor([[9.0, 0.0, 0.0, 0.0, 9.0], [0.0] * 5])
+    support = torch.tensor([[True, True, True, True, False], [True] * 4 + [False]])
+    nats = math.log(4)  # of the second row; the first has next to none, but ln 2 without the mask
+    for entropy, dropped in ((0, (1, 1)), (0.5, (0, 1)), (nats - 1e-4, (0, 1)), (nats + 1e-4, ())):
+        term = ClassifierTerm(Table(lambda text: -1.0), 1, top=2, entropy=entropy)
+        done = rescore(Rows(values, support), term, [TextContext()] * 2, TOY)
+        expected = [2 if row < len(dropped) and dropped[row] else 4 for row in range(2)]
+        assert done.support.sum(1).tolist() == expected
+
+
+def test_the_classifier_reads_the_window_or_the_prompt():
+    table = Table(lambda text: -1.0)
+    rows = everything(noise(7, 1, 5))
+    asked = TextContext((b"xy", b"z"), prompt="P")
+    rescore(rows, ClassifierTerm(table, 1, top=5, window=2), [asked], TOY)
+    rescore(rows, ClassifierTerm(table, 1, top=5, window=2, rest="keep"), [asked], TOY)
+    rescore(rows, ClassifierTerm(table, 1, top=5, prompt=True), [asked], TOY)
+    assert set(table.calls[0]) == {f"z{letter}" for letter in LETTERS}
+    assert set(table.calls[1]) == {"z", *table.calls[0]}
+    assert set(table.calls[2]) == {f"Pxyz{letter}" for letter in LETTERS}
+
+
+@pytest.mark.parametrize("rest", ["drop", "keep"])
+@pytest.mark.parametrize(
+    ("alpha", "impossible", "left"),
+    [
+        (1, "a", "bcde"),  # the class is impossible after it: Bayes gives it nothing
+        (-1, "ab", "ab"),  # infinitely far from the class
+        (1, "abcde", "abcde"),  # impossible whatever comes: that says nothing
+        (-1, "abcde", "abcde"),
+    ],
+)
+def test_an_impossible_class_is_exact_and_never_empties_a_row(
+    rest: str, alpha: int, impossible: str, left: str
+):
+    table = Table(lambda text: -math.inf if text and text[-1] in impossible else -1.5)
+    values = noise(8, 1, 5).float()
+    term = ClassifierTerm(table, alpha, top=5, rest=rest)
+    done = rescore(everything(values), term, [TextContext()], TOY)
+    kept = [LETTERS[token] for token in done.support[0].nonzero()[:, 0].tolist()]
+    assert "".join(kept) == left
+    expected = values.masked_fill(~done.support, -math.inf).softmax(1)
+    torch.testing.assert_close(done.closed().softmax(1), expected)
+
+
+def test_kept_tokens_take_over_where_the_class_is_impossible_after_all_candidates():
+    values = torch.tensor([[3.0, 2.0, 1.0, 0.0, -1.0]])
+    for so_far, left in ((-1.0, [2, 3, 4]), (-math.inf, [0, 1, 2, 3, 4])):
+        table = Table(lambda text, so_far=so_far: -math.inf if text else so_far)
+        term = ClassifierTerm(table, 1, top=2, rest="keep")
+        done = rescore(everything(values), term, [TextContext()], TOY)
+        assert done.support[0].nonzero()[:, 0].tolist() == left
+        assert torch.equal(done.values[done.support], values[done.support])
+
+
+def test_huge_weights_and_values_stay_finite():
+    values = torch.tensor([[torch.finfo(torch.float32).min, -1e30, 0.0, 1e30, 3e38]])
+    table = Table(lambda text: -1e300 if text == "a" else -700.0 * (1 + ord(text[-1]) % 5))
+    for alpha in (1e300, -1e300, 1e-300, 10**300):
+        term = ClassifierTerm(table, alpha, top=5)
+        done = rescore(everything(values), term, [TextContext()], TOY)
+        assert done.values.isfinite().all()
+        assert done.support.all()
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (torch.zeros(3), r"toxicity gave numbers of shape \(3,\) for 5 texts"),
+        (torch.zeros(5, 1), r"of shape \(5, 1\) for 5 texts"),
+        (torch.tensor([0.0, 0.0, math.nan, 0.0, 0.0]), "toxicity gave NaN for 'c'"),
+        (torch.tensor([0.0, 0.5, 0.0, 0.0, 0.0]), "toxicity gave 0.5 for 'b': a log-probability"),
+        (torch.full((5,), math.inf), "toxicity gave inf for 'a'"),
+        (["a"] * 5, "toxicity gave no numbers"),
+        (None, "toxicity gave no numbers"),
+    ],
+)
+def test_a_classifier_that_gives_something_else_is_named(answer: object, said: str):
+    class Broken:
+        def log_probs(self, texts: Sequence[str]) -> object:
+            return answer
+
+    term = ClassifierTerm(Broken(), 1, name="toxicity")
+    values = torch.tensor([[5.0, 4.0, 3.0, 2.0, 1.0]])
+    with pytest.raises(ModelError, match=said):
+        rescore(everything(values), term, [TextContext()], TOY)
+
+
+def test_what_rounds_above_0_is_0():
+    table = Table(lambda text: 1e-7 if text == "a" else 0.0)
+    values = noise(9, 1, 5).float()
+    done = rescore(everything(values), ClassifierTerm(table, 1e5), [TextContext()], TOY)
+    assert torch.equal(done.values, values)
+
+
+@pytest.mark.parametrize("prior", [0.5, 0.2])
+def test_a_pair_of_models_is_bayes_rule_over_whole_texts(prior: float):
+    """GeDi without its mean over tokens, against P(class | text) by enumeration of the classes."""
+    wanted, unwanted = language_model(20), language_model(21)
+    bias = math.log(prior / (1 - prior))
+    for prefix in PREFIXES[:156]:  # of three letters at most
+        sums = [
+            sum(float(each[prefix[:n]][LETTERS.index(prefix[n])]) for n in range(len(prefix)))
+            for each in (wanted, unwanted)
+        ]
+        given = gedi_log_probs(
+            wanted[prefix][None],
+            unwanted[prefix][None],
+            torch.tensor([sums], dtype=torch.float64),
+            [len(prefix)],
+            bias=bias,
+            mean=False,
+        )
+        of_wanted = prior * torch.exp(sums[0] + wanted[prefix])
+        of_unwanted = (1 - prior) * torch.exp(sums[1] + unwanted[prefix])
+        torch.testing.assert_close(given[0].exp(), of_wanted / (of_wanted + of_unwanted))
+
+
+def test_the_published_pair_takes_the_mean_over_tokens():
+    wanted, unwanted = noise(30, 2, 5).log_softmax(1), noise(31, 2, 5).log_softmax(1)
+    sums, steps = noise(32, 2, 2), [0, 3]
+    given = gedi_log_probs(wanted, unwanted, sums, steps, scale=1.7, bias=0.3)
+    for row, count in enumerate((1, 4)):
+        both = [
+            1.7 / count * (sums[row, 0] + wanted[row]) + 0.3,
+            1.7 / count * (sums[row, 1] + unwanted[row]),
+        ]
+        torch.testing.assert_close(given[row], torch.stack(both).log_softmax(0)[0])
+
+
+def test_a_pair_stays_finite_where_both_models_see_no_chance():
+    least = torch.full((1, 5), -1e30)
+    given = gedi_log_probs(least, least.roll(1, 1) * 0 - 3, torch.zeros(1, 2), [0])
+    assert given.isfinite().all()
+    same = gedi_log_probs(least, least, torch.zeros(1, 2), [0])
+    assert same.exp().tolist() == [pytest.approx([0.5] * 5)]
