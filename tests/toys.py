@@ -9,6 +9,7 @@ from itertools import product
 
 from hypothesis import strategies as st
 
+from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import (
     EMPTY,
     EPSILON,
@@ -23,7 +24,19 @@ from fairlead.lowering.expr import (
     literal,
     repeat,
 )
-from fairlead.lowering.nodes import Alt, And, Bytes, Concat, Epsilon, Expr, Look, Not, Repeat, Rule
+from fairlead.lowering.nodes import (
+    Alt,
+    And,
+    Bytes,
+    Call,
+    Concat,
+    Epsilon,
+    Expr,
+    Look,
+    Not,
+    Repeat,
+    Rule,
+)
 
 ALPHABET = b"ab,"
 
@@ -99,7 +112,7 @@ class Distinct:
 
     word = repeat(byte_set(b"ab"), 1, 2)
 
-    def unfold(self, argument: Hashable) -> Expr:
+    def unfold(self, argument: Hashable, look: Look) -> Expr:
         used = argument if isinstance(argument, frozenset) else frozenset()
         if None in used:
             another = UNSURE
@@ -138,6 +151,12 @@ class Distinct:
 def distinct() -> Expr:
     """The language of `Distinct`."""
     return concat(literal("["), call(Distinct(), frozenset()))
+
+
+def unfolded(node: Expr) -> Expr:
+    """What a call stands for."""
+    assert isinstance(node, Call)
+    return Derivatives(node).unfold(node)
 
 
 def is_distinct(text: bytes) -> bool:

@@ -13,6 +13,7 @@ from fairlead.lowering.expr import (
     UNSURE,
     alt,
     byte_set,
+    call,
     capture,
     concat,
     literal,
@@ -21,7 +22,17 @@ from fairlead.lowering.expr import (
 )
 from fairlead.lowering.nodes import Rule
 from json_schemas import machine, matches
-from toys import ALPHABET, Distinct, distinct, expressions, is_distinct, language, nested, strings
+from toys import (
+    ALPHABET,
+    Distinct,
+    distinct,
+    expressions,
+    is_distinct,
+    language,
+    nested,
+    strings,
+    unfolded,
+)
 
 SIZE = 4
 NONE: frozenset[bytes] = frozenset()
@@ -127,8 +138,7 @@ def test_a_capture_can_be_read_beside_other_things():
 
 
 def test_a_capture_without_tail_is_read_too():
-    template = Distinct()
-    machine = Derivatives(template.unfold(frozenset()))
+    machine = Derivatives(unfolded(call(Distinct(), frozenset())))
     assert accepted(machine, b",a]")
     assert not accepted(machine, b",a,a]")
 
@@ -183,7 +193,9 @@ def test_long_chains_and_deep_nests_do_not_exhaust_the_stack():
 def test_a_capture_inside_a_longer_text_is_remembered():
     template = Distinct()
     opened = alt(literal("x"), concat(literal("["), capture(template.word, b"", template, NONE)))
-    inner = alt(literal("y"), concat(alt(literal("z"), template.unfold(NONE)), literal("!")))
+    inner = alt(
+        literal("y"), concat(alt(literal("z"), unfolded(call(template, NONE))), literal("!"))
+    )
     machine = Derivatives(concat(opened, inner, literal("?")))
     assert accepted(machine, b"xz!?")
     assert accepted(machine, b"x,a,b]!?")

@@ -69,7 +69,7 @@ def test_sets_of_bytes_are_shown_as_ranges() -> None:
 class Turns:
     """A template that takes turns: a·b·a·b… for ever, or a text that is captured."""
 
-    def unfold(self, argument: Hashable) -> Expr:
+    def unfold(self, argument: Hashable, look: object) -> Expr:
         if argument == "captured":
             return capture(literal("c"), None, self, "a")
         return concat(literal(str(argument)), call(self, "b" if argument == "a" else "a"))

@@ -24,7 +24,7 @@ from fairlead.lowering.expr import (
     repeat,
 )
 from fairlead.lowering.nodes import Rule
-from toys import Distinct, distinct, expressions, language
+from toys import Distinct, distinct, expressions, language, unfolded
 
 A, B = literal("a"), literal("b")
 
@@ -101,9 +101,9 @@ def test_what_nobody_holds_is_forgotten_recursive_rules_and_templates_too():
     template, rule = Distinct(), Rule("loop")
     words = call(template, frozenset())
     rule.define(alt(literal("x"), concat(literal("["), rule, words, literal("]"))))
-    unfolded = template.unfold(frozenset())
+    body = unfolded(words)
     assert concat(words, A) is concat(words, A)
-    watched = [weakref.ref(node) for node in (rule, rule.body, words, unfolded)]
-    del template, rule, words, unfolded
+    watched = [weakref.ref(node) for node in (rule, rule.body, words, body)]
+    del template, rule, words, body
     gc.collect()
     assert [node() for node in watched] == [None] * 4

@@ -6,7 +6,7 @@ import pytest
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.errors import LimitError
-from fairlead.lowering import json_items, json_members
+from fairlead.lowering import json_items_ways, json_members
 from fairlead.lowering.fuel import metered
 from fairlead.lowering.json_atoms import Among, AtLeast, AtMost, Unlike
 from fairlead.lowering.json_formulas import Formula, all_of, leaf, opposite
@@ -76,7 +76,7 @@ def test_one_of_some_arrays_or_objects_is_read_part_by_part():
 
 
 def test_an_array_that_takes_too_many_tries_is_refused(monkeypatch):
-    monkeypatch.setattr(json_items, "MOST_LOOKED_AT", 2)
+    monkeypatch.setattr(json_items_ways, "MOST_LOOKED_AT", 2)
     schema = {"type": "array", "contains": {"const": "a"}, "minContains": 5}
     engine = machine(schema)
     with pytest.raises(LimitError, match="more than 2 tries"), metered(lambda parts: None):

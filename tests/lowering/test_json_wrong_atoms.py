@@ -10,6 +10,7 @@ from fairlead.lowering.json_scalars import number, text_content
 from fairlead.lowering.json_schema import Lowering
 from fairlead.lowering.json_text import Spelling, json_style
 from fairlead.syntax.json_schema_source import JsonSchema
+from toys import unfolded
 
 SOURCE = JsonSchema(True)
 MEMBER, LENGTH = leaf(Required("a")), leaf(Longer(1))
@@ -32,7 +33,7 @@ def test_nothing_about_members_is_said_of_items_and_the_other_way_round():
     judge, keysets = lowering.meaning.outlines, lowering.keysets
     array = ItemsTemplate(MEMBER, lowering.value, style, judge).start()
     with pytest.raises(TypeError, match="says nothing about items"):
-        array.template.unfold(array.argument)
+        unfolded(array)
     members = MembersTemplate(LENGTH, lowering.value, style, keysets, judge).start()
     with pytest.raises(TypeError, match="says nothing about members"):
-        members.template.unfold(members.argument)
+        unfolded(members)

@@ -26,6 +26,7 @@ from typing import TypeAlias, assert_never, final
 
 from fairlead.automata.least import Least
 from fairlead.automata.living import Living
+from fairlead.automata.partition import partition
 from fairlead.automata.words import Word
 from fairlead.errors import FairleadError
 from fairlead.lowering.alternatives import alt_by_head
@@ -151,6 +152,10 @@ class Derivatives:
         """Whether what is being read may be remembered."""
         return any(isinstance(_head(option), Capture) for option in _options(state))
 
+    def unfold(self, call: Call) -> Expr:
+        """What a call stands for."""
+        return call.template.unfold(call.argument, self._living)
+
     def forget(self) -> None:
         """Drop everything memoised; results stay the same."""
         self._linear.clear()
@@ -195,7 +200,7 @@ class Derivatives:
     def _disjoint(self, expr: Expr) -> Arcs:
         """Disjoint byte sets with the whole derivative, dead ones included."""
         known: dict[tuple[Expr, ...], Expr] = {}
-        parts = _partition(self._lines(expr))
+        parts = partition(self._lines(expr))
         return [(members, alt_by_head(xs, known)) for members, xs in parts]
 
     def _ways(self, root: Expr) -> Arcs:
@@ -222,7 +227,7 @@ class Derivatives:
         memo, stack, opened = self._linear, [root], set[Expr]()
         while stack:
             node = stack[-1]
-            missing = [] if node in memo else [e for e in _firsts(node) if e not in memo]
+            missing = [] if node in memo else [e for e in self._firsts(node) if e not in memo]
             if missing:
                 if node in opened:
                     raise FairleadError("a rule begins with itself before any byte")
@@ -234,6 +239,28 @@ class Derivatives:
                 memo[node] = made = self._line(node)
                 self._fuel(1 + len(made))
         return memo[root]
+
+    def _firsts(self, node: Expr) -> Iterable[Expr]:  # noqa: PLR0911  one arm for each node of the core
+        """The expressions whose linear forms make up that of `node`."""
+        match node:
+            case Empty() | Epsilon() | Unsure() | Bytes():
+                return ()
+            case Concat(head, tail):
+                return (head, tail) if head.nullable else (head,)
+            case Alt(options):
+                return options
+            case Repeat(item) | Not(item):
+                return (item,)
+            case And(left, right):
+                return (left, right)
+            case Rule():
+                return (node.body,)
+            case Call():
+                return (self.unfold(node),)
+            case Capture(item, _, template, argument):
+                return (item, template.resume(argument, None)) if item.nullable else (item,)
+            case _:
+                assert_never(node)
 
     def _line(self, node: Expr) -> Arcs:  # noqa: C901, PLR0911  one arm for each node of the core
         memo = self._linear
@@ -259,8 +286,8 @@ class Derivatives:
                 return self._others(item)
             case Rule():
                 return memo[node.body]
-            case Call(template, argument):
-                return memo[template.unfold(argument)]
+            case Call():
+                return memo[self.unfold(node)]
             case Capture(item, _, template, argument):
                 # Whole derivatives, so that an arc leads where a step does.
                 arcs = self._disjoint(item)
@@ -339,61 +366,3 @@ def _met(root: Expr) -> list[Expr]:
         else:
             found.append(part)
     return found
-
-
-def _firsts(node: Expr) -> Iterable[Expr]:  # noqa: PLR0911  one arm for each node of the core
-    """The expressions whose linear forms make up that of `node`."""
-    match node:
-        case Empty() | Epsilon() | Unsure() | Bytes():
-            return ()
-        case Concat(head, tail):
-            return (head, tail) if head.nullable else (head,)
-        case Alt(options):
-            return options
-        case Repeat(item) | Not(item):
-            return (item,)
-        case And(left, right):
-            return (left, right)
-        case Rule():
-            return (node.body,)
-        case Call(template, argument):
-            return (template.unfold(argument),)
-        case Capture(item, _, template, argument):
-            return (item, template.resume(argument, None)) if item.nullable else (item,)
-        case _:
-            assert_never(node)
-
-
-def _partition(lines: Arcs) -> list[tuple[int, list[Expr]]]:
-    """Split the byte sets of `lines` where they overlap.
-
-    [({a,b}, x), ({b,c}, y)] → [({a}, [x]), ({b}, [x, y]), ({c}, [y])]
-    """
-    alike: dict[int, list[Expr]] = {}
-    for members, expr in lines:
-        alike.setdefault(members, []).append(expr)
-    parts: list[tuple[int, list[Expr]]] = []
-    covered = 0
-    for members, exprs in alike.items():
-        if members & covered:
-            parts = _split(parts, members, exprs)
-        else:
-            parts.append((members, exprs))
-        covered |= members
-    return parts
-
-
-def _split(
-    parts: list[tuple[int, list[Expr]]], members: int, exprs: list[Expr]
-) -> list[tuple[int, list[Expr]]]:
-    split: list[tuple[int, list[Expr]]] = []
-    for part, before in parts:
-        common = part & members
-        if common:
-            split.append((common, before + exprs))
-            members &= ~common
-        if part & ~common:
-            split.append((part & ~common, before))
-    if members:
-        split.append((members, exprs))
-    return split

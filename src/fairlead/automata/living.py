@@ -119,7 +119,11 @@ class Living:
         """What is known of a part already."""
         return True if part.inhabited and self._all_bytes else self._known.get(part)
 
-    def text(self, part: Expr) -> bytes | None:
+    def __call__(self, part: Expr) -> bool:
+        """Whether a part has a text, at once."""
+        return self.check(part)
+
+    def word(self, part: Expr) -> bytes | None:
         """The shortest text of a part."""
         word = self._shortest(part)
         return None if word is None else word.text
@@ -176,7 +180,7 @@ class Living:
 
     def _read(self, item: Expr, read: bytes | None) -> bytes | None:
         """What a capture may have read in the end, if it is known how that began."""
-        text = None if read is None else self.text(item)
+        text = None if read is None else self.word(item)
         return None if read is None or text is None else read + text
 
 
@@ -204,7 +208,7 @@ class _Asking:
 
     def word(self, part: Expr) -> bytes | None:
         """The shortest text of a part."""
-        return self._living.text(part)
+        return self._living.word(part)
 
 
 def _entered(node: Expr) -> Iterable[Expr]:

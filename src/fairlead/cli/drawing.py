@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from typing import Any, Final, TypeAlias, final
 
+from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import ALL_BYTES
 from fairlead.lowering.nodes import Bytes, Call, Capture, Concat, Expr, Rule
 
@@ -76,8 +77,8 @@ def _look_behind(part: Rule | Call | Capture, seen: set[Expr]) -> tuple[str, lis
     match part:
         case Rule():
             return label, [("", part.body)]
-        case Call(template, argument):
-            return label, [("", template.unfold(argument))]
+        case Call():
+            return label, [("", Derivatives(part).unfold(part))]
         case Capture(item):
             return label, [("", item)]
 
@@ -151,7 +152,7 @@ def _joined(concat: Concat, seen: set[Expr]) -> Sequence[object]:
     while rest is not None:
         head, rest = (rest.head, rest.tail) if isinstance(rest, Concat) else (rest, None)
         if isinstance(head, Call) and rest is None and head not in seen:
-            unfolded = head.template.unfold(head.argument)
+            unfolded = Derivatives(head).unfold(head)
             if isinstance(unfolded, Concat):
                 seen.add(head)
                 rest = unfolded

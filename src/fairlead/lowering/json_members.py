@@ -115,7 +115,7 @@ class MembersTemplate:
         """The whole object."""
         return call(self, Rest(-1, frozenset(), self._said))
 
-    def unfold(self, argument: Hashable) -> Expr:
+    def unfold(self, argument: Hashable, look: Look) -> Expr:
         """What may follow."""
         return self._unfolded(argument)
 

@@ -124,7 +124,7 @@ class ObjectTemplate:
     def _other_body(self) -> Expr:
         return concat(self.style.colon, self.members.others)
 
-    def unfold(self, argument: Hashable) -> Expr:
+    def unfold(self, argument: Hashable, look: Look) -> Expr:
         """What may follow at this position."""
         return self._unfolded(argument)
 

@@ -10,7 +10,7 @@ Values that agree so far stay together, so there are no more alternatives than v
 from fairlead.lowering.json_atoms import Among, Unlike
 from fairlead.lowering.json_formulas import TRUE, Formula, all_of, any_of, leaf
 from fairlead.lowering.json_progress import now
-from fairlead.lowering.json_values import Exact, items_of, members_of
+from fairlead.lowering.json_values import Exact, array, items_of, members_of, object_of
 
 
 def unlike_member(values: frozenset[Exact], name: str | None) -> Formula:
@@ -20,7 +20,7 @@ def unlike_member(values: frozenset[Exact], name: str | None) -> Formula:
         members = members_of(value)
         part = None if name is None else members.pop(name, None)
         if part is not None:
-            groups.setdefault(part, []).append(("object", frozenset(members.items())))
+            groups.setdefault(part, []).append(object_of(members.items()))
     return _split(groups)
 
 
@@ -30,7 +30,7 @@ def unlike_item(values: frozenset[Exact]) -> Formula:
     for value in values:
         items = items_of(value)
         if items:
-            groups.setdefault(items[0], []).append(("array", items[1:]))
+            groups.setdefault(items[0], []).append(array(items[1:]))
     return _split(groups)
 
 

@@ -4,84 +4,117 @@
 
     {"a": [1, true]}    ("object", {("a", ("array", (("number", 1), ("boolean", True))))})
 
+The contents of arrays and objects are `Parts`, of which equal ones are the same object: to compare
+values, or to hash one, does not go into them, however deep they nest.
+
 What this module does not know: schemas, spelling.
 """
 
 import json
-from collections.abc import Hashable
+import threading
+import weakref
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast, final
 
-from fairlead.syntax.json_schema_tame import is_shallow
 from fairlead.syntax.json_schema_tree import Kind
 from fairlead.syntax.json_schema_values import kind_of
 from fairlead.syntax.json_text import Json
-from fairlead.syntax.json_text_deep import read_deep, write_deep
+from fairlead.syntax.json_text_deep import read_deep
 
 Exact: TypeAlias = tuple[Kind, Hashable]
 
-_DEEP = 100  # levels; Python compares nested tuples on its own stack
+_DEEP = 100  # levels that the reader in C may have; it uses Python's stack
 _DECODER = json.JSONDecoder(parse_int=Decimal, parse_float=Decimal)
 
 
+@final
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Parts:
+    """The items of an array, or the members of an object, in no order."""
+
+    all: tuple[Exact, ...] | frozenset[tuple[str, Exact]]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Joint:
+    """Where so many values become an array, or, with names, an object."""
+
+    count: int
+    names: list[str] | None
+
+
+_parts: "weakref.WeakValueDictionary[Hashable, Parts]" = weakref.WeakValueDictionary()
+_lock = threading.Lock()
+
+
 def exact(value: Json) -> Exact:
-    """The hashable form of a value, whose nesting its reader has limited.
+    """The hashable form of a value.
 
     >>> exact([1]) == exact([Decimal("1.0")]), exact(1) == exact(True)
     (True, False)
     """
-    match value:
-        case list() as items:
-            return "array", tuple(exact(item) for item in items)
-        case dict() as members:
-            return "object", frozenset((key, exact(part)) for key, part in members.items())
-        case bool() | None | str():
-            return kind_of(value), value
-        case number:
-            return "number", Decimal(number)
+    made: list[Exact] = []
+    todo: list[Any] = [value]
+    while todo:
+        match cast("Json | _Joint", todo.pop()):
+            case list() as items:
+                todo.append(_Joint(len(items), None))
+                todo += reversed(items)
+            case dict() as members:
+                todo.append(_Joint(len(members), list(members)))
+                todo += reversed(members.values())
+            case _Joint(count, names):
+                start = len(made) - count
+                parts = tuple(made[start:])
+                del made[start:]
+                made.append(
+                    array(parts) if names is None else object_of(zip(names, parts, strict=True))
+                )
+            case bool() | None | str() as scalar:
+                made.append((kind_of(scalar), scalar))
+            case number:
+                made.append(("number", Decimal(number)))
+    return made[0]
 
 
 def read_exact(text: bytes) -> Exact:
-    """The hashable form of a JSON text; of one that nests deeply, a text in which equals are alike.
+    """The hashable form of a JSON text.
 
     >>> read_exact(b'{"b": 1.0, "a": 2}') == read_exact(b'{"a": 2, "b": 10e-1}')
     True
     """
     written = text.decode()
-    if written.count("[") + written.count("{") <= _DEEP:
-        return exact(_DECODER.decode(written))
-    value: Any = read_deep(written, _DECODER)
-    return exact(value) if is_shallow(value, _DEEP) else (kind_of(value), _alike(value))
+    shallow = written.count("[") + written.count("{") <= _DEEP
+    return exact(_DECODER.decode(written) if shallow else read_deep(written, _DECODER))
 
 
-def _alike(value: Any) -> str:
-    """The text of a value, its members sorted and its numbers spelled in one way."""
-    todo = [value]
-    while todo:
-        part = todo.pop()
-        if isinstance(part, dict):
-            members = cast("dict[str, Any]", part)
-            for name in sorted(members):
-                members[name] = members.pop(name)
-        if isinstance(part, dict | list):
-            todo.extend(cast("dict[str, Any]", part).values() if isinstance(part, dict) else part)  # pyright: ignore[reportUnknownArgumentType]
-    return write_deep(value, _scalar)
+def array(items: tuple[Exact, ...]) -> Exact:
+    """An array of items, or what is left of one."""
+    return "array", _same(items)
 
 
-def _scalar(value: object) -> str:
-    if not isinstance(value, Decimal):
-        return json.dumps(value)
-    sign, digits, exponent = value.as_tuple()
-    kept = "".join(map(str, digits)).rstrip("0")
-    behind = len(digits) - len(kept) + cast("int", exponent)
-    return f"{'-' if sign else ''}{kept}e{behind}" if kept else "0"
+def object_of(members: Iterable[tuple[str, Exact]]) -> Exact:
+    """An object of members, or what is left of one."""
+    return "object", _same(frozenset(members))
+
+
+def _same(parts: tuple[Exact, ...] | frozenset[tuple[str, Exact]]) -> Parts:
+    """The one object for all equal parts."""
+    found = _parts.get(parts)
+    if found is not None:
+        return found
+    with _lock:
+        return _parts.setdefault(parts, Parts(parts))
 
 
 def members_of(value: Exact) -> dict[str, Exact]:
     """The members of an object, or what is left of them."""
-    return dict(cast("frozenset[tuple[str, Exact]]", value[1]))
+    return dict(cast("frozenset[tuple[str, Exact]]", cast("Parts", value[1]).all))
 
 
 def items_of(value: Exact) -> tuple[Exact, ...]:
     """The items of an array, or what is left of them."""
-    return cast("tuple[Exact, ...]", value[1])
+    return cast("tuple[Exact, ...]", cast("Parts", value[1]).all)

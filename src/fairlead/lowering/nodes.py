@@ -44,8 +44,8 @@ class Template(Protocol):
     identity or value and never change.
     """
 
-    def unfold(self, argument: Hashable) -> "Expr":
-        """The expression that the call stands for."""
+    def unfold(self, argument: Hashable, look: "Look") -> "Expr":
+        """The expression that the call stands for; `look` tells at once."""
         ...
 
     def resume(self, argument: Hashable, captured: bytes | None) -> "Expr":

@@ -16,6 +16,7 @@ from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import concat, literal
 from fairlead.lowering.json_members import MembersTemplate, Rest
 from fairlead.lowering.json_text import QUOTE
+from fairlead.lowering.nodes import Call
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.objects import Names, Nodes, can_spell, describe_style
 
@@ -35,7 +36,7 @@ class MemberNodes:
         """What may follow in a state that can be completed."""
         template, network, style = self._template, self._network, self._template.style
         if not self._readable or not template.is_known(rest):
-            return network.node(template.unfold(rest))
+            return network.node(self._machine.unfold(Call(template, rest)))
         arena, member, end = network.arena, self._member(rest), template.end(rest)
         if rest.place < 0:
             brace = network.node(concat(literal("{"), style.opened))

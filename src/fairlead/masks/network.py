@@ -18,7 +18,6 @@ serves what a kernel asks for and calls it again.
 What this module does not know: tokens (`gallery`, `rows`).
 """
 
-from collections.abc import Hashable
 from typing import Any, Final, final
 
 import numpy as np
@@ -39,7 +38,6 @@ from fairlead.lowering.nodes import (
     Not,
     Repeat,
     Rule,
-    Template,
     Unsure,
 )
 from fairlead.masks.arena import Arena
@@ -189,8 +187,8 @@ class Network:
                 return self.arena.make(at.LEXEME, self.lexicon.state(expr))
             case Rule():
                 return self._body(expr)
-            case Call(template, argument):
-                return self._call(template, argument)
+            case Call():
+                return self._call(expr)
             case Capture():
                 return self._capture(expr)
             case _:
@@ -306,16 +304,17 @@ class Network:
     def _literal(self, text: bytes, rest: Expr) -> int:
         return self.arena.make(at.LITERAL, self.arena.pool(text), len(text), self.node(rest))
 
-    def _call(self, template: Template, argument: Hashable) -> int:
+    def _call(self, expr: Call) -> int:
+        template = expr.template
         if (
             isinstance(template, ObjectTemplate)
-            and argument == START
+            and expr.argument == START
             and is_plain_object(template, self.lexicon.spellable)
         ):
             return describe_object(template, self, self._machine)
-        if isinstance(template, MembersTemplate) and isinstance(argument, Rest):
-            return self._members_of(template).node(argument)
-        return self.node(template.unfold(argument))
+        if isinstance(template, MembersTemplate) and isinstance(expr.argument, Rest):
+            return self._members_of(template).node(expr.argument)
+        return self.node(self._machine.unfold(expr))
 
     def _members_of(self, template: MembersTemplate) -> MemberNodes:
         found = self._members.get(template)

@@ -327,14 +327,14 @@ def _schemas_at(raw: Raw, name: str) -> list[Any]:
     return [] if unread else listed
 
 
-def is_shallow(value: Any, most: int = 32) -> bool:
-    """Whether a value nests in `most` levels, so that it may be compared as a whole.
+def is_shallow(value: Any) -> bool:
+    """Whether a value nests in 32 levels, so that it may be compared as a whole.
 
     >>> is_shallow([1, {"a": [2]}])
     True
     """
     parts = [value]
-    for _ in range(most + 1):
+    for _ in range(33):
         below: list[Any] = []
         for part in parts:
             if part.__class__ is list:

@@ -1,0 +1,150 @@
+"""Values dealt out to the items of an array so that none comes twice.
+
+    prefixItems: [a or b] [a]      the least value of the first, a, leaves none for the second
+
+An item that finds all its values taken takes one from another item, if that has another (Kuhn 1955,
+"The Hungarian method": a matching grows along a path of such exchanges, or there is none larger).
+No set of values has to be listed for it: it is enough to ask for a value beside some, and whether
+one of those would do. Where an array may go on in several ways, they are tried one after another.
+
+What this module does not know: spelling, texts.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import final
+
+from fairlead.lowering.json_formulas import Formula
+from fairlead.lowering.json_items_ways import Rest, Used, Ways, among, beside, pay
+from fairlead.lowering.json_objects import Least
+from fairlead.lowering.json_values import Exact, read_exact
+
+
+def deal(ways: Ways, start: Rest, least: Least) -> "Dealt | None":
+    """Values for some items that suffice from a place on, none of them used; None: there are none.
+
+    Raises:
+        LimitError: that takes too many tries, while compiling.
+    """
+    dealt = Dealt(ways, start.used, least)
+    stack = [(start, iter(ways.steps(start)))]
+    on_the_way, hopeless = {(start.position, start.said)}, set[object]()
+    tries = 0
+    while not ways.may_close(stack[-1][0].said):
+        rest, steps = stack[-1]
+        step = next((s for s in steps if (s.position, s.said) not in on_the_way), None)
+        if step is None:
+            hopeless.add(_asked(rest, dealt))
+            stack.pop()
+            on_the_way.remove((rest.position, rest.said))
+            if not stack:
+                return None
+            dealt.drop()
+            continue
+        tries += 1
+        pay(tries)
+        if dealt.add(step.value):
+            behind = Rest(step.position, start.used, step.said, False)
+            if _asked(behind, dealt) in hopeless:
+                dealt.drop()
+                continue
+            stack.append((behind, iter(ways.steps(behind))))
+            on_the_way.add((behind.position, behind.said))
+    return dealt
+
+
+def critical(ways: Ways, start: Rest, least: Least) -> frozenset[Exact] | None:
+    """The values that an item before this place must leave to others; None: nothing suffices."""
+    dealt = deal(ways, start, least)
+    if dealt is None:
+        return None
+    found: set[Exact] = set()
+    for value in dealt.scarce():
+        if not dealt.can_do_without(value):
+            without = Rest(start.position, start.used | {value}, start.said, False)
+            if deal(ways, without, least) is None:
+                found.add(value)
+    return frozenset(found)
+
+
+def _asked(rest: Rest, dealt: "Dealt") -> object:
+    """What a way on depends on: the place, and what the items before have to satisfy."""
+    return rest.position, rest.said, frozenset(Counter(dealt.items).items())
+
+
+@final
+@dataclass(slots=True)
+class Dealt:
+    """Items, each with a value of its own.
+
+    Attributes:
+        ways: what formulas are as expressions.
+        used: values that none may have.
+        least: the shortest text of an expression.
+        items: what each item has to satisfy.
+        owners: the item that has a value.
+    """
+
+    ways: Ways
+    used: Used
+    least: Least
+    items: list[Formula] = field(default_factory=list[Formula])
+    owners: dict[Exact, int] = field(default_factory=dict[Exact, int])
+
+    def add(self, value: Formula) -> bool:
+        """Find a value for one more item; where there is none, nothing is changed."""
+        self.items.append(value)
+        if self._find(len(self.items) - 1, self.used):
+            return True
+        self.items.pop()
+        return False
+
+    def drop(self) -> None:
+        """Forget the last item."""
+        self.items.pop()
+        last = len(self.items)
+        self.owners = {value: item for value, item in self.owners.items() if item != last}
+
+    def scarce(self) -> list[Exact]:
+        """The values of items for which there is none to spare."""
+        taken = self.used | self.owners.keys()
+        spare = {one: self._word(beside(one, taken)) is not None for one in set(self.items)}
+        return [value for value, item in self.owners.items() if not spare[self.items[item]]]
+
+    def can_do_without(self, value: Exact) -> bool:
+        """Whether the items find values that are none of those used, nor this."""
+        index = self.owners.pop(value, None)
+        if index is None or self._find(index, self.used | {value}):
+            return True
+        self.owners[value] = index
+        return False
+
+    def _find(self, index: int, used: Used) -> bool:
+        """Find a value for an item, along a path of exchanges."""
+        wanted: dict[Exact, int] = {}  # a value that is taken, and the item that would have it
+        free: dict[Formula, bytes | None] = {}
+        waiting = [index]
+        for item in waiting:  # grows while we go
+            formula = self.items[item]
+            if formula not in free:
+                free[formula] = self._word(beside(formula, used | self.owners.keys()))
+            word = free[formula]
+            if word is not None:
+                self._exchange(item, read_exact(word), wanted, index)
+                return True
+            for value, owner in self.owners.items():
+                if value not in wanted and self._word(among(formula, frozenset((value,)))):
+                    wanted[value] = item
+                    waiting.append(owner)
+        return False
+
+    def _exchange(self, item: int, value: Exact, wanted: dict[Exact, int], index: int) -> None:
+        """Give an item a free value, its own to the item that wants that, and so on."""
+        while item != index:
+            own = next(value for value, owner in self.owners.items() if owner == item)
+            self.owners[value] = item
+            value, item = own, wanted[own]
+        self.owners[value] = item
+
+    def _word(self, value: Formula) -> bytes | None:
+        return self.least(self.ways.value(value))

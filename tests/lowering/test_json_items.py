@@ -1,0 +1,149 @@
+"""Arrays read item by item: all of those that a schema allows, and no text that leads nowhere.
+
+The judge is `jsonschema` on every array of up to four of a few values.
+"""
+
+import json
+import random
+from itertools import product
+from typing import Any
+
+import jsonschema
+import pytest
+
+from fairlead.automata.derivative import Derivatives
+from fairlead.lowering.expr import UNSURE
+from fairlead.lowering.nodes import Capture, Expr
+from json_schemas import machine, matches
+
+VALUES = ("a", "b", "c", None)
+ARRAYS = [list(items) for size in range(5) for items in product(VALUES, repeat=size)]
+TWICE = {"not": {"uniqueItems": True}}
+
+
+def texts(engine: Derivatives) -> set[str]:
+    """All texts there are; each state on the way leads to one."""
+    found = set[str]()
+    stack: list[tuple[bytes, Expr]] = [(b"", engine.start())] * engine.alive(engine.start())
+    while stack:
+        text, state = stack.pop()
+        arcs = engine.arcs(engine.blurred(state))
+        bytes_ = [b for members, _ in arcs for b in range(256) if members >> b & 1]
+        ahead = [(b, engine.step(state, b)) for b in bytes_]
+        living = [(text + bytes((b,)), to) for b, to in ahead if to is not None]
+        if engine.accepts(state):
+            found.add(text.decode())
+        else:
+            assert living, text
+        nearest = engine.shortest(state)
+        after = engine.step(state, nearest[0]) if nearest else None
+        assert after is None or len(engine.shortest(after)) < len(nearest), text
+        stack += living
+    return found
+
+
+def allowed(schema: Any) -> set[str]:
+    judge = jsonschema.Draft202012Validator(schema)
+    return {json.dumps(a, separators=(",", ":")) for a in ARRAYS if judge.is_valid(a)}
+
+
+def check(schema: Any) -> None:
+    engine = machine({**schema, "type": "array"}, whitespace="compact", spelling="plain")
+    assert texts(engine) == allowed(schema), schema
+
+
+def one_of(*values: Any) -> dict[str, Any]:
+    return {"enum": list(values)}
+
+
+A, AB, BC, ABC, ANY = (
+    one_of("a"),
+    one_of("a", "b"),
+    one_of("b", "c"),
+    one_of(*"abc"),
+    one_of(*VALUES),
+)
+LETTERS = {"enum": [*"abc"], "pattern": "^[abc]$"}
+HAVE_AB = {"allOf": [{"contains": {"pattern": "^a$"}}, {"contains": {"pattern": "^b$"}}]}
+THREE = {"minItems": 3, "maxItems": 3}
+CLOSED = {"items": False, "minItems": 2, "uniqueItems": True}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"prefixItems": [AB, A], **CLOSED},
+        {"prefixItems": [ABC, AB, A], **CLOSED, "minItems": 3},
+        {"prefixItems": [ANY, AB, AB], **CLOSED, "minItems": 3},
+        {"prefixItems": [AB, AB, AB], **CLOSED},
+        {"prefixItems": [AB, AB, AB], **CLOSED, "minItems": 3},
+        {"items": ANY, "contains": A, "uniqueItems": True, "minItems": 3, "maxItems": 4},
+        {"items": {"type": "string", "pattern": "^[ab]$"}, **HAVE_AB, **THREE, "uniqueItems": True},
+        {"items": LETTERS, **HAVE_AB, **THREE, "uniqueItems": True},
+        {"items": LETTERS, **HAVE_AB, **THREE, **TWICE},
+        {"items": ANY, "allOf": [{"contains": AB}, {"contains": BC}], **THREE, "uniqueItems": True},
+        {"prefixItems": [one_of("c", None, "b"), ABC, AB, BC], **THREE, "uniqueItems": True},
+        {"prefixItems": [AB, BC], "items": False, **TWICE},
+        {"prefixItems": [AB, one_of("c"), BC], "items": False, **TWICE},
+        {"prefixItems": [AB, BC, A], "items": False, **TWICE, "minItems": 3},
+        {"prefixItems": [A, one_of("b"), one_of("c")], "items": False, **TWICE},
+        {"items": ANY, "maxItems": 3, "oneOf": [{"uniqueItems": True}, {"minItems": 2}]},
+        {"items": ANY, "maxItems": 3, "anyOf": [{"uniqueItems": True}, {"contains": A}]},
+        {"items": ABC, "maxItems": 3, "if": {"uniqueItems": True}, "then": {"minItems": 3}},
+        {"items": ABC, "maxItems": 2, "anyOf": [TWICE, {"minItems": 2, "prefixItems": [A]}]},
+    ],
+    ids=json.dumps,
+)  # fmt: skip
+def test_values_are_dealt_out_so_that_none_or_some_come_twice(schema):
+    check(schema)
+
+
+def test_behind_an_item_that_was_not_kept_there_is_a_way_on():
+    schema = {"type": "array", "items": {"type": "integer"}, "maxItems": 2, **TWICE}
+    engine = machine(schema, whitespace="compact")
+    state = engine.start()
+    for byte in b"[1":
+        state = engine.step(state, byte)
+    (capture,) = {o for o in [state] if isinstance(o, Capture)}
+    behind = capture.template.resume(capture.argument, None)
+    assert engine.alive(behind)
+    assert engine.arcs(behind) == [(1 << ord(","), UNSURE)]
+
+
+@pytest.mark.parametrize("depth", [1, 120])
+def test_equal_items_are_told_however_deep_they_nest(depth):
+    one, other = ("[" * depth + inner + "]" * depth for inner in ("1", "2"))
+    different = machine({"type": "array", "uniqueItems": True})
+    assert matches(different, f"[{one},{other}]")
+    assert not matches(different, f"[{one},{one}]")
+
+
+def drawn(chance: random.Random) -> dict[str, Any]:
+    """A schema of arrays whose items are of a few values each, all different or some alike."""
+
+    def some() -> dict[str, Any]:
+        return one_of(*chance.sample(VALUES, chance.randint(1, 4)))
+
+    schema: dict[str, Any] = {"maxItems": chance.randint(1, 4), "minItems": chance.randint(0, 4)}
+    if chance.random() < 0.8:
+        schema["prefixItems"] = [some() for _ in range(chance.randint(1, 4))]
+    schema["items"] = chance.choice([False, some(), some()])
+    if chance.random() < 0.4:
+        schema["contains"], schema["minContains"] = some(), chance.randint(0, 2)
+    if chance.random() < 0.3:
+        schema["maxContains"] = chance.randint(1, 3)
+    unique: dict[str, Any] = {"uniqueItems": True}
+    other: dict[str, Any] = {"contains": some()}
+    forms = ({"not": unique}, {"anyOf": [unique, other]}, {"oneOf": [unique, other]})
+    return schema | (unique if chance.random() < 0.6 else chance.choice(forms))
+
+
+def test_what_is_drawn_agrees_with_all_arrays_one_by_one():
+    for seed in range(60):
+        check(drawn(random.Random(seed)))
+
+
+@pytest.mark.slow
+def test_what_is_drawn_agrees_with_all_arrays_one_by_one_a_thousand_times():
+    for seed in range(60, 1060):
+        check(drawn(random.Random(seed)))
