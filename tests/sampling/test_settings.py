@@ -1,6 +1,7 @@
 import pytest
 
 from fairlead.errors import LimitError, UnsupportedError
+from fairlead.sampling.order import ORDERS, STAGES
 from fairlead.sampling.settings import LATER, NAMES, Sampling
 
 
@@ -15,6 +16,14 @@ from fairlead.sampling.settings import LATER, NAMES, Sampling
         ({"top_p": 0.9}, True),
         ({"min_p": 0.1}, True),
         ({"seed": 0}, True),
+        ({"typical_p": 0.5}, True),
+        ({"epsilon_cutoff": 1e-3}, True),
+        ({"eta_cutoff": 1e-3}, True),
+        ({"top_h": 0.4}, True),
+        ({"top_n_sigma": 1}, True),
+        ({"xtc_probability": 0.5}, True),
+        ({"mirostat_mode": 2}, True),
+        ({"repetition_penalty": 1.1, "dry_multiplier": 0.8, "logit_bias": {3: 1}}, False),
         ({"temperature": 0, "seed": 1}, False),
         ({"do_sample": True}, True),
         ({"do_sample": True, "temperature": 0}, False),
@@ -42,6 +51,39 @@ def test_text_is_sampled_exactly_when_a_sampling_argument_is_given(
         ("top_p", 1.01),
         ("min_p", -0.1),
         ("min_p", 1.5),
+        ("typical_p", 0),
+        ("epsilon_cutoff", 1),
+        ("eta_cutoff", -1e-9),
+        ("top_h", 1.1),
+        ("top_n_sigma", 0),
+        ("xtc_probability", 1.1),
+        ("xtc_threshold", None),
+        ("mirostat_mode", 3),
+        ("mirostat_mode", True),
+        ("mirostat_tau", 0),
+        ("mirostat_eta", -0.1),
+        ("repetition_penalty", 0),
+        ("presence_penalty", float("nan")),
+        ("frequency_penalty", "much"),
+        ("flat_penalty", float("inf")),
+        ("no_repeat_ngram_size", -1),
+        ("bad_words_ids", "damn"),
+        ("bad_words_ids", [""]),
+        ("bad_words_ids", [[]]),
+        ("bad_words_ids", [3]),
+        ("bad_words_ids", [[-1]]),
+        ("logit_bias", 3),
+        ("logit_bias", {-1: 1.0}),
+        ("logit_bias", {1: float("-inf")}),
+        ("logit_bias", {(): 1.0}),
+        ("logit_bias", [3, 1.0]),
+        ("logit_bias", [[[3], 1.0, 2.0]]),
+        ("dry_multiplier", -1),
+        ("dry_base", 0.9),
+        ("dry_allowed_length", 0),
+        ("dry_sequence_breakers", [""]),
+        ("order", 3),
+        ("order", [3]),
         ("seed", 1.5),
         ("stop", 3),
         ("stop", ""),
@@ -83,6 +125,75 @@ def test_what_is_not_there_yet_is_refused_rather_than_ignored(name: str):
     assert name not in NAMES
 
 
+@pytest.mark.parametrize(
+    "bias", [{3: 1, (4, 5): -2.5, "no": 100}, [[[3], 1.0], [[4, 5], -2.5]], lambda text: {}]
+)
+def test_a_bias_is_a_mapping_or_the_pairs_of_transformers_or_a_function(bias: object):
+    assert Sampling(logit_bias=bias).logit_bias is bias
+    assert Sampling.of({"sequence_bias": bias}).logit_bias is bias
+
+
+def test_settings_that_do_nothing_are_no_stages():
+    off = {"temperature": 1.0, "top_k": 0, "top_p": 1, "min_p": 0, "typical_p": 1}
+    off |= {"epsilon_cutoff": 0, "eta_cutoff": 0.0, "xtc_probability": 0, "mirostat_mode": 0}
+    assert Sampling(**off).warps == {}
+    on = {"top_h": 1.0, "top_n_sigma": 2, "xtc_probability": 0.5, "mirostat_mode": 1}
+    assert Sampling(**on).warps == {
+        "top_h": 1.0, "top_n_sigma": 2, "xtc": (0.5, 0.1), "mirostat": 1,
+    }  # fmt: skip
+
+
+def test_the_stages_have_an_order_that_can_be_chosen():
+    assert Sampling().stages == ORDERS["transformers"]
+    assert Sampling(order="llama.cpp").stages == ORDERS["llama.cpp"]
+    chosen = Sampling(top_p=0.5, temperature=2.0, order=["top_p", "temperature"])
+    assert chosen.stages == ("top_p", "temperature")
+    assert set(ORDERS["llama.cpp"]) == set(STAGES)
+
+
+@pytest.mark.parametrize(
+    ("order", "message"),
+    [
+        ("vllm", "must be one of 'transformers', 'llama.cpp'"),
+        (["top-p"], "did you mean 'top_p'"),
+        (["zzzzzz"], "there are top_n_sigma, temperature"),
+        (["top_p", "top_p"], "'top_p' twice"),
+        (["temperature"], "leaves out top_p, xtc"),
+    ],
+)
+def test_an_order_that_is_none_is_refused(order: object, message: str):
+    with pytest.raises(UnsupportedError, match=message):
+        Sampling(top_p=0.5, xtc_probability=0.1, order=order)
+
+
+@pytest.mark.parametrize(
+    ("name", "temperature", "top_p"),
+    [
+        ("code generation", 0.2, 0.1),
+        ("creative writing", 0.7, 0.8),
+        ("Chatbot", 0.5, 0.5),
+        ("code_comments", 0.3, 0.2),
+        ("data-analysis-scripting", 0.2, 0.1),
+        ("exploratory code", 0.6, 0.7),
+    ],
+)
+def test_a_preset_is_a_temperature_and_a_nucleus(name: str, temperature: float, top_p: float):
+    assert Sampling.preset(name) == Sampling(temperature=temperature, top_p=top_p)
+
+
+def test_settings_go_before_those_of_a_preset():
+    assert Sampling.preset("chatbot", top_p=0.9, seed=3) == Sampling(
+        temperature=0.5, top_p=0.9, seed=3
+    )
+
+
+def test_a_preset_that_is_none_is_refused_with_the_nearest_one():
+    with pytest.raises(UnsupportedError, match="no preset 'chat-bot'; did you mean 'chatbot'"):
+        Sampling.preset("chat-bot")
+    with pytest.raises(UnsupportedError, match="there are code generation, creative"):
+        Sampling.preset("xyz")
+
+
 def test_stop_has_the_name_of_transformers_as_well():
     assert Sampling.of({"stop_strings": "x"}).stops == ("x",)
     assert Sampling.of({"stop": ["x", "y"]}).stops == ("x", "y")
@@ -106,5 +217,5 @@ def test_several_copies_of_the_most_probable_text_are_refused():
 
 
 def test_filters_of_greedy_text_are_off():
-    assert Sampling(do_sample=False, temperature=0.2, top_k=3).warps == (1.0, 0, 1.0, 0.0)
-    assert Sampling(top_k=3, min_p=0.1).warps == (1.0, 3, 1.0, 0.1)
+    assert Sampling(do_sample=False, temperature=0.2, top_k=3).warps == {}
+    assert Sampling(top_k=3, min_p=0.1).warps == {"top_k": 3, "min_p": 0.1}

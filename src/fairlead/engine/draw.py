@@ -1,8 +1,10 @@
-"""Logits to one token a row: mask, warp, draw.
+"""Logits to one token a row: mask, bias and penalties, warp, draw.
 
-The order is fixed: the constraint's mask enters before any filter, so that a nucleus is computed on
-what is allowed and always holds an allowed token; temperature; top-k, top-p, min-p; the draw. All
-of it runs on the device of the logits, in float32, and comes back in one transfer.
+The constraint's mask enters before everything else, so that a nucleus is computed on what is
+allowed and always holds an allowed token; then biases, penalties and bans, which are about what was
+drawn before (`engine.penalties`); then temperature and the filters in the order that the settings
+give (`logits.warp`); the draw. All of it runs on the device of the logits, in float32, and comes
+back in one transfer.
 
 What this module does not know: constraints (a packed row is all it sees), texts, when to stop.
 """
@@ -10,21 +12,26 @@ What this module does not know: constraints (a packed row is all it sees), texts
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, cast, final
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from fairlead.engine.penalties import Penalties
 from fairlead.engine.request import Request
 from fairlead.errors import DeadEndError, ModelError
 from fairlead.logits.mask import apply_mask, unpack, upload
-from fairlead.logits.warp import Warps, warp
+from fairlead.logits.surprise import surprises
+from fairlead.logits.warp import Moment, Warps, Watch, warp
 from fairlead.masks.bits import Row
 from fairlead.sampling.categorical import Categorical
 from fairlead.sampling.greedy import Greedy
-from fairlead.sampling.noise import keys, streams
+from fairlead.sampling.history import History
+from fairlead.sampling.noise import coins, keys, streams
 from fairlead.sampling.sampler import Sampler
+from fairlead.vocabulary.spellings import Vocabulary
 
 GREEDY: Final[Sampler] = Greedy()
 CATEGORICAL: Final[Sampler] = Categorical()
@@ -36,24 +43,30 @@ class Plan:
     """The settings of the rows of a batch, as tensors.
 
     Attributes:
+        penalties: biases, penalties and bans of each row.
         warps: temperature and filters of each row.
         streams: the key of each row's random choices.
         random: which rows draw at random; the others take the most probable token.
         held: whether a constraint holds any of the rows.
     """
 
+    penalties: Penalties
     warps: Warps
     streams: Int[Tensor, "batch"]
     random: tuple[bool, ...]
     held: bool
 
     @classmethod
-    def of(cls, requests: Sequence[Request], device: torch.device) -> "Plan":
+    def of(
+        cls, requests: Sequence[Request], histories: Sequence[History], device: torch.device
+    ) -> "Plan":
         """The plan of these rows."""
         settings = [request.sampling for request in requests]
         samples = [(request.sampling.seed or 0, request.sample) for request in requests]
+        exempt = _never_left_out(histories[0].rules.vocabulary) if histories else ()
         return cls(
-            Warps.of([each.warps for each in settings], device),
+            Penalties.of([history.rules for history in histories], device),
+            Warps.of([(each.stages, each.warps) for each in settings], device, exempt),
             streams(samples, device),
             tuple(each.samples for each in settings),
             any(request.constraint is not None for request in requests),
@@ -70,15 +83,18 @@ class Drawn:
         logprobs: the model's own log-probabilities of them.
         log_allowed: the logs of the model's probability of everything that was allowed; 0 where no
             constraint holds any row.
+        surprises: of the tokens, in bits, as mirostat found them; None where it is off in all rows,
+            or the row had one token only.
     """
 
     tokens: list[int]
     logprobs: list[float]
     log_allowed: list[float]
+    surprises: list[float | None]
 
-    def choice(self, row: int) -> tuple[int, float, float]:
-        """Token, log-probability and log of the allowed mass of one row."""
-        return self.tokens[row], self.logprobs[row], self.log_allowed[row]
+    def choice(self, row: int) -> tuple[int, float, float, float | None]:
+        """Token, log-probability, log of the allowed mass and surprise of one row."""
+        return self.tokens[row], self.logprobs[row], self.log_allowed[row], self.surprises[row]
 
 
 @torch.inference_mode()
@@ -86,8 +102,10 @@ def draw(
     logits: Float[Tensor, "batch vocabulary"],
     rows: Sequence[Row],
     plan: Plan,
+    histories: Sequence[History],
     steps: Sequence[int],
     numbers: Sequence[int],
+    watch: Watch | None = None,
 ) -> Drawn:
     """One token for each row.
 
@@ -95,49 +113,84 @@ def draw(
         logits: what the model gave.
         rows: the tokens allowed in each row, packed.
         plan: the settings of each row.
+        histories: what was before, of each row.
         steps: how many tokens each row has had: with its stream, the counter of its noise.
         numbers: which request each row is, for messages.
+        watch: told the name of each stage after the mask, and the rows after it.
 
     Raises:
         ModelError: the model gave NaN or +∞.
-        DeadEndError: nothing is allowed, or the model gives all that is allowed no probability.
+        DeadEndError: nothing is allowed, the model gives all that is allowed no probability, or bad
+            words forbid it.
     """
     width = logits.shape[1]
+    logits = logits.float()
     allowed = unpack(upload(rows, width, logits.device), width)
     values = apply_mask(logits, allowed)
-    tokens = _choose(warp(values, plan.warps), plan, steps)
+    row = plan.penalties.apply(values, histories, watch)
+    tokens, left, bits = _choose(row, plan, histories, steps, watch)
     total = logits.logsumexp(1)  # NaN or +∞ if any logit is
-    chosen = values.gather(1, tokens[:, None])[:, 0] - total  # −∞ if nothing may be drawn
+    chosen = values.gather(1, tokens[:, None])[:, 0] - total
+    chosen = torch.where(left > -math.inf, chosen, -math.inf)  # if nothing may be drawn
     kept = values.logsumexp(1) - total if plan.held else torch.zeros_like(total)
     # One transfer; ids are exact in float64 up to 2^53.
-    stacked = torch.stack([each.double() for each in (tokens, chosen, kept, total)])
+    stacked = torch.stack([each.double() for each in (tokens, chosen, kept, total, bits)])
     back = cast("list[list[float]]", stacked.tolist())  # pyright: ignore[reportUnknownMemberType]
     for place, number in enumerate(numbers):
-        _check(back[1][place], back[3][place], f"step {steps[place]} of row {number}")
-    return Drawn([int(token) for token in back[0]], back[1], back[2])
+        where = f"step {steps[place]} of row {number}"
+        _check_logits(back[3][place], where)
+        if not back[1][place] > -math.inf:
+            raise _dead_end(values[place], histories[place], where)
+    surprise = [None if math.isnan(each) else each for each in back[4]]
+    return Drawn([int(token) for token in back[0]], back[1], back[2], surprise)
 
 
 def _choose(
-    row: Float[Tensor, "batch vocabulary"], plan: Plan, steps: Sequence[int]
-) -> Int[Tensor, "batch"]:
-    """Each row's token by its own sampler."""
+    row: Float[Tensor, "batch vocabulary"],
+    plan: Plan,
+    histories: Sequence[History],
+    steps: Sequence[int],
+    watch: Watch | None,
+) -> tuple[Int[Tensor, "batch"], Float[Tensor, "batch"], Float[Tensor, "batch"]]:
+    """Each row's token by its own sampler, its logit in the end, and its surprise or NaN."""
+    nothing = torch.full_like(row[:, 0], math.nan)
     if not any(plan.random):
-        return GREEDY.draw(row, plan.streams)
+        tokens = GREEDY.draw(row, plan.streams)
+        return tokens, row.gather(1, tokens[:, None])[:, 0], nothing
     key = keys(plan.streams, torch.tensor(steps, device=row.device))
-    if all(plan.random):
-        return CATEGORICAL.draw(row, key)
-    random = torch.tensor(plan.random, device=row.device)
-    return torch.where(random, CATEGORICAL.draw(row, key), GREEDY.draw(row, key))
+    ceilings = torch.tensor([each.ceiling for each in histories], device=row.device)
+    row, before = warp(row, plan.warps, Moment(coins(key), ceilings), watch)
+    tokens = CATEGORICAL.draw(row, key)
+    if not all(plan.random):
+        random = torch.tensor(plan.random, device=row.device)
+        tokens = torch.where(random, tokens, GREEDY.draw(row, key))
+    if before is None:
+        return tokens, row.gather(1, tokens[:, None])[:, 0], nothing
+    free = (before > -math.inf).sum(1) > 1
+    bits = torch.where(free, surprises(before, tokens), nothing)
+    return tokens, row.gather(1, tokens[:, None])[:, 0], bits
 
 
-def _check(chosen: float, total: float, where: str) -> None:
+@lru_cache(16)
+def _never_left_out(vocabulary: Vocabulary) -> tuple[int, ...]:
+    """Ends of texts and of lines, without which a text goes on for ever: XTC keeps them."""
+    lines = [token for token, spelled in enumerate(vocabulary.tokens) if spelled == b"\n"]
+    return (*sorted(vocabulary.eos_ids), *lines)
+
+
+def _check_logits(total: float, where: str) -> None:
     if math.isnan(total) or total == math.inf:
         raise ModelError(
             f"the model gave NaN or infinite logits at {where}: its weights or its precision are "
             "at fault (float16 overflows; try float32 or bfloat16)"
         )
-    if math.isnan(chosen) or chosen == -math.inf:
-        raise DeadEndError(
-            f"no token is left at {where}: the model gives no probability to any token that may "
-            "come next"
-        )
+
+
+def _dead_end(values: Float[Tensor, "vocabulary"], history: History, where: str) -> DeadEndError:
+    if bool((values > -math.inf).any()):  # a bias or a penalty never bans
+        words = ", ".join(map(repr, history.rules.sampling.bad_words_ids or ()))
+        return DeadEndError(f"no token is left at {where}: bad_words_ids forbid the rest: {words}")
+    return DeadEndError(
+        f"no token is left at {where}: the model gives no probability to any token that may come "
+        "next"
+    )

@@ -19,6 +19,8 @@ from fairlead.engine.cursor import Cursor, Free, Held
 from fairlead.engine.request import Completion, Event, FinishReason, Request, Stats
 from fairlead.engine.transcript import Transcript
 from fairlead.masks.bits import Row
+from fairlead.sampling.history import History
+from fairlead.sampling.rules import Rules
 from fairlead.vocabulary.spellings import Vocabulary
 
 
@@ -31,6 +33,7 @@ class Sequence:
         request: what was asked for.
         tokens: drawn so far, end ids left out.
         finish_reason: why it ended, None while it goes on.
+        history: what the choice of the next token may depend on.
     """
 
     def __init__(self, number: int, request: Request, vocabulary: Vocabulary, most: int) -> None:
@@ -40,6 +43,8 @@ class Sequence:
         self.finish_reason: FinishReason | None = None
         self.number, self._vocabulary, self._most = number, vocabulary, most
         self._least = request.sampling.min_new_tokens
+        rules = Rules.of(request.sampling, vocabulary)
+        self.history = History.begin(rules, request.prompt, request.joint)
         self._cursor = self._place()
         self._transcript = Transcript(request.joint, request.sampling.stops)
         self._logprobs: list[float] = []
@@ -69,13 +74,16 @@ class Sequence:
         self._note_time(began)
         return row
 
-    def take(self, token: int, logprob: float, log_allowed: float) -> bool:
+    def take(
+        self, token: int, logprob: float, log_allowed: float, surprise: float | None = None
+    ) -> bool:
         """Append a token that was drawn from `row`, or refuse it: then `row` has become narrower.
 
         Args:
             token: its id.
             logprob: the model's log-probability of it.
             log_allowed: the log of the model's probability of all of `row`.
+            surprise: what mirostat learns from it.
         """
         began = time.perf_counter()
         ends = token in self._vocabulary.eos_ids
@@ -93,6 +101,7 @@ class Sequence:
             self.finish_reason = "stop"
             return True
         self.tokens.append(token)
+        self.history = self.history.after(token, surprise)
         self._logprobs.append(logprob)
         self._transcript.push(self._vocabulary.tokens[token] or b"")
         if self._stopped() or over:

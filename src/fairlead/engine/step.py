@@ -37,7 +37,7 @@ class Batch:
     def of(cls, rows: abc.Iterable[Sequence], device: torch.device) -> "Batch":
         """The batch of these rows, before the first step."""
         rows = tuple(rows)
-        return cls(rows, Plan.of([row.request for row in rows], device))
+        return cls(rows, plan_of(rows, device))
 
 
 def step(model: LanguageModel[Any], batch: Batch) -> Batch:
@@ -55,11 +55,14 @@ def step(model: LanguageModel[Any], batch: Batch) -> Batch:
     while places:  # more than once only where a limit refuses a token: it is drawn again
         masks = [rows[place].row() for place in places]
         steps = [len(rows[place].tokens) for place in places]
-        drawn = draw(logits, masks, plan, steps, [rows[place].number for place in places])
+        histories = [rows[place].history for place in places]
+        numbers = [rows[place].number for place in places]
+        drawn = draw(logits, masks, plan, histories, steps, numbers)
         refused = [n for n, place in enumerate(places) if not rows[place].take(*drawn.choice(n))]
         places = [places[n] for n in refused]
         if places:
-            logits, plan = logits[refused], Plan.of([rows[p].request for p in places], model.device)
+            logits = logits[refused]
+            plan = plan_of([rows[place] for place in places], model.device)
     kept = [place for place, row in enumerate(rows) if row.finish_reason is None]
     if len(kept) == len(rows):
         return replace(batch, cache=cache)
@@ -67,6 +70,11 @@ def step(model: LanguageModel[Any], batch: Batch) -> Batch:
         return replace(batch, rows=(), cache=None)
     rest = Batch.of([rows[place] for place in kept], model.device)
     return replace(rest, cache=model.select(cache, kept))
+
+
+def plan_of(rows: abc.Sequence[Sequence], device: torch.device) -> Plan:
+    """The settings of these rows."""
+    return Plan.of([row.request for row in rows], [row.history for row in rows], device)
 
 
 def forward(

@@ -1,146 +1,236 @@
-"""Temperature and the filters top-k, top-p, min-p on rows of logits, in transformers' order.
+"""Temperature and the filters on rows of logits, one after another.
 
-Each filter is a function row → row that writes −∞ outside the set it keeps. Each row of a batch has
-its own parameter, with a value that switches the filter off (k = 0, p = 1, m = 0), so that a batch
-of different settings is still one tensor operation. The order is that of transformers: temperature,
-top-k, top-p, min-p. At least the most probable token is always kept.
+Each row of a batch has its own settings and its own order of the stages; rows with one order run
+together, and a stage that is off in all of them is not there.
 
-The sets are those of transformers' processors, except among tokens that are tied to the last bit.
-They are found without sorting the vocabulary: a nucleus is looked for among the 1,024 largest
-logits (0.5 ms at 49,152 tokens, 0.7 ms at 262,144, where sorting takes 3.3 and 21 ms), and only
-where it is not contained in them is the row sorted.
-
-What this module does not know: which tokens a constraint allows (they are −∞ already), randomness.
+What this module does not know: which tokens a constraint allows (they are −∞ already), randomness,
+what was drawn before.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Any, Final, TypeAlias, final
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-CANDIDATES: Final = 1024
+from fairlead.logits.filters import (
+    epsilon,
+    eta,
+    min_p,
+    top_h,
+    top_k,
+    top_n_sigma,
+    top_p,
+    typical,
+)
+from fairlead.logits.surprise import mirostat, mirostat_by_rank, xtc
+
 COLDEST: Final = 1e-20  # beyond these two, float32 logits would overflow, or −∞ become NaN
 HOTTEST: Final = 1e20
 MOST: Final = 1 << 31  # tokens, more than any vocabulary has
+
+Watch: TypeAlias = Callable[[str, Tensor], None]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What the stages need to know of a step, one element a row.
+
+    Attributes:
+        coins: numbers from 0 to 1, drawn anew at each step, for XTC.
+        ceilings: the most bits of surprise, for mirostat.
+    """
+
+    coins: Float[Tensor, "batch"]
+    ceilings: Float[Tensor, "batch"]
+
+    def of_rows(self, rows: Int[Tensor, "rows"]) -> "Moment":
+        """The same for some of the rows."""
+        return Moment(self.coins[rows], self.ceilings[rows])
+
+
+Stage: TypeAlias = Callable[[Tensor, Moment], Tensor]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Rows whose stages have the same order.
+
+    Attributes:
+        rows: which they are; None for the whole batch.
+        stages: name and function of each stage.
+    """
+
+    rows: Int[Tensor, "rows"] | None
+    stages: tuple[tuple[str, Stage], ...]
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Warps:
-    """The filters' parameters, one element a row.
+    """The stages of a batch.
 
     Attributes:
-        temperature: divisor of the logits, from COLDEST to HOTTEST.
-        top_k: how many tokens are kept, 0 for all of them.
-        top_p: probability mass that is kept, 1 for all of it.
-        min_p: least probability kept, as a share of the greatest one; 0 keeps all.
+        groups: rows that run together.
     """
 
-    temperature: Float[Tensor, "batch"]
-    top_k: Int[Tensor, "batch"]
-    top_p: Float[Tensor, "batch"]
-    min_p: Float[Tensor, "batch"]
-    # Known on the host, so that asking costs no synchronisation with a GPU.
-    heated: bool
-    most: int
-    nucleus: bool
-    plausible: bool
+    groups: tuple[Group, ...]
 
     @classmethod
     def of(
-        cls, settings: Sequence[tuple[float, int, float, float]], device: torch.device
+        cls,
+        settings: Sequence[tuple[Sequence[str], Mapping[str, Any]]],
+        device: torch.device,
+        exempt: Sequence[int] = (),
     ) -> "Warps":
-        """One row for each (temperature, top_k, top_p, min_p)."""
-        temperature, top_k, top_p, min_p = zip(*settings, strict=True)
-        temperature = [min(max(each, COLDEST), HOTTEST) for each in temperature]
-        top_k = [min(each, MOST) for each in top_k]
-        return cls(
-            torch.tensor(temperature, dtype=torch.float32, device=device),
-            torch.tensor(top_k, dtype=torch.int64, device=device),
-            torch.tensor(top_p, dtype=torch.float64, device=device),
-            torch.tensor(min_p, dtype=torch.float32, device=device),
-            any(each != 1 for each in temperature),
-            max(top_k),
-            min(top_p) < 1,
-            max(min_p) > 0,
-        )
+        """The stages of each row.
+
+        Args:
+            settings: for each row the order of its stages, and the parameters of those that are on.
+            device: where the rows of logits will be.
+            exempt: ids that XTC leaves alone.
+        """
+        orders: dict[tuple[str, ...], list[int]] = {}
+        for row, (order, _) in enumerate(settings):
+            orders.setdefault(tuple(order), []).append(row)
+        ids = torch.tensor(exempt, dtype=torch.int64, device=device)
+        groups = list[Group]()
+        for order, rows in orders.items():
+            stages = list[tuple[str, Stage]]()
+            for name in order:
+                column = [settings[row][1].get(name) for row in rows]
+                if any(value is not None for value in column):
+                    stages.append((name, MAKERS[name](column, device, ids)))
+            whole = len(rows) == len(settings)
+            if stages:
+                which = None if whole else torch.tensor(rows, device=device)
+                groups.append(Group(which, tuple(stages)))
+        return cls(tuple(groups))
 
 
-def warp(row: Float[Tensor, "batch vocabulary"], warps: Warps) -> Float[Tensor, "batch vocabulary"]:
-    """Temperature, top-k, top-p and min-p in this order.
+def warp(
+    row: Float[Tensor, "batch vocabulary"],
+    warps: Warps,
+    moment: Moment | None = None,
+    watch: Watch | None = None,
+) -> tuple[Float[Tensor, "batch vocabulary"], Float[Tensor, "batch vocabulary"] | None]:
+    """The row after all stages, and the row as mirostat found it (None if it is on nowhere).
 
     Example:
-        >>> settings = Warps.of([(0.5, 2, 1.0, 0.0)], torch.device("cpu"))
-        >>> warp(torch.tensor([[1.0, 3.0, 2.0]]), settings).tolist()
+        >>> order = ("temperature", "top_k")
+        >>> settings = Warps.of([(order, {"temperature": 0.5, "top_k": 2})], torch.device("cpu"))
+        >>> warp(torch.tensor([[1.0, 3.0, 2.0]]), settings)[0].tolist()
         [[-inf, 6.0, 4.0]]
-    """
-    if warps.heated:
-        row = row / warps.temperature[:, None]
-    if warps.most:
-        row = top_k(row, warps.top_k, most=warps.most)
-    if warps.nucleus:
-        row = top_p(row, warps.top_p)
-    if warps.plausible:
-        row = min_p(row, warps.min_p)
-    return row
-
-
-def top_k(
-    row: Float[Tensor, "batch vocabulary"], k: Int[Tensor, "batch"], *, most: int
-) -> Float[Tensor, "batch vocabulary"]:
-    """The k largest logits of each row (and what is equal to the last of them); k = 0 keeps all.
 
     Args:
-        row: logits.
-        k: how many to keep.
-        most: the largest of `k`, known to the caller.
+        row: logits, −∞ where nothing may be drawn. It is left as it is.
+        warps: the stages.
+        moment: what XTC and mirostat need; may be left out if both are off.
+        watch: told the name of each stage and the rows after it.
     """
-    largest = torch.topk(row, min(most, row.shape[1])).values
-    last = (k.clamp(max=row.shape[1]) - 1).clamp(min=0)
-    least = largest.gather(1, last[:, None])
-    return row.masked_fill((row < least) & (k > 0)[:, None], -math.inf)
+    if moment is None:
+        nothing = row.new_ones(len(row))
+        moment = Moment(nothing, nothing)
+    before: Tensor | None = None
+    for group in warps.groups:
+        now = moment if group.rows is None else moment.of_rows(group.rows)
+        for name, stage in group.stages:
+            if name == "mirostat":
+                before = _noted(before, row, group.rows)
+            if group.rows is None:
+                row = stage(row, now)
+            else:
+                row = row.index_copy(0, group.rows, stage(row[group.rows], now))
+            if watch is not None:
+                watch(name, row)
+    return row, before
 
 
-def top_p(
-    row: Float[Tensor, "batch vocabulary"], p: Float[Tensor, "batch"]
-) -> Float[Tensor, "batch vocabulary"]:
-    """The smallest set of most probable tokens with mass of at least p; p = 1 keeps all."""
-    size = row.shape[1]
-    kept, whole = _nucleus(row, p, min(CANDIDATES, size))
-    if not bool(whole.all()):
-        kept, _ = _nucleus(row, p, size)
-    return torch.where((p < 1)[:, None], kept, row)
+def _noted(before: Tensor | None, row: Tensor, rows: Tensor | None) -> Tensor:
+    """`before`, with these rows as they are now."""
+    if before is None or rows is None:
+        return row
+    return before.index_copy(0, rows, row[rows])
 
 
-def _nucleus(
-    row: Float[Tensor, "batch vocabulary"], p: Float[Tensor, "batch"], count: int
-) -> tuple[Float[Tensor, "batch vocabulary"], Tensor]:
-    """The nucleus within the `count` largest logits, and for each row whether that is all of it."""
-    largest, ids = torch.topk(row, count)
-    highest = largest[:, :1]
-    # Sums in float64: at p = 0.999 the tokens at the rim weigh 1e-6, as much as float32 rounds off.
-    whole = (row - highest).exp().sum(1, keepdim=True, dtype=torch.float64)
-    mass = (largest - highest).exp().double() / whole
-    before = mass.cumsum(1) - mass  # of those that are more probable
-    inside = before < p[:, None]
-    inside[:, 0] = True  # p = 0 keeps the most probable
-    kept = torch.full_like(row, -math.inf)
-    kept.scatter_(1, ids, largest.masked_fill(~inside, -math.inf))
-    beyond = inside[:, -1] & (largest[:, -1] > -math.inf) & (p < 1)
-    return kept, ~beyond if count < row.shape[1] else torch.ones_like(beyond)
+Column: TypeAlias = Sequence[Any]  # the parameter of a stage in each row, None where it is off
+Maker: TypeAlias = Callable[[Column, torch.device, Tensor], Stage]
 
 
-def min_p(
-    row: Float[Tensor, "batch vocabulary"], share: Float[Tensor, "batch"]
-) -> Float[Tensor, "batch vocabulary"]:
-    """The tokens at least `share` times as probable as the most probable one; 0 keeps all.
+def _numbers(
+    column: Column, off: float, device: torch.device, kind: torch.dtype = torch.float32
+) -> Float[Tensor, "batch"]:
+    filled = [off if value is None else value for value in column]
+    return torch.tensor(filled, dtype=kind, device=device)
 
-    Compared as logits: log p ≥ log p_max + log share needs no softmax (Nguyen et al. 2024,
-    "Min-p sampling", arXiv 2407.01082).
-    """
-    least = row.amax(1) + share.log()
-    return row.masked_fill(row < least[:, None], -math.inf)
+
+def _filter(
+    function: Callable[[Tensor, Tensor], Tensor], off: float, kind: torch.dtype = torch.float32
+) -> Maker:
+    """The stage of a filter with one number a row."""
+
+    def make(column: Column, device: torch.device, exempt: Tensor) -> Stage:
+        parameter = _numbers(column, off, device, kind)
+        return lambda row, moment: function(row, parameter)
+
+    return make
+
+
+def _temperature(column: Column, device: torch.device, exempt: Tensor) -> Stage:
+    heats = [1.0 if value is None else min(max(value, COLDEST), HOTTEST) for value in column]
+    if len(set(heats)) == 1:
+        return lambda row, moment: row / heats[0]
+    divisor = _numbers(heats, 1.0, device)[:, None]
+    return lambda row, moment: row / divisor
+
+
+def _top_k(column: Column, device: torch.device, exempt: Tensor) -> Stage:
+    counts = [0 if value is None else min(value, MOST) for value in column]
+    k = torch.tensor(counts, dtype=torch.int64, device=device)
+    return lambda row, moment: top_k(row, k, most=max(counts))
+
+
+def _xtc(column: Column, device: torch.device, exempt: Tensor) -> Stage:
+    chance = _numbers([value and value[0] for value in column], 0.0, device)
+    given = [value[1] for value in column if value is not None]
+    threshold = _numbers([value and value[1] for value in column], math.inf, device)
+    most = MOST if min(given) <= 1 / MOST else int(1 / min(given)) + 1 + len(exempt)
+
+    def stage(row: Tensor, moment: Moment) -> Tensor:
+        tossed = threshold.masked_fill(moment.coins >= chance, math.inf)
+        return xtc(row, tossed, exempt, most=most)
+
+    return stage
+
+
+def _mirostat(column: Column, device: torch.device, exempt: Tensor) -> Stage:
+    mode = torch.tensor([value or 0 for value in column], device=device)
+
+    def stage(row: Tensor, moment: Moment) -> Tensor:
+        if 1 in column:
+            row = mirostat_by_rank(row, moment.ceilings.masked_fill(mode != 1, math.inf))
+        if 2 in column:
+            row = mirostat(row, moment.ceilings.masked_fill(mode != 2, math.inf))
+        return row
+
+    return stage
+
+
+MAKERS: Final[Mapping[str, Maker]] = {
+    "temperature": _temperature,
+    "top_k": _top_k,
+    "top_p": _filter(top_p, 1.0, torch.float64),
+    "min_p": _filter(min_p, 0.0),
+    "typical_p": _filter(typical, 1.0, torch.float64),
+    "epsilon_cutoff": _filter(epsilon, 0.0),
+    "eta_cutoff": _filter(eta, 0.0),
+    "top_h": _filter(top_h, math.inf),
+    "top_n_sigma": _filter(top_n_sigma, math.inf),
+    "xtc": _xtc,
+    "mirostat": _mirostat,
+}

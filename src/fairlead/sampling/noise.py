@@ -67,6 +67,16 @@ def gumbel(key: Int[Tensor, "batch"], width: int) -> Float[Tensor, "batch vocabu
     return uniform.neg_().log1p_().neg_().log_().neg_()
 
 
+def coins(key: Int[Tensor, "batch"]) -> Float[Tensor, "batch"]:
+    """A number from 0 to below 1 for each key, which has nothing to do with its Gumbel noise.
+
+    >>> bool((coins(torch.arange(1000)) < 0.5).float().mean().sub(0.5).abs() < 0.05)
+    True
+    """
+    # Tokens count from 1 in `_weyl`; place -1 is none of them.
+    return _shift(_mix(key - signed(WEYL)), 40).float() * 2.0**-24
+
+
 def _mix(bits: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
     """`mix` on a tensor of int64, which is overwritten.
 

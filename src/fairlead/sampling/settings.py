@@ -1,34 +1,48 @@
 """`Sampling`: how tokens are chosen and where a text ends, checked when it is made.
 
-The names are transformers' (`stop` is its `stop_strings`). Everything is off by default; a model's
-generation config is read for its end ids only. No torch here: settings are made before models.
+The names are transformers' (`stop` is its `stop_strings`, `logit_bias` its `sequence_bias`), and
+llama.cpp's where transformers has none. Everything is off by default; a model's generation config
+is read for its end ids only. No torch here: settings are made before models.
 
 What this module does not know: whether a constraint can meet the limits (`engine.limits`).
 """
 
 import difflib
-import math
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Final, TypeGuard, cast, final
+from typing import Any, Final, TypeAlias, final
 
 from fairlead.errors import LimitError, UnsupportedError
+from fairlead.sampling.checks import check, wrong
+from fairlead.sampling.order import read_order
+from fairlead.sampling.presets import preset
 
 # transformers' names that mean something, but not yet here: refused rather than ignored.
 LATER: Final = (
-    "typical_p", "epsilon_cutoff", "eta_cutoff", "top_h", "repetition_penalty",
-    "presence_penalty", "frequency_penalty", "no_repeat_ngram_size", "num_beams", "num_beam_groups",
-    "diversity_penalty", "length_penalty", "early_stopping", "penalty_alpha", "logit_bias",
-    "sequence_bias", "bad_words_ids", "guidance_scale", "watermarking_config", "assistant_model",
+    "num_beams", "num_beam_groups", "diversity_penalty", "length_penalty", "early_stopping",
+    "penalty_alpha", "guidance_scale", "watermarking_config", "assistant_model",
     "prompt_lookup_num_tokens", "min_length", "max_length", "max_time",
 )  # fmt: skip
-LONE: Final = re.compile("[\ud800-\udfff]")
 ALIASES: Final = {
     "stop_strings": "stop",
     "max_tokens": "max_new_tokens",
     "n": "num_return_sequences",
+    "sequence_bias": "logit_bias",
+    "bad_words": "bad_words_ids",
 }
+# Those that are given to choose at random; a seed is one too.
+RANDOM: Final = (
+    "temperature", "top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff", "top_h",
+    "top_n_sigma", "xtc_probability", "mirostat_mode", "seed",
+)  # fmt: skip
+# Stages that are one number, and the number with which they do nothing.
+NEUTRAL: Final = {
+    "temperature": 1, "top_k": 0, "top_p": 1, "min_p": 0, "typical_p": 1, "epsilon_cutoff": 0,
+    "eta_cutoff": 0, "top_h": None, "top_n_sigma": None,
+}  # fmt: skip
+BREAKERS: Final = ("\n", ":", '"', "*")
+
+Bias: TypeAlias = Mapping[Any, float | int]  # token ids, tuples of them, or texts → what is added
 
 
 @final
@@ -36,13 +50,47 @@ ALIASES: Final = {
 class Sampling:
     """How to choose tokens, and when to end.
 
+    Bias, penalties and bans act on the logits of what is allowed; then come the stages that change
+    probabilities, from temperature to mirostat, in the given order; then the draw. What the most
+    probable token would be is not changed by the latter: without sampling they are off.
+
     Attributes:
         do_sample: draw at random (True) or take the most probable token (False). None: draw exactly
-            if one of temperature, top_k, top_p, min_p, seed is given.
+            if one of temperature, top_k, top_p, min_p, typical_p, epsilon_cutoff, eta_cutoff,
+            top_h, top_n_sigma, xtc_probability, mirostat_mode, seed is given.
         temperature: divisor of the logits. 0 takes the most probable token.
         top_k: choose among the k most probable tokens.
         top_p: choose among the smallest set of most probable tokens with at least this mass.
         min_p: choose among the tokens at least this share as probable as the most probable one.
+        typical_p: choose among the tokens whose surprise is nearest to the mean, of this mass.
+        epsilon_cutoff: choose among the tokens of at least this probability.
+        eta_cutoff: the same, with a lower bound where the distribution is flat.
+        top_h: choose among the most probable tokens that have this share of the entropy.
+        top_n_sigma: choose among the tokens within so many standard deviations of the best logit.
+        xtc_probability: how often to leave out all tokens above `xtc_threshold` but the last.
+        xtc_threshold: a probability. Ends of texts and of lines are never left out.
+        mirostat_mode: hold the surprise near `mirostat_tau`: by rank (1) or by surprise (2).
+        mirostat_tau: bits for each token.
+        mirostat_eta: how fast a difference is corrected.
+        repetition_penalty: divisor of positive logits and factor of negative ones, for the tokens
+            of prompt and text; below 1 it rewards them.
+        presence_penalty: subtracted from the logits of tokens that are in the generated text.
+        frequency_penalty: subtracted once for each time that they are in it.
+        flat_penalty: subtracted from the logits of the tokens of prompt and text.
+        no_repeat_ngram_size: no sequence of so many tokens comes twice, those of the prompt
+            counted, except where nothing else is allowed.
+        bad_words_ids: texts, or lists of token ids, that never come. A text is never spelled, by
+            whatever tokens; where nothing else is left, that is a `DeadEndError`.
+        logit_bias: what is added to the logits of token ids, of the last of a tuple of ids where
+            the others stand before it, or of tokens that complete a text; or a function from the
+            generated text so far to such a mapping.
+        dry_multiplier: penalty for a token that would make a repeated sequence longer.
+        dry_base: by how much the penalty grows with each token of the sequence.
+        dry_allowed_length: sequences shorter than this are free.
+        dry_sequence_breakers: texts over which no sequence goes on.
+        order: of the stages: "transformers", "llama.cpp", or names of stages (temperature, top_k,
+            top_p, min_p, typical_p, epsilon_cutoff, eta_cutoff, top_h, top_n_sigma, xtc, mirostat),
+            among them all that are on.
         seed: decides every random choice; None: another one each time.
         stop: texts that end the generation and are cut off. In constrained text they act only where
             what is before them is a whole text of the constraint.
@@ -52,6 +100,7 @@ class Sampling:
 
     Raises:
         LimitError: a value is out of its range, naming it and the range.
+        UnsupportedError: `order` names no stage, or leaves one out that is on.
 
     Example:
         >>> Sampling(temperature=0.7, top_p=0.9).samples, Sampling().samples
@@ -66,6 +115,28 @@ class Sampling:
     top_k: int | None = None
     top_p: float | int | None = None
     min_p: float | int | None = None
+    typical_p: float | int | None = None
+    epsilon_cutoff: float | int | None = None
+    eta_cutoff: float | int | None = None
+    top_h: float | int | None = None
+    top_n_sigma: float | int | None = None
+    xtc_probability: float | int | None = None
+    xtc_threshold: float | int = 0.1
+    mirostat_mode: int | None = None
+    mirostat_tau: float | int = 5.0
+    mirostat_eta: float | int = 0.1
+    repetition_penalty: float | int | None = None
+    presence_penalty: float | int | None = None
+    frequency_penalty: float | int | None = None
+    flat_penalty: float | int | None = None
+    no_repeat_ngram_size: int | None = None
+    bad_words_ids: Sequence[str | Sequence[int]] | None = None
+    logit_bias: Bias | Sequence[Any] | Callable[[str], Bias] | None = None
+    dry_multiplier: float | int | None = None
+    dry_base: float | int = 1.75
+    dry_allowed_length: int = 2
+    dry_sequence_breakers: str | Sequence[str] = BREAKERS
+    order: str | Sequence[str] = "transformers"
     seed: int | None = None
     stop: str | tuple[str, ...] | list[str] = ()
     min_new_tokens: int = 0
@@ -74,7 +145,8 @@ class Sampling:
 
     def __post_init__(self) -> None:
         """Check every value once; afterwards they are trusted."""
-        _check({name: getattr(self, name) for name in NAMES})
+        check({name: getattr(self, name) for name in NAMES})
+        read_order(self.order, self.warps)
         if self.min_new_tokens > self.max_new_tokens:
             raise LimitError(
                 f"min_new_tokens is {self.min_new_tokens}, above max_new_tokens, which is "
@@ -113,18 +185,37 @@ class Sampling:
             if proper not in NAMES:
                 raise _unknown(name)
             if proper in known:
-                raise _wrong(proper, value, f"given once, not as {name!r} as well")
+                raise wrong(proper, value, f"given once, not as {name!r} as well")
             known[proper] = value
-        _check(known)
+        check(known)
         return cls(**known)  # pyright: ignore[reportArgumentType]
+
+    @classmethod
+    def preset(cls, name: str, **settings: Any) -> "Sampling":
+        """Settings for a use, with others beside them.
+
+        Example:
+            >>> Sampling.preset("chatbot", max_new_tokens=50).top_p
+            0.5
+
+        Args:
+            name: "code generation", "creative writing", "chatbot", "code comments", "data analysis
+                scripting" or "exploratory code".
+            **settings: by the names of `Sampling`; they go before those of the preset.
+
+        Raises:
+            UnsupportedError: there is no such preset, with the nearest name; or as `of`.
+            LimitError: as `of`.
+        """
+        temperature, top_p = preset(name)
+        return cls.of({"temperature": temperature, "top_p": top_p} | settings)
 
     @property
     def samples(self) -> bool:
         """Whether tokens are drawn at random."""
         if self.temperature == 0 or self.do_sample is False:
             return False
-        asked = (self.temperature, self.top_k, self.top_p, self.min_p, self.seed)
-        return bool(self.do_sample) or any(value is not None for value in asked)
+        return bool(self.do_sample) or any(getattr(self, name) is not None for name in RANDOM)
 
     @property
     def stops(self) -> tuple[str, ...]:
@@ -132,21 +223,33 @@ class Sampling:
         return (self.stop,) if isinstance(self.stop, str) else tuple(self.stop)
 
     @property
-    def warps(self) -> tuple[float, int, float, float]:
-        """(temperature, top_k, top_p, min_p) with the values that mean "off" in place of None."""
+    def stages(self) -> tuple[str, ...]:
+        """The order of the stages, whether they are on or not."""
+        return read_order(self.order, ())
+
+    @property
+    def warps(self) -> dict[str, Any]:
+        """The stages that are on, with their parameters.
+
+        Example:
+            >>> Sampling(top_p=0.9, top_k=0, xtc_probability=0.5).warps
+            {'top_p': 0.9, 'xtc': (0.5, 0.1)}
+        """
         if not self.samples:
-            return 1.0, 0, 1.0, 0.0
-        heat = 1.0 if self.temperature is None else self.temperature
-        mass = 1.0 if self.top_p is None else self.top_p
-        return float(heat), self.top_k or 0, float(mass), float(self.min_p or 0)
+            return {}
+        on: dict[str, Any] = {}
+        for name, neutral in NEUTRAL.items():
+            value = getattr(self, name)
+            if value is not None and value != neutral:
+                on[name] = value
+        if self.xtc_probability:
+            on["xtc"] = (self.xtc_probability, self.xtc_threshold)
+        if self.mirostat_mode:
+            on["mirostat"] = self.mirostat_mode
+        return on
 
 
 NAMES: Final = tuple(field.name for field in fields(Sampling))
-
-
-def _wrong(name: str, value: object, allowed: str) -> LimitError:
-    given = value if isinstance(value, int) else None
-    return LimitError(f"{name} is {value!r}: it must be {allowed}", limit=name, given=given)
 
 
 def _unknown(name: str) -> UnsupportedError:
@@ -157,55 +260,3 @@ def _unknown(name: str) -> UnsupportedError:
     near = difflib.get_close_matches(name, [*NAMES, *ALIASES, *LATER], 1)
     hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(NAMES)}"
     return UnsupportedError(f"{name!r} is no sampling argument{hint}", feature=name)
-
-
-def _check(values: Mapping[str, object]) -> None:
-    """Each value by itself, with the range in the message."""
-    for name, value in values.items():
-        if value is None and name in OPTIONAL:
-            continue
-        if name == "do_sample":
-            right, allowed = isinstance(value, bool), "True, False or None"
-        elif name == "stop":
-            right, allowed = (
-                _is_stop(value),
-                "a text or a list of texts, none empty or with surrogates",
-            )
-        elif name in LEAST:
-            right, allowed = _is_count(value, LEAST[name]), f"an integer from {LEAST[name]} up"
-        elif name == "seed":
-            right, allowed = _is_count(value, -math.inf), "an integer"
-        else:
-            right, allowed = RANGES[name][0](value), RANGES[name][1]
-        if not right:
-            raise _wrong(name, value, allowed)
-
-
-def _is_number(value: object) -> TypeGuard[float | int]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _is_count(value: object, low: float | int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= low
-
-
-def _is_stop(value: object) -> bool:
-    texts = [value] if isinstance(value, str) else value
-    return isinstance(texts, list | tuple) and all(
-        isinstance(text, str) and text != "" and not LONE.search(text)
-        for text in cast("Iterable[object]", texts)
-    )
-
-
-OPTIONAL: Final = ("do_sample", "temperature", "top_k", "top_p", "min_p", "seed")
-LEAST: Final = {
-    "top_k": 0,
-    "min_new_tokens": 0,
-    "max_new_tokens": 1,
-    "num_return_sequences": 1,
-}
-RANGES: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
-    "temperature": (lambda value: _is_number(value) and value >= 0, "a finite number from 0 up"),
-    "top_p": (lambda value: _is_number(value) and 0 < value <= 1, "a number above 0 and at most 1"),
-    "min_p": (lambda value: _is_number(value) and 0 <= value <= 1, "a number from 0 to 1"),
-}

@@ -1,0 +1,189 @@
+"""Filters: each is a function row → row that writes −∞ outside the set it keeps.
+
+Each row of a batch has its own parameter, and each parameter a value that switches the filter off
+(k = 0; p, mass and share = 1 or 0; n = ∞), so that a batch of different settings is one tensor
+operation. The most probable token is always kept. Tokens that are −∞ already are not there: means,
+deviations and entropies are over the others. Sets are those of transformers' processors except at
+their very rim, where all of these hold:
+
+- a threshold, and a share of the mass, is met from 1e-6 below it on;
+- of tokens tied in the last place, those with low ids are kept; typical sampling keeps all.
+
+Nothing sorts the vocabulary (`logits.rim`).
+
+What this module does not know: which tokens a constraint allows (they are −∞ already), randomness.
+"""
+
+import math
+from typing import Final
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from fairlead.logits.rim import TOLERANCE, cut, find_rim, keep_largest
+
+TOP_H: Final = 100  # tokens that top-H looks at, as in transformers
+NOWHERE: Final = -1e4  # stands for −∞ in products with a probability of 0
+
+
+def top_k(
+    row: Float[Tensor, "batch vocabulary"], k: Int[Tensor, "batch"], *, most: int
+) -> Float[Tensor, "batch vocabulary"]:
+    """The k largest logits of each row; k = 0 keeps all.
+
+    Args:
+        row: logits.
+        k: how many to keep.
+        most: the largest of `k`, known to the caller.
+    """
+    values, ids = largest(row, most)
+    beyond = torch.arange(values.shape[1], device=row.device) >= k[:, None]
+    kept = torch.full_like(row, -math.inf)
+    kept.scatter_(1, ids, values.masked_fill(beyond, -math.inf))
+    off = k == 0
+    return torch.where(off[:, None], row, kept) if bool(off.any()) else kept
+
+
+def top_p(
+    row: Float[Tensor, "batch vocabulary"], p: Float[Tensor, "batch"]
+) -> Float[Tensor, "batch vocabulary"]:
+    """The smallest set of most probable tokens with mass of at least p; p = 1 keeps all."""
+    return keep_largest(row, row.softmax(1), p)
+
+
+def min_p(
+    row: Float[Tensor, "batch vocabulary"], share: Float[Tensor, "batch"]
+) -> Float[Tensor, "batch vocabulary"]:
+    """The tokens at least `share` times as probable as the most probable one; 0 keeps all.
+
+    Compared as logits: log p ≥ log p_max + log share needs no softmax (Nguyen et al. 2024,
+    "Min-p sampling", arXiv 2407.01082).
+    """
+    return cut(row, row.amax(1) + share.log() - TOLERANCE)
+
+
+def epsilon(
+    row: Float[Tensor, "batch vocabulary"], least: Float[Tensor, "batch"]
+) -> Float[Tensor, "batch vocabulary"]:
+    """The tokens with a probability of at least `least`; 0 keeps all.
+
+    Hewitt, Manning and Liang 2022, "Truncation Sampling as Language Model Desmoothing".
+    """
+    highest = row.amax(1)
+    return cut(row, _at_most(highest, least.log() + _total(row, highest)))
+
+
+def eta(
+    row: Float[Tensor, "batch vocabulary"], least: Float[Tensor, "batch"]
+) -> Float[Tensor, "batch vocabulary"]:
+    """The tokens with a probability of at least min(least, √least · exp(−entropy)); 0 keeps all.
+
+    The same paper; `least` is its ε.
+    """
+    logs, probabilities = _distribution(row)
+    entropy = -(probabilities * logs).sum(1, dtype=torch.float64)
+    highest = row.amax(1)
+    bound = torch.minimum(least.log(), least.log() / 2 - entropy.to(row.dtype))
+    return cut(row, _at_most(highest, bound + highest - logs.amax(1)))
+
+
+def typical(
+    row: Float[Tensor, "batch vocabulary"], mass: Float[Tensor, "batch"]
+) -> Float[Tensor, "batch vocabulary"]:
+    """The tokens whose surprise is nearest to the entropy, until `mass` is reached; 1 keeps all.
+
+    What is as near as the last of them is kept too, as in transformers (Meister et al. 2023,
+    "Locally Typical Sampling").
+    """
+    logs, probabilities = _distribution(row)
+    entropy = -(probabilities * logs).sum(1, keepdim=True, dtype=torch.float64).to(row.dtype)
+    distance = (logs + entropy).abs_()
+    last = find_rim(distance, probabilities, mass).last
+    return row + (cut(-distance, -last) + distance)  # plus 0, or plus −∞
+
+
+def top_h(
+    row: Float[Tensor, "batch vocabulary"], share: Float[Tensor, "batch"]
+) -> Float[Tensor, "batch vocabulary"]:
+    """The most probable tokens while their entropy is within `share` of the whole; ∞ keeps all.
+
+    The entropies −p·log p of the 100 most probable tokens, normalised among themselves, are added
+    up while the sum is at most `share` times that of all 100, as in transformers (top-H decoding,
+    arXiv 2509.02510).
+    """
+    values, ids = largest(row, TOP_H)
+    logs, probabilities = _distribution(values)
+    sums = -(probabilities * logs).double().cumsum(1)
+    inside = sums <= share[:, None] * sums[:, -1:] + TOLERANCE
+    inside[:, 0] = True
+    kept = torch.full_like(row, -math.inf)
+    kept.scatter_(1, ids, values.masked_fill(~inside, -math.inf))
+    off = share == math.inf
+    return torch.where(off[:, None], row, kept) if bool(off.any()) else kept
+
+
+def top_n_sigma(
+    row: Float[Tensor, "batch vocabulary"], n: Float[Tensor, "batch"]
+) -> Float[Tensor, "batch vocabulary"]:
+    """The tokens within n standard deviations of the greatest logit; n = ∞ keeps all.
+
+    The deviation is that of a sample (divided by count − 1). Dividing the logits by a temperature
+    does not change the set (Tang et al. 2024, "Top-nσ", arXiv 2411.07641).
+    """
+    highest = row.amax(1)
+    below = (row - highest[:, None]).nan_to_num_(neginf=0.0).double()  # 0 adds nothing
+    count = (row > -math.inf).sum(1).clamp(min=2)
+    total = below.sum(1)
+    variance = (below.square().sum(1) - total.square() / count) / (count - 1)
+    deviation = variance.clamp(min=0).sqrt().to(row.dtype)
+    return cut(row, (highest - n * deviation - TOLERANCE).masked_fill(n == math.inf, -math.inf))
+
+
+def largest(
+    row: Float[Tensor, "batch vocabulary"], most: int
+) -> tuple[Float[Tensor, "batch most"], Int[Tensor, "batch most"]]:
+    """The `most` largest logits of each row and their ids, tied ones in the order of their ids.
+
+    Example:
+        >>> largest(torch.tensor([[1.0, 2.0, 0.0, 2.0]]), 3)[1].tolist()
+        [[1, 3, 0]]
+    """
+    size = row.shape[1]
+    if most >= size:
+        ordered = row.sort(dim=1, descending=True, stable=True)
+        return ordered.values, ordered.indices
+    values, ids = torch.topk(row, most + 1)
+    tied = (values[:, most - 1] == values[:, most]) & (values[:, most] > -math.inf)
+    if bool(tied.any()):  # which of them are there is chance
+        share = torch.full((len(row),), most / size, dtype=torch.float64, device=row.device)
+        exact = keep_largest(row, torch.ones_like(row), share)
+        values, ids = torch.topk(exact, most)
+    values, ids = values[:, :most], ids[:, :most]
+    order = ids.argsort(1)
+    values, ids = values.gather(1, order), ids.gather(1, order)
+    order = values.argsort(dim=1, descending=True, stable=True)
+    return values.gather(1, order), ids.gather(1, order)
+
+
+def _distribution(
+    row: Float[Tensor, "batch choices"],
+) -> tuple[Float[Tensor, "batch choices"], Float[Tensor, "batch choices"]]:
+    """Log-probabilities, finite where the row is −∞, and probabilities."""
+    probabilities = row.softmax(1)
+    logs = (row - row.amax(1, keepdim=True)).clamp_(min=NOWHERE)
+    return logs.add_(probabilities.amax(1, keepdim=True).log()), probabilities
+
+
+def _total(
+    row: Float[Tensor, "batch vocabulary"], highest: Float[Tensor, "batch"]
+) -> Float[Tensor, "batch"]:
+    """logsumexp, for less: log p = logit − total holds for the greatest logit too."""
+    return highest - row.softmax(1).amax(1).log()
+
+
+def _at_most(
+    highest: Float[Tensor, "batch"], bound: Float[Tensor, "batch"]
+) -> Float[Tensor, "batch"]:
+    """A bound that the most probable token meets."""
+    return torch.minimum(highest, bound - TOLERANCE)

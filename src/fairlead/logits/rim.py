@@ -1,0 +1,129 @@
+"""Which tokens of a row are the first ones, without sorting the row.
+
+A filter keeps the tokens that come first in some order, until their weights add up to enough: the
+most probable ones until p is reached, the most typical ones, the k largest. Only where the set
+ends, at its rim, does the order matter, so only there is anything sorted:
+
+    keys      0.0  0.1 | 0.7  0.9  0.9 | 2.3  8.1 …       cut into buckets, 64 for each power of two
+    weights   .30  .20 | .15  .10  .10 | .10  .05
+    sums           .50            .85           1        p = 0.6 is reached in the second bucket,
+    kept       ✓    ✓     ✓                              which is sorted: by key, then by id
+
+Sets are the smallest ones whose weights reach the share within 1e-6. Sums are in float64: at
+p = 0.999 a token at the rim weighs as much as float32 rounds off.
+
+What this module does not know: what the keys and the weights stand for.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Final, cast, final
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+TOLERANCE: Final = 1e-6  # of a share
+# The bits of a positive float32 in their order: 8 of the exponent, then the mantissa. Without the
+# last 17 of them there are 64 buckets for each power of two, here from 2⁻²⁰ to 2⁷.
+SHIFT: Final = 17
+LOWEST: Final = (127 - 20) * 64
+BUCKETS: Final = (20 + 7) * 64 + 1
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Rim:
+    """Where the kept tokens end.
+
+    Attributes:
+        last: the greatest key that is kept in each row; ∞ where nothing is cut off.
+        rows: for each token of the buckets in which the rims are, its row, ascending.
+        ids: its id; of one row in the order of (key, id).
+        kept: whether it is kept.
+    """
+
+    last: Float[Tensor, "batch"]
+    rows: Int[Tensor, "rim"]
+    ids: Int[Tensor, "rim"]
+    kept: Bool[Tensor, "rim"]
+
+
+def find_rim(
+    keys: Float[Tensor, "batch vocabulary"],
+    weights: Float[Tensor, "batch vocabulary"],
+    share: Float[Tensor, "batch"],
+) -> Rim:
+    """The smallest set of tokens with the least keys and at least `share` of the weight.
+
+    Example:
+        >>> keys = torch.tensor([[0.5, 0.0, 0.5]])
+        >>> rim = find_rim(keys, torch.full((1, 3), 1 / 3), torch.tensor([0.6]))
+        >>> rim.last, rim.ids[rim.kept]
+        (tensor([0.5000]), tensor([0]))
+
+    Args:
+        keys: float32, not negative; ∞ for tokens that are not there.
+        weights: not negative, and above 0 at the least key.
+        share: of the sum of the weights; at 1 or above, everything is kept.
+    """
+    place = ((keys.view(torch.int32) >> SHIFT) - LOWEST).clamp_(0, BUCKETS - 1).long()
+    weights = weights.double()
+    sums = weights.new_zeros(len(keys), BUCKETS).scatter_add_(1, place, weights).cumsum(1)
+    whole = share >= 1
+    target = (share.double() * sums[:, -1] - TOLERANCE).clamp(min=1e-300)
+    target = target.masked_fill(whole, 0.0)  # a rim at the first token, which costs nothing
+    bucket = torch.searchsorted(sums, target[:, None]).clamp_(max=BUCKETS - 1)
+    before = torch.where(bucket > 0, sums.gather(1, (bucket - 1).clamp(min=0)), 0.0)[:, 0]
+    rows, ids = (place == bucket).nonzero(as_tuple=True)
+    order = keys[rows, ids].argsort(stable=True)
+    order = order[rows[order].argsort(stable=True)]
+    ids = ids[order]  # `rows` is ascending already
+    running = torch.nn.functional.pad(weights[rows, ids].cumsum(0), (1, 0))  # before each token
+    starts = torch.searchsorted(rows, torch.arange(len(keys), device=rows.device))
+    kept = running[:-1] + (before - running[starts])[rows] < target[rows]
+    reached = torch.full_like(share, -math.inf, dtype=keys.dtype)
+    reached.scatter_reduce_(0, rows[kept], keys[rows, ids][kept], "amax")
+    unbound = whole | (reached == -math.inf)
+    return Rim(reached.masked_fill(unbound, math.inf), rows, ids, kept | unbound[rows])
+
+
+def keep_largest(
+    row: Float[Tensor, "batch vocabulary"],
+    weights: Float[Tensor, "batch vocabulary"],
+    share: Float[Tensor, "batch"],
+) -> Float[Tensor, "batch vocabulary"]:
+    """The largest logits that hold `share` of the weight, −∞ elsewhere; of tied ones low ids.
+
+    Example:
+        >>> row = torch.tensor([[1.0, 3.0, 1.0, 0.0]])
+        >>> keep_largest(row, torch.ones(1, 4), torch.tensor([0.5])).tolist()
+        [[1.0, 3.0, -inf, -inf]]
+    """
+    rim = find_rim(row.amax(1, keepdim=True) - row, weights, share)
+    least = torch.full_like(rim.last, math.inf)
+    least.scatter_reduce_(0, rim.rows[rim.kept], row[rim.rows, rim.ids][rim.kept], "amin")
+    kept = cut(row, least.masked_fill(rim.last == math.inf, -math.inf))
+    kept[rim.rows[~rim.kept], rim.ids[~rim.kept]] = -math.inf
+    return kept
+
+
+def cut(
+    row: Float[Tensor, "batch vocabulary"], least: Float[Tensor, "batch"]
+) -> Float[Tensor, "batch vocabulary"]:
+    """Each row with −∞ where it is below its `least`; −∞ there changes nothing.
+
+    Example:
+        >>> cut(torch.tensor([[1.0, 2.0, 3.0]]), torch.tensor([2.0])).tolist()
+        [[-inf, 2.0, 3.0]]
+    """
+    if row.device.type != "cpu":
+        return row.masked_fill(row < least[:, None], -math.inf)
+    # Comparisons that yield booleans are not vectorised here: 0.46 ms at 262,144 tokens, and this
+    # takes 0.05. It is strict, so the bound is one step further down.
+    kept = row.clone()
+    bounds = torch.nextafter(least.to(row.dtype), torch.tensor(-math.inf, dtype=row.dtype))
+    listed = cast("list[float]", bounds.tolist())  # pyright: ignore[reportUnknownMemberType]
+    for place, bound in enumerate(listed):
+        torch.nn.functional.threshold(kept[place], bound, -math.inf, inplace=True)
+    return kept

@@ -1,0 +1,61 @@
+"""The smallest sets, by sorting everything in plain Python."""
+
+import math
+import random
+
+import pytest
+import torch
+
+from fairlead.logits.rim import cut, find_rim, keep_largest
+
+
+def smallest(keys: list[float], weights: list[float], share: float) -> set[int]:
+    """The tokens of the least keys that hold `share` of the weight."""
+    order = sorted(range(len(keys)), key=lambda token: (keys[token], token))
+    whole, held = math.fsum(weights), 0.0
+    for count, token in enumerate(order):
+        if count and held >= share * whole - 1e-6:
+            return set(order[:count])
+        held += weights[token]
+    return set(order)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e-4, 0.3, 3.0, 90.0])
+def test_the_tokens_kept_are_the_first_ones_by_key_and_id(scale: float):
+    noise = random.Random(scale)
+    keys = torch.tensor(
+        [[noise.choice([0, 1, 2.5, 7.25, 40.125]) * scale for _ in range(50)] for _ in range(40)]
+    )
+    keys[:20] = (torch.rand(20, 50, generator=torch.Generator().manual_seed(1)) * scale) ** 3
+    keys -= keys.amin(1, keepdim=True)
+    keys[5, 1:] = math.inf
+    weights = torch.rand(40, 50, generator=torch.Generator().manual_seed(2)) + 0.01
+    weights[keys == math.inf] = 0
+    share = torch.linspace(0.0, 1.2, 40)
+    rim = find_rim(keys, weights, share)
+    for row in range(40):
+        expected = smallest(keys[row].tolist(), weights[row].double().tolist(), float(share[row]))
+        below = {token for token in range(50) if keys[row, token] < rim.last[row]}
+        here = rim.rows == row
+        kept = below - set(rim.ids[here].tolist()) | set(rim.ids[here & rim.kept].tolist())
+        if share[row] >= 1:
+            assert rim.last[row] == math.inf
+        else:
+            assert kept == expected
+
+
+def test_all_equal_tokens_are_kept_in_the_order_of_their_ids():
+    flat = torch.zeros(1, 1000)
+    kept = keep_largest(flat, torch.ones(1, 1000), torch.tensor([0.25], dtype=torch.float64))
+    assert (kept[0, :250] == 0).all()
+    assert (kept[0, 250:] == -math.inf).all()
+
+
+def test_a_bound_keeps_what_is_equal_to_it():
+    row = torch.tensor([[1.0, 2.0, -math.inf], [0.0, -1e-45, 5.0], [3.0, 4.0, 5.0]])
+    kept = cut(row, torch.tensor([2.0, 0.0, -math.inf]))
+    assert kept.tolist() == [
+        [-math.inf, 2.0, -math.inf],
+        [0.0, -math.inf, 5.0],
+        [3.0, 4.0, 5.0],
+    ]
