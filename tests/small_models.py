@@ -1,15 +1,17 @@
-"""Language models with random weights, as small as they get: the fake one, and transformers of
-different kinds (rotary and absolute positions, sliding windows, a soft cap of the logits)."""
+"""Language models with random weights, as small as they get: the fake one, n-grams, and
+transformers of different kinds (rotary and absolute positions, sliding windows, a soft cap)."""
 
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 import transformers
 
 import fairlead as fl
+from fairlead.engine.backends.ngram import NgramModel
 from fairlead.engine.backends.transformers import TransformersModel
 from fairlead.engine.fake import FakeModel, Prefix
 from real_tokenizers import tokenizer_folder
@@ -84,6 +86,9 @@ def model(kind: str, layers: int = 2) -> Any:
     """A language model of this kind with random weights."""
     if kind == "fake":
         return FakeModel.random(LETTERS)
+    if kind == "ngram":
+        texts = np.random.default_rng(0).integers(0, 32, (40, 30)).tolist()
+        return NgramModel.train([[*range(3, 24)] * 3, *texts], LETTERS)
     return TransformersModel(module(kind, layers), tokenizer(tokenizer_folder("gpt2")))
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from fairlead.api.describe import describe
     from fairlead.api.load import load
     from fairlead.api.model import Model
+    from fairlead.api.ngram import ngram
     from fairlead.api.result import Part, Result
     from fairlead.automata.budget import Budget
     from fairlead.constraints.batch import fill_bitmask
@@ -65,6 +66,7 @@ __all__ = [
     "describe",
     "fill_bitmask",
     "load",
+    "ngram",
     "repeat",
     "source",
     "warmup",
@@ -100,6 +102,7 @@ HOMES: Final = {
     "describe": "fairlead.api.describe",
     "fill_bitmask": "fairlead.constraints.batch",
     "load": "fairlead.api.load",
+    "ngram": "fairlead.api.ngram",
     "repeat": "fairlead.syntax.sources",
     "source": "fairlead.syntax.sources",
     "warmup": "fairlead.constraints.warmup",

@@ -1,5 +1,5 @@
-"""The laws of `LanguageModel`, on every implementation: the fake one, and transformers on models
-with random weights of different kinds (rotary and absolute positions, sliding windows, states)."""
+"""The laws of `LanguageModel`, on every implementation: the fake one, n-grams, and transformers
+with random weights, of different kinds (rotary and absolute positions, sliding windows)."""
 
 import pytest
 import torch
@@ -14,7 +14,7 @@ def last(prefixes: list[list[int]], kind: str) -> torch.Tensor:
     return torch.cat([model(kind).prefill([prefix])[1] for prefix in prefixes])
 
 
-every = pytest.mark.parametrize("kind", ["fake", *KINDS])
+every = pytest.mark.parametrize("kind", ["fake", "ngram", *KINDS])
 
 
 @every
