@@ -36,15 +36,42 @@ SCHEMAS: list[Any] = [
     {"type": "object"},
     {"minLength": 1},
 ]  # fmt: skip
+LATE: list[Any] = [
+    {"uniqueItems": True, "items": WORDS},
+    {"type": "array", "uniqueItems": True, "minItems": 1},
+    {"patternProperties": {"^[a-x]$": {"items": {"type": "integer"}}}},
+    {"type": "object", "patternProperties": {".": WORDS}, "additionalProperties": False},
+    {"patternProperties": {"^o": WORDS, "^v": {"minimum": 3}}, "properties": {"a": TEXT}},
+    {**NODE, "anyOf": [{"required": ["x"]}, {"required": ["next"]}]},
+    {"minProperties": 1, "properties": {"a": TEXT, "b": False}, "additionalProperties": False},
+    {"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["value"]}]},
+    {"oneOf": [{"required": ["a"]}, {"required": ["b"]}], "properties": {"a": WORDS}},
+    {"not": {"required": ["a"]}},
+    {"not": {"required": ["value", "next"]}, "required": ["value"]},
+    {"dependentRequired": {"value": ["next"]}, "properties": {"a": TEXT}},
+    {**NODE, "minProperties": 3},
+    {"minProperties": 1, "maxProperties": 2, "properties": {"a": TEXT}},
+    {"properties": {"x": {"uniqueItems": True, "items": {"not": {"required": ["a"]}}}}},
+    {"items": {"uniqueItems": True, "items": {"patternProperties": {"^a": WORDS}}}},
+]  # fmt: skip
+SCHEMAS += [
+    {"oneOf": [{"const": "a"}, {"enum": [1, None]}, {"type": "object", "required": ["a"]}]},
+    {"items": {"multipleOf": 3}, "properties": {"value": {"type": "integer", "multipleOf": 0.5}}},
+    {"oneOf": [{"type": "object", "properties": {"a": WORDS}, "required": ["a"]},
+               {"type": "object", "properties": {"value": {}}, "additionalProperties": False}]},
+    {"oneOf": [{"type": "object", "properties": {"value": {}, "next": {}, "other": {"const": word}},
+                "required": ["other"]} for word in "abc"]},
+]  # fmt: skip
 NOT_B = {"not": {"const": "b"}, "type": ["string", "integer"]}
 MIXED: list[Any] = [
     {"properties": {"a": NOT_B, "value": {"minimum": 3}}, "additionalProperties": WORDS},
     {"minItems": 1, "prefixItems": [NOT_B, {"anyOf": [NOT_B, WORDS]}], "maxItems": 2},
-    {**NODE, "minProperties": 3},
     {"items": {"$ref": "#/$defs/a", "maxLength": 1}, "$defs": {"a": {"anyOf": [TEXT, NODE]}}},
     {"oneOf": [NODE, {"required": ["a"]}, {"type": "array", "items": NOT_B}]},
     {"type": "object", "required": ["a"], "properties": {"a": {"allOf": [WORDS, NOT_B]}}},
     {"patternProperties": {"^[a-x]$": {"items": {"type": "integer"}}}, "properties": {"a": TEXT}},
+    {"patternProperties": {"^a": NOT_B}, "uniqueItems": True},
+    {"uniqueItems": True, "items": NOT_B},
     {"allOf": [{"properties": {"a": {"not": {}}}}, {"items": TEXT}]},
 ]
 INSTANCES: list[Any] = [
@@ -65,6 +92,40 @@ def test_both_ways_allow_what_the_validators_allow(schema: Any, order: Any) -> N
     for instance in INSTANCES:
         text = json.dumps(instance)
         assert matches(apart, text) is matches(whole, text) is verdict(schema, instance), text
+
+
+@pytest.mark.parametrize("schema", LATE)
+def test_late_parts_allow_what_the_validators_allow(schema: Any) -> None:
+    source, ordered = JsonSchema(schema), JsonSchema(schema, key_order="declared")
+    found = read_tame(json.loads(source.text), strict=False)
+    assert found is not None
+    assert found.late
+    assert not found.wild
+    apart, whole = Derivatives(lower_json_schema(source)), Derivatives(Lowering(source).text())
+    declared = Derivatives(lower_json_schema(ordered)), Derivatives(Lowering(ordered).text())
+    for instance in INSTANCES:
+        text = json.dumps(instance)
+        assert matches(apart, text) is matches(whole, text) is verdict(schema, instance), text
+        assert matches(declared[0], text) is matches(declared[1], text)
+
+
+def test_late_parts_are_lowered_when_they_are_entered(monkeypatch: pytest.MonkeyPatch) -> None:
+    late = {"uniqueItems": True, "items": {"type": "array", "uniqueItems": True}}
+    root = lower_json_schema(JsonSchema({"properties": {"a": late, "b": {"items": late}}}))
+    engine, entered = Derivatives(root), list[Any]()
+    whole = Lowering.whole
+
+    def noted(lowering: Lowering, said: Any) -> Expr:
+        entered.extend(["late"] if "#/properties" in repr(said) else [])
+        return whole(lowering, said)
+
+    monkeypatch.setattr(Lowering, "whole", noted)
+    assert engine.alive(root)
+    engine.settle()
+    assert not entered
+    assert matches(engine, '{"a": [[1], [2]], "b": [[]]}')
+    assert entered
+    assert not matches(engine, '{"a": [[1, 1]]}')
 
 
 @pytest.mark.parametrize("schema", MIXED)

@@ -34,6 +34,12 @@ TAME: list[Any] = [
     {**DRAFT_4, "minimum": 1.5, "exclusiveMinimum": True, "items": [{}, {"id": "#x"}], "const": 4},
     {**DRAFT_7, "$defs": {"a": {"type": "null"}}, "items": {"$ref": "#/$defs/a", "oneOf": 3}},
     {"unevaluated": 3, "$defs": {"never": {"type": "strong"}}},
+    {"type": "integer", "multipleOf": 0.3},
+    {**DRAFT_7, "additionalItems": {"type": "strong"}},
+    {**DRAFT_7, "items": [TEXT], "additionalItems": {"type": "null"}},
+    {"oneOf": [{"const": "a"}, {"const": "b"}, {"enum": [1, True]}, {"type": "null"}]},
+    {"uniqueItems": False, "minItems": 3},
+    {"oneOf": [False, TEXT, {"type": "null"}]},
 ]  # fmt: skip
 WILD: list[Any] = [
     {"type": "string", "pattern": "^(?=a)a+$"},
@@ -48,7 +54,36 @@ WILD: list[Any] = [
     {"oneOf": [TEXT, {"minLength": 3}]},
     {"oneOf": [TEXT, {"anyOf": [TEXT, {"type": "null"}]}]},
     {"oneOf": [TEXT, True]},
-    {"type": "integer", "multipleOf": 3},
+    {**DRAFT_4, "oneOf": [{"const": "a"}, {"const": "b"}]},
+    {"oneOf": [{"enum": ["a", "b"]}, {"enum": ["b", "c"]}]},
+    {"oneOf": [{"required": ["a"]}, {"type": "object", "required": ["b"]}]},
+    {"uniqueItems": True, "minItems": 2},
+    {"uniqueItems": 1},
+    {"patternProperties": {"a": TEXT, "^b": TEXT}},
+    {"patternProperties": {"^a": TEXT, "^ab": TEXT}},
+    {"patternProperties": {"^a": TEXT}, "properties": {"ab": TEXT}},
+    {"patternProperties": {"(": TEXT}},
+    {"patternProperties": {"^a": {"type": "strong"}}},
+    {"patternProperties": []},
+    {"patternProperties": {"^a": TEXT}, "required": ["b"]},
+    {"minProperties": -1},
+    {"maxProperties": 1, "required": ["a", "b"]},
+    {"type": "string", "minProperties": 1},
+    {"type": ["string", "null"], "minProperties": 1},
+    {"anyOf": [{"required": ["a"]}, {"required": ["b"]}], "oneOf": [{"required": ["c"]}]},
+    {"anyOf": [{"required": "a"}], "type": "object"},
+    {"oneOf": [{"required": ["a"]}, {"required": ["a"]}], "type": "object"},
+    {"not": {"required": []}},
+    {"not": {"required": ["a"]}, "required": ["a"]},
+    {"dependentRequired": {"a": ["b"]}, "required": ["a"]},
+    {"dependentRequired": {"a": "b"}},
+    {"dependentRequired": []},
+    {"minProperties": 12},
+    {"minProperties": 1, "additionalProperties": False},
+    {"minProperties": 1, "minLength": 1},
+    {"type": "integer", "multipleOf": 998244353},
+    {"multipleOf": 0},
+    {"multipleOf": True},
     {"enum": [1], "const": 1},
     {"enum": [{}], "properties": {}},
     {"enum": []},
@@ -90,7 +125,6 @@ WILD: list[Any] = [
     {"then": {"type": "strong"}, "else": 3},
     {"if": True, "then": {"type": "strong"}},
     {"if": True, "then": 3},
-    {**DRAFT_7, "additionalItems": {"type": "strong"}},
     {**DRAFT_7, "items": [True], "additionalItems": {"type": "strong"}},
     {"dependencies": {"a": ["b"], "c": {"type": "strong"}}},
     {"dependencies": {"a": ["b"], "c": {"$ref": "#"}}},
@@ -146,7 +180,7 @@ def test_wild_parts_are_told_apart_from_tame_ones() -> None:
     assert found is not None
     root = cast("dict[str, Any]", found.root)
     assert list(found.wild.values()) == [odd]
-    assert list(found.pointers().values()) == ["/properties/odd"]
+    assert list(found.pointers(found.wild).values()) == ["/properties/odd"]
     assert found.eager == {id(root), id(root["properties"]["odd"])}
     assert found.is_tame(root["properties"]["odd"]["properties"]["in"])
     assert not found.is_tame(root["properties"]["odd"])

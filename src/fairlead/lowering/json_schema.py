@@ -16,7 +16,7 @@ What this module does not know: how JSON is spelled (`json_text`, `numbers`), wh
 together (`json_meaning`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import assert_never, final
 
 from fairlead.lowering.expr import EMPTY, alt, concat, literal
@@ -71,22 +71,34 @@ def _apart(schema: TameSchema, source: JsonSchema) -> TameLowering:
         parts = LooseParts(leaf_, schema.draft, strict=False)
         return Lowering(source, Document(parts.root, parts)).value(leaf(Holds(parts.root)))
 
-    wild: dict[int, Formula] = {}
+    places: dict[int, Address] = {}
+    generals: list[tuple[LooseParts, Lowering]] = []  # one, when it is needed
+
+    def read(parts: LooseParts, found: Mapping[int, Json]) -> None:
+        for key, pointer in schema.pointers(found).items():
+            places[key] = parts[parts.enter(pointer, found[key])].address  # which reads it
+
+    def general() -> tuple[LooseParts, Lowering]:
+        if not generals:
+            parts = LooseParts(schema.root, schema.draft, strict=strict)
+            read(parts, schema.wild)
+
+            def lower_tame(address: Address) -> Expr | None:
+                raw = parts.raw(address)
+                return made.value(raw) if schema.is_tame(raw) else None
+
+            generals.append((parts, Lowering(source, Document(parts.root, parts), lower_tame)))
+        return generals[0]
 
     def lower_wild(raw: Json) -> Expr:
-        return general.value(wild[id(raw)])
-
-    def lower_tame(address: Address) -> Expr | None:
-        raw = parts.raw(address)
-        return made.value(raw) if schema.is_tame(raw) else None
+        parts, lowering = general()
+        if id(raw) not in places:
+            read(parts, schema.late)
+        return lowering.whole(lowering.meaning.said(places[id(raw)]))
 
     made = TameLowering(schema, json_style(source), lower, lower_wild)
     if schema.wild:
-        parts = LooseParts(schema.root, schema.draft, strict=strict)
-        for key, pointer in schema.pointers().items():
-            address = parts.enter(pointer, schema.wild[key])
-            wild[key] = leaf(Holds(parts[address].address))  # which reads it
-        general = Lowering(source, Document(parts.root, parts), lower_tame)
+        general()
     return made
 
 
@@ -116,6 +128,7 @@ class Lowering:
         self._apart = Apart(self.meaning)
         self.keysets = Keysets(self._style.spelling)
         self._values: dict[Formula, Expr] = {}
+        self._wholes: dict[Formula, Expr] = {}
         self._kinds: dict[tuple[Kind, Formula], Expr] = {}
         self._rules: dict[tuple[Kind, Case | Formula], Rule] = {}
 
@@ -137,8 +150,16 @@ class Lowering:
             if isinstance(atom, Holds) and atom.sign:
                 found = self._tame(atom.schema)
             if found is None:
-                found = alt(*(self._kind(kind, self.meaning.of(said, kind)) for kind in _KINDS))
+                found = self.whole(said)
             self._values[said] = found
+        return found
+
+    def whole(self, said: Formula) -> Expr:
+        """The values that a formula allows, lowered here whoever lowers its schemas."""
+        found = self._wholes.get(said)
+        if found is None:
+            kinds = (self._kind(kind, self.meaning.of(said, kind)) for kind in _KINDS)
+            found = self._wholes[said] = alt(*kinds)
         return found
 
     def _kind(self, kind: Kind, said: Formula) -> Expr:

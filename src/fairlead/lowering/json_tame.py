@@ -26,7 +26,7 @@ _PARTED: Final = frozenset(("object", "array"))
 _WHOLE: Final = ("null", "boolean", "number", "string")
 _OF_PARTS: Final[dict[str, frozenset[str]]] = {
     "object": frozenset(("properties", "required", "additionalProperties")),
-    "array": frozenset(("items", "prefixItems", "minItems", "maxItems")),
+    "array": frozenset(("items", "prefixItems", "additionalItems", "minItems", "maxItems")),
 }
 _ANY_PART: Final = _OF_PARTS["object"] | _OF_PARTS["array"]
 _TYPE: Final = {"type"}
@@ -73,7 +73,7 @@ class TameLowering:
             schema: what is lowered.
             style: how its JSON is written.
             lower: gives the values of a schema without parts.
-            lower_wild: gives the values of a wild part.
+            lower_wild: gives the values of a wild or late part.
         """
         self._schema, self._style = schema, style
         self._lower, self._lower_wild = lower, lower_wild
@@ -109,6 +109,8 @@ class TameLowering:
     def _own(self, raw: Raw) -> Expr:
         if id(raw) in self._schema.wild:
             return self._lower_wild(raw)
+        if id(raw) in self._schema.late:
+            return self._rule("late", self._surely(raw), self._lower_wild, raw)
         types = raw.get("type", ())
         names = (types,) if types.__class__ is str else types
         if types and _PARTED.isdisjoint(names):
@@ -172,6 +174,7 @@ class TameLowering:
         items, prefix, rest = raw.get("items", True), list[Any](), True
         if items.__class__ is list:
             prefix = items
+            rest = raw.get("additionalItems", True)
         else:
             rest = items
             if "prefixItems" in self._schema.said(raw):

@@ -12,7 +12,7 @@ Raw: TypeAlias = "dict[str, Any]"
 VALUED: Final = frozenset(("enum", "const"))
 _LOWER: Final = frozenset(("minimum", "exclusiveMinimum"))
 _UPPER: Final = frozenset(("maximum", "exclusiveMaximum"))
-_OPEN: Final = frozenset(("exclusiveMinimum", "exclusiveMaximum"))
+_OPEN_OR_FEWER: Final = frozenset(("exclusiveMinimum", "exclusiveMaximum", "multipleOf"))
 _MANY: Final = 1 << 62
 # One character class or more, anchored outside only: there is always something that matches.
 _ANY_LENGTH: Final = re.compile(
@@ -66,7 +66,7 @@ def _string(raw: Raw, said: set[str]) -> list[Any] | None:
 def _number(raw: Raw, said: set[str]) -> list[Any] | None:
     if said.isdisjoint(_LOWER) or said.isdisjoint(_UPPER):
         return []
-    closed = "minimum" in said and "maximum" in said and said.isdisjoint(_OPEN)
+    closed = "minimum" in said and "maximum" in said and said.isdisjoint(_OPEN_OR_FEWER)
     low = raw["minimum"] if closed else None
     return [] if low.__class__ is int and low <= raw["maximum"] else None
 
@@ -78,7 +78,7 @@ def _array(raw: Raw, said: set[str]) -> list[Any] | None:
     rest: Any = raw.get("items", True)
     prefix: list[Any] = raw["prefixItems"] if "prefixItems" in said else []
     if rest.__class__ is list:
-        prefix, rest = rest, True
+        prefix, rest = rest, raw["additionalItems"] if "additionalItems" in said else True
     needed = prefix[:low] if low <= len(prefix) else [*prefix, rest]
     return [part for part in needed if part is not True]
 

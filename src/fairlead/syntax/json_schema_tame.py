@@ -18,7 +18,10 @@ from typing import Any, Final, final
 from urllib.parse import unquote
 
 from fairlead.errors import FairleadError
+from fairlead.syntax.json_schema_clashes import exclude_each_other
 from fairlead.syntax.json_schema_keywords import LATEST, Draft, find_draft
+from fairlead.syntax.json_schema_later import LATE, needs_of_late
+from fairlead.syntax.json_schema_multiples import factor_of
 from fairlead.syntax.json_schema_needs import VALUED, Raw, needs
 from fairlead.syntax.json_schema_tame_graph import Instances, has_loop, reaching
 from fairlead.syntax.json_schema_tame_tree import ASSERTED, TameSchema, stands_for
@@ -52,10 +55,9 @@ _NUMBERS: Final = frozenset((int, Decimal))
 _OF_SCALARS: Final = frozenset(
     (
         *("type", "enum", "const", "minLength", "maxLength", "pattern", "format"),
-        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
     )
 )
-_OF_NUMBERS: Final = frozenset(("integer", "number"))
 
 
 def read_tame(raw: Json, *, strict: bool) -> TameSchema | None:
@@ -79,7 +81,7 @@ def read_tame(raw: Json, *, strict: bool) -> TameSchema | None:
     if not check.passes():
         return None
     sure, eager = check.instances.sure, reaching(check.wild, check.below)
-    return TameSchema(raw, draft, check.targets, check.seen, sure, check.wild, eager)
+    return TameSchema(raw, draft, check.targets, check.seen, sure, check.wild, check.late, eager)
 
 
 @final
@@ -99,6 +101,7 @@ class _Check:
         self.targets: dict[str, Any] = {}
         self.seen: set[int] = set()
         self.wild: dict[int, Raw] = {}
+        self.late: dict[int, Raw] = {}
 
     def passes(self) -> bool:
         """Whether all that is not tame can be told apart from what is."""
@@ -117,8 +120,14 @@ class _Check:
                 return False
         if (self.targets and self._nested_ids) or has_loop(self._in_place):
             return False
-        self.wild |= {id(raw): raw for raw in self._one_of if not self._exclusive(raw["oneOf"])}
+        self.wild |= {
+            id(raw): raw
+            for raw in self._one_of
+            if not exclude_each_other(raw["oneOf"], self._resolved)
+        }
         self.instances.settle(self.wild)
+        unsure = self.late.keys() - self.instances.sure
+        self.wild |= {key: self.late.pop(key) for key in unsure}
         return True
 
     def _node(self, raw: Raw) -> bool:
@@ -130,13 +139,35 @@ class _Check:
             self._nested_ids = True
         if "$ref" in said and (self._draft <= 7 or len(said) == 1):
             return self._reference(raw)
-        if not said.isdisjoint(_GROUPS):
-            return (len(said) == 1 and self._group(raw, *said)) or self._untamed(raw, said)
+        if "additionalItems" in said and raw.get("items").__class__ is not list:
+            said.discard("additionalItems")  # which says nothing then
+        if len(said) == 1 and not said.isdisjoint(_GROUPS) and self._group(raw, *said):
+            return True
+        if not said.isdisjoint(LATE):
+            return self._wait(raw, said) or self._untamed(raw, said)
         for name in said:
             check = _CHECKS.get(name)
             if check is None or not check(self, raw[name]):
                 return self._untamed(raw, said)
         return self._judge(raw, said) or self._untamed(raw, said)
+
+    def _wait(self, raw: Raw, said: set[str]) -> bool:
+        """Note a late part, what it needs and what is below it; False if it is none."""
+        patterns: Any = raw["patternProperties"] if "patternProperties" in said else ()
+        checks = [(name, _CHECKS.get(name)) for name in said - LATE]
+        if not (
+            all(check is not None and check(self, raw[name]) for name, check in checks)
+            and all(map(self.pattern, patterns))
+        ):
+            return False
+        needed = needs_of_late(raw, said, lambda part: part.keys() & self._asserted)
+        if needed is None:
+            return False
+        for name in said & LATE & _BELOW:
+            self._todo.extend(_schemas_at(raw, name))
+        self.late[id(raw)] = raw
+        self.instances.wait(raw, needed, every=True)
+        return True
 
     def _untamed(self, raw: Raw, said: set[str]) -> bool:
         """Note a wild part, and what is below it."""
@@ -192,24 +223,14 @@ class _Check:
         self.instances.wait(raw, branches, every=False)
         return True
 
-    def _exclusive(self, branches: list[Any]) -> bool:
-        """Whether the types of the branches differ, so that one of them is any of them."""
-        taken = set[str]()
-        for branch in branches if len(branches) > 1 else ():
-            names = self._types(branch)
-            if not names.isdisjoint(taken):
-                return False
-            taken |= names | (_OF_NUMBERS if names & _OF_NUMBERS else set())
-        return True
-
-    def _types(self, part: Any) -> set[str]:
-        """The names of types that a part may have, all of them where that is not plain."""
-        while id(part) not in self.wild and (below := stands_for(part, self.targets)):
+    def _resolved(self, part: Any) -> Any:
+        """What a part stands for, if that is one whose keywords all hold."""
+        whole = self.wild.keys() | self.late.keys()
+        while id(part) not in whole and (below := stands_for(part, self.targets)):
             part = below[0] if len(below) == 1 else True
-        if part.__class__ is not dict or not self.type(part.get("type")):
-            return set(TYPES)
-        types: Any = part["type"]
-        return {types} if types.__class__ is str else set(types)
+        if part.__class__ is not dict:
+            return part
+        return True if "$ref" in part else {n: part[n] for n in part.keys() & self._asserted}
 
     def _judge(self, raw: Raw, said: set[str]) -> bool:
         """Note whether a schema has an instance, or what it needs for that.
@@ -256,6 +277,10 @@ class _Check:
     def bound(self, value: Any) -> bool:
         """A number, or in draft 4 a boolean."""
         return value.__class__ is bool if self._draft == 4 else value.__class__ in _NUMBERS
+
+    def multiple(self, value: Any) -> bool:
+        """A number of which multiples can be told."""
+        return value.__class__ in _NUMBERS and value > 0 and factor_of(Decimal(value)) is not None
 
     def pattern(self, value: Any) -> bool:
         """A pattern that is an automaton at once."""
@@ -309,6 +334,8 @@ _CHECKS: Final[dict[str, Callable[[_Check, Any], bool]]] = {
     "additionalProperties": _Check.schema,
     "items": _Check.items,
     "prefixItems": _Check.schemas,
+    "additionalItems": _Check.schema,
+    "multipleOf": _Check.multiple,
 }
 
 

@@ -3,6 +3,7 @@
 What this module does not know: how that is found, and what schemas mean.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Final, final
 
@@ -29,6 +30,7 @@ class TameSchema:
         parts: the objects in it that can be reached and are schemas.
         sure: those of them that surely have an instance.
         wild: those that are not tame, which others have to read.
+        late: tame ones that have to be lowered as a whole, by others, when they are entered.
         eager: those from which a wild one can be reached.
     """
 
@@ -38,6 +40,7 @@ class TameSchema:
     parts: set[int]
     sure: set[int]
     wild: dict[int, Raw]
+    late: dict[int, Raw]
     eager: set[int]
 
     def said(self, raw: Raw) -> set[str]:
@@ -53,7 +56,8 @@ class TameSchema:
         found, todo, seen = list[Json](), [raw], set[int]()
         while todo:
             part = todo.pop()
-            below = None if id(part) in self.wild else stands_for(part, self.targets)
+            whole = id(part) in self.wild or id(part) in self.late
+            below = None if whole else stands_for(part, self.targets)
             if below is None:
                 found.append(part)
             elif id(part) not in seen:
@@ -61,13 +65,13 @@ class TameSchema:
                 todo.extend(reversed(below))
         return found
 
-    def pointers(self) -> dict[int, str]:
-        """Where the wild parts stand, as JSON pointers."""
+    def pointers(self, goals: Collection[int]) -> dict[int, str]:
+        """Where some parts stand, as JSON pointers."""
         found: dict[int, str] = {}
         todo: list[tuple[str, Any]] = [("", self.root)]
-        while todo and len(found) < len(self.wild):
+        while todo and len(found) < len(goals):
             pointer, value = todo.pop()
-            if id(value) in self.wild:
+            if id(value) in goals:
                 found[id(value)] = pointer
             if value.__class__ is dict:
                 todo.extend((extend(pointer, key), part) for key, part in value.items())
