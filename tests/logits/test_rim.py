@@ -44,11 +44,23 @@ def test_the_tokens_kept_are_the_first_ones_by_key_and_id(scale: float):
             assert kept == expected
 
 
-def test_all_equal_tokens_are_kept_in_the_order_of_their_ids():
-    flat = torch.zeros(1, 1000)
-    kept = keep_largest(flat, torch.ones(1, 1000), torch.tensor([0.25], dtype=torch.float64))
-    assert (kept[0, :250] == 0).all()
-    assert (kept[0, 250:] == -math.inf).all()
+@pytest.mark.parametrize("width", [1000, 2000])
+def test_all_equal_tokens_are_kept_in_the_order_of_their_ids(width: int):
+    flat = torch.zeros(1, width)
+    kept = keep_largest(flat, torch.ones(1, width), torch.tensor([0.25], dtype=torch.float64))
+    assert (kept[0, : width // 4] == 0).all()
+    assert (kept[0, width // 4 :] == -math.inf).all()
+
+
+def test_few_tokens_and_many_are_kept_alike():
+    noise = torch.Generator().manual_seed(4)
+    few = (torch.randn(60, 300, generator=noise) * 2).round(decimals=1)
+    few[::4, 100:] = -math.inf
+    many = torch.full((60, 2000), -math.inf)
+    many[:, 500:800] = few
+    share = torch.linspace(0, 1.1, 60, dtype=torch.float64)
+    expected = keep_largest(many, many.softmax(1), share)[:, 500:800]
+    assert torch.equal(keep_largest(few, few.softmax(1), share), expected)
 
 
 def test_a_bound_keeps_what_is_equal_to_it():

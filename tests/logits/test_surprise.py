@@ -9,7 +9,7 @@ from fairlead.logits.surprise import mirostat, mirostat_by_rank, surprises, xtc
 from fairlead.sampling.categorical import Categorical
 
 FRUIT = torch.tensor([[0.3, 0.2, 0.15, 0.1, 0.1, 0.1, 0.05]]).log()
-NOTHING = torch.zeros(0, dtype=torch.int64)
+NOTHING = torch.zeros(1, 1, dtype=torch.bool)
 
 
 def kept(row: torch.Tensor) -> list[int]:
@@ -32,7 +32,7 @@ def test_xtc_leaves_the_least_probable_of_the_probable(threshold: float, expecte
 
 
 def test_what_is_exempt_is_neither_left_out_nor_counted():
-    exempt = torch.tensor([0, 2])
+    exempt = torch.isin(torch.arange(7), torch.tensor([0, 2]))[None]
     assert kept(xtc(FRUIT, torch.tensor([0.15]), exempt, most=9)) == list(range(7))
     assert kept(xtc(FRUIT, torch.tensor([0.1]), exempt, most=12)) == [0, 2, 5, 6]
 

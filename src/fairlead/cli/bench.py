@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, final
 
 import typer
 
+from fairlead.cli.bench_warpers import warpers
 from fairlead.cli.console import busy, print_json, print_line, warn
 from fairlead.cli.options import AsJson
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from fairlead.vocabulary.backend import Backend
 
 app = typer.Typer(name="bench", help="Measure, and print the figures.", no_args_is_help=True)
+app.command()(warpers)
 
 HEAD: Final = (
     f"{'':12}{'mask + commit, µs':^36}{'compile + first mask, ms':^28}\n"

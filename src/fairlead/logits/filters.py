@@ -9,13 +9,14 @@ their very rim, where all of these hold:
 - a threshold, and a share of the mass, is met from 1e-6 below it on;
 - of tokens tied in the last place, those with low ids are kept; typical sampling keeps all.
 
-Nothing sorts the vocabulary (`logits.rim`).
+Nothing sorts the vocabulary (`logits.rim`). Two filters leave few tokens, whatever the row: what
+comes after them need look at those tokens only (`Narrow`).
 
 What this module does not know: which tokens a constraint allows (they are −∞ already), randomness.
 """
 
 import math
-from typing import Final
+from typing import Final, TypeAlias
 
 import torch
 from jaxtyping import Float, Int
@@ -25,6 +26,9 @@ from fairlead.logits.rim import TOLERANCE, cut, find_rim, keep_largest
 
 TOP_H: Final = 100  # tokens that top-H looks at, as in transformers
 NOWHERE: Final = -1e4  # stands for −∞ in products with a probability of 0
+
+# Some tokens of each row and their ids, ascending; what else there was is −∞.
+Narrow: TypeAlias = tuple[Float[Tensor, "batch narrow"], Int[Tensor, "batch narrow"]]
 
 
 def top_k(
@@ -37,12 +41,18 @@ def top_k(
         k: how many to keep.
         most: the largest of `k`, known to the caller.
     """
-    values, ids = largest(row, most)
-    beyond = torch.arange(values.shape[1], device=row.device) >= k[:, None]
-    kept = torch.full_like(row, -math.inf)
-    kept.scatter_(1, ids, values.masked_fill(beyond, -math.inf))
+    kept = widened(narrow_top_k(row, k, most=most), row.shape[1])
     off = k == 0
     return torch.where(off[:, None], row, kept) if bool(off.any()) else kept
+
+
+def narrow_top_k(
+    row: Float[Tensor, "batch vocabulary"], k: Int[Tensor, "batch"], *, most: int
+) -> Narrow:
+    """`top_k` for rows that all have a k, as those tokens alone."""
+    values, ids = largest(row, most)
+    beyond = torch.arange(values.shape[1], device=row.device) >= k[:, None]
+    return _by_id(values.masked_fill(beyond, -math.inf), ids)
 
 
 def top_p(
@@ -82,9 +92,9 @@ def eta(
     The same paper; `least` is its ε.
     """
     logs, probabilities = _distribution(row)
-    entropy = -(probabilities * logs).sum(1, dtype=torch.float64)
+    negative_entropy = _dot(probabilities, logs)
     highest = row.amax(1)
-    bound = torch.minimum(least.log(), least.log() / 2 - entropy.to(row.dtype))
+    bound = torch.minimum(least.log(), least.log() / 2 + negative_entropy)
     return cut(row, _at_most(highest, bound + highest - logs.amax(1)))
 
 
@@ -97,10 +107,11 @@ def typical(
     "Locally Typical Sampling").
     """
     logs, probabilities = _distribution(row)
-    entropy = -(probabilities * logs).sum(1, keepdim=True, dtype=torch.float64).to(row.dtype)
-    distance = (logs + entropy).abs_()
-    last = find_rim(distance, probabilities, mass).last
-    return row + (cut(-distance, -last) + distance)  # plus 0, or plus −∞
+    negative_entropy = _dot(probabilities, logs)
+    distance = logs.sub_(negative_entropy[:, None]).abs_()
+    nearness = -distance
+    kept = cut(nearness, -find_rim(distance, probabilities, mass).last)
+    return kept.sub_(nearness).add_(row)  # 0 or −∞, plus the row
 
 
 def top_h(
@@ -112,15 +123,19 @@ def top_h(
     up while the sum is at most `share` times that of all 100, as in transformers (top-H decoding,
     arXiv 2509.02510).
     """
+    kept = widened(narrow_top_h(row, share), row.shape[1])
+    off = share == math.inf
+    return torch.where(off[:, None], row, kept) if bool(off.any()) else kept
+
+
+def narrow_top_h(row: Float[Tensor, "batch vocabulary"], share: Float[Tensor, "batch"]) -> Narrow:
+    """`top_h` for rows that all have a share, as those tokens alone."""
     values, ids = largest(row, TOP_H)
     logs, probabilities = _distribution(values)
     sums = -(probabilities * logs).double().cumsum(1)
     inside = sums <= share[:, None] * sums[:, -1:] + TOLERANCE
     inside[:, 0] = True
-    kept = torch.full_like(row, -math.inf)
-    kept.scatter_(1, ids, values.masked_fill(~inside, -math.inf))
-    off = share == math.inf
-    return torch.where(off[:, None], row, kept) if bool(off.any()) else kept
+    return _by_id(values.masked_fill(~inside, -math.inf), ids)
 
 
 def top_n_sigma(
@@ -159,10 +174,25 @@ def largest(
         share = torch.full((len(row),), most / size, dtype=torch.float64, device=row.device)
         exact = keep_largest(row, torch.ones_like(row), share)
         values, ids = torch.topk(exact, most)
-    values, ids = values[:, :most], ids[:, :most]
-    order = ids.argsort(1)
-    values, ids = values.gather(1, order), ids.gather(1, order)
+    values, ids = _by_id(values[:, :most], ids[:, :most])
     order = values.argsort(dim=1, descending=True, stable=True)
+    return values.gather(1, order), ids.gather(1, order)
+
+
+def widened(narrow: Narrow, width: int) -> Float[Tensor, "batch vocabulary"]:
+    """The whole rows.
+
+    Example:
+        >>> widened((torch.tensor([[3.0, 4.0]]), torch.tensor([[0, 2]])), 3).tolist()
+        [[3.0, -inf, 4.0]]
+    """
+    values, ids = narrow
+    row = values.new_full((len(values), width), -math.inf)
+    return row.scatter_(1, ids, values)
+
+
+def _by_id(values: Float[Tensor, "batch narrow"], ids: Int[Tensor, "batch narrow"]) -> Narrow:
+    order = ids.argsort(1)
     return values.gather(1, order), ids.gather(1, order)
 
 
@@ -173,6 +203,13 @@ def _distribution(
     probabilities = row.softmax(1)
     logs = (row - row.amax(1, keepdim=True)).clamp_(min=NOWHERE)
     return logs.add_(probabilities.amax(1, keepdim=True).log()), probabilities
+
+
+def _dot(
+    left: Float[Tensor, "batch choices"], right: Float[Tensor, "batch choices"]
+) -> Float[Tensor, "batch"]:
+    """The sum of the products of each row, without a row of products."""
+    return torch.bmm(left[:, None], right[:, :, None])[:, 0, 0]
 
 
 def _total(

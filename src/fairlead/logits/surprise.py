@@ -11,7 +11,7 @@ import math
 from typing import Final
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from fairlead.logits.filters import largest
@@ -24,7 +24,7 @@ FLATTEST: Final = 1e-9  # exponent of a power law; at 0 its inverse would be no 
 def xtc(
     row: Float[Tensor, "batch vocabulary"],
     threshold: Float[Tensor, "batch"],
-    exempt: Int[Tensor, "exempt"],
+    exempt: Bool[Tensor, "rows tokens"],
     *,
     most: int,
 ) -> Float[Tensor, "batch vocabulary"]:
@@ -34,18 +34,19 @@ def xtc(
 
     Example:
         >>> row = torch.tensor([[0.4, 0.3, 0.2, 0.1]]).log()
-        >>> xtc(row, torch.tensor([0.2]), torch.tensor([1]), most=7).exp()
+        >>> xtc(row, torch.tensor([0.2]), torch.arange(4)[None] == 1, most=7).exp()
         tensor([[0.0000, 0.3000, 0.2000, 0.1000]])
 
     Args:
         row: logits.
         threshold: the probability; above 1 nothing is removed.
-        exempt: ids that are neither removed nor counted: ends of texts, ends of lines.
+        exempt: which tokens are neither removed nor counted: ends of texts, ends of lines. One row
+            for all, or one each.
         most: how many tokens can be that probable, those that are exempt counted.
     """
     values, ids = largest(row, min(most, row.shape[1]))
     least = row.amax(1) - row.softmax(1).amax(1).log() + threshold.log() - TOLERANCE
-    probable = (values >= least[:, None]) & ~torch.isin(ids, exempt)
+    probable = (values >= least[:, None]) & ~exempt.expand_as(row).gather(1, ids)
     after = probable.long().flip(1).cumsum(1).flip(1)  # of those from here on
     kept = row.clone()
     return kept.scatter_(1, ids, values.masked_fill(probable & (after > 1), -math.inf))

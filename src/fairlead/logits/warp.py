@@ -3,6 +3,9 @@
 Each row of a batch has its own settings and its own order of the stages; rows with one order run
 together, and a stage that is off in all of them is not there.
 
+Top-k and top-H leave few tokens: the stages after them run on those alone, and the row is made
+whole again in the end.
+
 What this module does not know: which tokens a constraint allows (they are −∞ already), randomness,
 what was drawn before.
 """
@@ -17,15 +20,20 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from fairlead.logits.filters import (
+    Narrow,
     epsilon,
     eta,
     min_p,
+    narrow_top_h,
+    narrow_top_k,
     top_h,
     top_k,
     top_n_sigma,
     top_p,
     typical,
+    widened,
 )
+from fairlead.logits.rim import FEW
 from fairlead.logits.surprise import mirostat, mirostat_by_rank, xtc
 
 COLDEST: Final = 1e-20  # beyond these two, float32 logits would overflow, or −∞ become NaN
@@ -53,7 +61,21 @@ class Moment:
         return Moment(self.coins[rows], self.ceilings[rows])
 
 
-Stage: TypeAlias = Callable[[Tensor, Moment], Tensor]
+@final
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage of some rows.
+
+    Attributes:
+        name: of the setting.
+        run: rows, what is known of the moment, and the ids of their tokens (None: all in order), to
+            the rows after the stage.
+        narrow: rows to the few tokens that are left; None where they may be many.
+    """
+
+    name: str
+    run: Callable[[Tensor, Moment, Tensor | None], Tensor]
+    narrow: Callable[[Tensor], Narrow] | None = None
 
 
 @final
@@ -63,11 +85,11 @@ class Group:
 
     Attributes:
         rows: which they are; None for the whole batch.
-        stages: name and function of each stage.
+        stages: what they go through.
     """
 
     rows: Int[Tensor, "rows"] | None
-    stages: tuple[tuple[str, Stage], ...]
+    stages: tuple[Stage, ...]
 
 
 @final
@@ -101,11 +123,11 @@ class Warps:
         ids = torch.tensor(exempt, dtype=torch.int64, device=device)
         groups = list[Group]()
         for order, rows in orders.items():
-            stages = list[tuple[str, Stage]]()
+            stages = list[Stage]()
             for name in order:
                 column = [settings[row][1].get(name) for row in rows]
                 if any(value is not None for value in column):
-                    stages.append((name, MAKERS[name](column, device, ids)))
+                    stages.append(MAKERS[name](name, column, device, ids))
             whole = len(rows) == len(settings)
             if stages:
                 which = None if whole else torch.tensor(rows, device=device)
@@ -136,30 +158,44 @@ def warp(
     if moment is None:
         nothing = row.new_ones(len(row))
         moment = Moment(nothing, nothing)
-    before: Tensor | None = None
+    found: Tensor | None = None
     for group in warps.groups:
-        now = moment if group.rows is None else moment.of_rows(group.rows)
-        for name, stage in group.stages:
-            if name == "mirostat":
-                before = _noted(before, row, group.rows)
-            if group.rows is None:
-                row = stage(row, now)
-            else:
-                row = row.index_copy(0, group.rows, stage(row[group.rows], now))
+        rows = group.rows
+        if rows is None:
+            return _through(group, row, moment, watch)
+
+        def within(name: str, part: Tensor, rows: Tensor = rows, whole: Tensor = row) -> None:
             if watch is not None:
-                watch(name, row)
-    return row, before
+                watch(name, whole.index_copy(0, rows, part))
+
+        after, before = _through(group, row[rows], moment.of_rows(rows), within)
+        if before is not None:
+            found = (row if found is None else found).index_copy(0, rows, before)
+        row = row.index_copy(0, rows, after)
+    return row, found
 
 
-def _noted(before: Tensor | None, row: Tensor, rows: Tensor | None) -> Tensor:
-    """`before`, with these rows as they are now."""
-    if before is None or rows is None:
-        return row
-    return before.index_copy(0, rows, row[rows])
+def _through(
+    group: Group, row: Tensor, moment: Moment, watch: Watch | None
+) -> tuple[Tensor, Tensor | None]:
+    """The rows of a group after all stages, and as mirostat found them."""
+    width = row.shape[1]
+    ids: Tensor | None = None
+    before: Tensor | None = None
+    for stage in group.stages:
+        if stage.name == "mirostat":
+            before = row if ids is None else widened((row, ids), width)
+        if ids is None and stage.narrow is not None:
+            row, ids = stage.narrow(row)
+        else:
+            row = stage.run(row, moment, ids)
+        if watch is not None:
+            watch(stage.name, row if ids is None else widened((row, ids), width))
+    return (row if ids is None else widened((row, ids), width)), before
 
 
 Column: TypeAlias = Sequence[Any]  # the parameter of a stage in each row, None where it is off
-Maker: TypeAlias = Callable[[Column, torch.device, Tensor], Stage]
+Maker: TypeAlias = Callable[[str, Column, torch.device, Tensor], Stage]
 
 
 def _numbers(
@@ -174,51 +210,68 @@ def _filter(
 ) -> Maker:
     """The stage of a filter with one number a row."""
 
-    def make(column: Column, device: torch.device, exempt: Tensor) -> Stage:
+    def make(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
         parameter = _numbers(column, off, device, kind)
-        return lambda row, moment: function(row, parameter)
+        return Stage(name, lambda row, moment, ids: function(row, parameter))
 
     return make
 
 
-def _temperature(column: Column, device: torch.device, exempt: Tensor) -> Stage:
+def _temperature(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
     heats = [1.0 if value is None else min(max(value, COLDEST), HOTTEST) for value in column]
     if len(set(heats)) == 1:
-        return lambda row, moment: row / heats[0]
+        return Stage(name, lambda row, moment, ids: row / heats[0])
     divisor = _numbers(heats, 1.0, device)[:, None]
-    return lambda row, moment: row / divisor
+    return Stage(name, lambda row, moment, ids: row / divisor)
 
 
-def _top_k(column: Column, device: torch.device, exempt: Tensor) -> Stage:
+def _top_k(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
     counts = [0 if value is None else min(value, MOST) for value in column]
+    most = max(counts)
     k = torch.tensor(counts, dtype=torch.int64, device=device)
-    return lambda row, moment: top_k(row, k, most=max(counts))
+    few = all(counts) and most <= FEW
+    return Stage(
+        name,
+        lambda row, moment, ids: top_k(row, k, most=most),
+        (lambda row: narrow_top_k(row, k, most=most)) if few else None,
+    )
 
 
-def _xtc(column: Column, device: torch.device, exempt: Tensor) -> Stage:
+def _top_h(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
+    share = _numbers(column, math.inf, device)
+    few = all(value is not None for value in column)
+    return Stage(
+        name,
+        lambda row, moment, ids: top_h(row, share),
+        (lambda row: narrow_top_h(row, share)) if few else None,
+    )
+
+
+def _xtc(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
     chance = _numbers([value and value[0] for value in column], 0.0, device)
     given = [value[1] for value in column if value is not None]
     threshold = _numbers([value and value[1] for value in column], math.inf, device)
     most = MOST if min(given) <= 1 / MOST else int(1 / min(given)) + 1 + len(exempt)
 
-    def stage(row: Tensor, moment: Moment) -> Tensor:
+    def run(row: Tensor, moment: Moment, ids: Tensor | None) -> Tensor:
         tossed = threshold.masked_fill(moment.coins >= chance, math.inf)
-        return xtc(row, tossed, exempt, most=most)
+        tokens = torch.arange(row.shape[1], device=row.device)[None] if ids is None else ids
+        return xtc(row, tossed, torch.isin(tokens, exempt), most=most)
 
-    return stage
+    return Stage(name, run)
 
 
-def _mirostat(column: Column, device: torch.device, exempt: Tensor) -> Stage:
+def _mirostat(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
     mode = torch.tensor([value or 0 for value in column], device=device)
 
-    def stage(row: Tensor, moment: Moment) -> Tensor:
+    def run(row: Tensor, moment: Moment, ids: Tensor | None) -> Tensor:
         if 1 in column:
             row = mirostat_by_rank(row, moment.ceilings.masked_fill(mode != 1, math.inf))
         if 2 in column:
             row = mirostat(row, moment.ceilings.masked_fill(mode != 2, math.inf))
         return row
 
-    return stage
+    return Stage(name, run)
 
 
 MAKERS: Final[Mapping[str, Maker]] = {
@@ -229,7 +282,7 @@ MAKERS: Final[Mapping[str, Maker]] = {
     "typical_p": _filter(typical, 1.0, torch.float64),
     "epsilon_cutoff": _filter(epsilon, 0.0),
     "eta_cutoff": _filter(eta, 0.0),
-    "top_h": _filter(top_h, math.inf),
+    "top_h": _top_h,
     "top_n_sigma": _filter(top_n_sigma, math.inf),
     "xtc": _xtc,
     "mirostat": _mirostat,
