@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import fairlead as fl
+from fairlead.lowering import json_scalars
 
 CODE = """
 import sys
@@ -39,3 +40,14 @@ def test_what_was_compiled_before_it_is_compiled_the_same_after_it():
         masks = [one.mask(at).tolist() for one, at in zip((before, after), states, strict=True)]
         assert masks[0] == masks[1]
         states = [one.advance(at, byte) for one, at in zip((before, after), states, strict=True)]
+
+
+def test_after_it_no_format_is_made_anew(monkeypatch):
+    fl.warmup()
+    monkeypatch.setattr(json_scalars, "lower_format", None)
+    vocabulary = fl.Vocabulary([bytes((b,)) for b in range(256)])
+    for name in ("date-time", "email", "idn-hostname", "uri"):
+        for spelling in ("any", "plain"):
+            schema = {"properties": {"a": {"type": "string", "format": name}}, "required": ["a"]}
+            source = fl.JsonSchema(schema, spelling=spelling)
+            assert fl.compile(source, vocabulary).example()

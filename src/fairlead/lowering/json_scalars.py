@@ -124,7 +124,7 @@ def _one_of(values: tuple[str, ...], spelling: Spelling) -> Expr:
     return spelling.choose((value, EPSILON) for value in values)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=128)
 def _format(name: str, spelling: Spelling, outer: bool) -> Expr:
     """The strings of a format, kept: the second of 60 in a time makes 40 ms of work."""
 
