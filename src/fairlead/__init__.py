@@ -13,6 +13,18 @@ if TYPE_CHECKING:
     from fairlead.api.load import load
     from fairlead.api.model import Model
     from fairlead.api.ngram import ngram
+    from fairlead.api.recipes import (
+        cfg,
+        context_aware,
+        contrast,
+        dexperts,
+        dola,
+        gedi,
+        maximum,
+        minimum,
+        proxy_tune,
+        published,
+    )
     from fairlead.api.result import Part, Result
     from fairlead.automata.budget import Budget
     from fairlead.constraints.batch import fill_bitmask
@@ -31,6 +43,7 @@ if TYPE_CHECKING:
         UnsupportedError,
     )
     from fairlead.logits.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
+    from fairlead.logits.classifier_sources import classifier, fudge
     from fairlead.sampling.settings import Sampling
     from fairlead.syntax.json_schema_source import JsonSchema, Whitespace
     from fairlead.syntax.sources import Choice, Regex, Text, repeat, source
@@ -61,12 +74,24 @@ __all__ = [
     "allocate_token_bitmask",
     "apply_token_bitmask_inplace",
     "cache_info",
+    "cfg",
+    "classifier",
     "clear_cache",
     "compile",
+    "context_aware",
+    "contrast",
     "describe",
+    "dexperts",
+    "dola",
     "fill_bitmask",
+    "fudge",
+    "gedi",
     "load",
+    "maximum",
+    "minimum",
     "ngram",
+    "proxy_tune",
+    "published",
     "repeat",
     "source",
     "warmup",
@@ -97,12 +122,24 @@ HOMES: Final = {
     "allocate_token_bitmask": "fairlead.logits.bitmask",
     "apply_token_bitmask_inplace": "fairlead.logits.bitmask",
     "cache_info": "fairlead.constraints.caches",
+    "cfg": "fairlead.api.recipes",
+    "classifier": "fairlead.logits.classifier_sources",
     "clear_cache": "fairlead.constraints.caches",
     "compile": "fairlead.constraints.compile",
+    "context_aware": "fairlead.api.recipes",
+    "contrast": "fairlead.api.recipes",
     "describe": "fairlead.api.describe",
+    "dexperts": "fairlead.api.recipes",
+    "dola": "fairlead.api.recipes",
     "fill_bitmask": "fairlead.constraints.batch",
+    "fudge": "fairlead.logits.classifier_sources",
+    "gedi": "fairlead.api.recipes",
     "load": "fairlead.api.load",
+    "maximum": "fairlead.api.recipes",
+    "minimum": "fairlead.api.recipes",
     "ngram": "fairlead.api.ngram",
+    "proxy_tune": "fairlead.api.recipes",
+    "published": "fairlead.api.recipes",
     "repeat": "fairlead.syntax.sources",
     "source": "fairlead.syntax.sources",
     "warmup": "fairlead.constraints.warmup",

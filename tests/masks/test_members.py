@@ -53,7 +53,6 @@ WILD: dict[str, dict[str, Any]] = {
 def described(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The nodes of states whose names the kernels read."""
     made: list[int] = []
-    fl.clear_cache()  # what another test has compiled is described already
     real = MemberNodes._named
 
     def named(self: MemberNodes, rest: Any) -> int:

@@ -8,7 +8,12 @@ from fairlead.engine.backends.load import load as load_backend
 
 
 def load(
-    source: str | Path | Any, tokenizer: Any = None, *, device: Any = None, dtype: Any = None
+    source: str | Path | Any,
+    tokenizer: Any = None,
+    *,
+    device: Any = None,
+    dtype: Any = None,
+    name: str | None = None,
 ) -> Model:
     """The model that `source` names, ready to generate.
 
@@ -18,10 +23,18 @@ def load(
         tokenizer: the tokenizer of a transformers model that is given as an object.
         device: where it runs ("cpu", "cuda", …): a GPU if there is one, if not given.
         dtype: type of its weights: float32 on a CPU, the checkpoint's own on a GPU, if not given.
+        name: how it is printed in expressions; from `source` if not given.
 
     Raises:
         ModelError: it is not there, not readable, or not complete, saying what was tried and how to
             provide it by hand.
     """
     backend = load_backend(source, tokenizer, device=device, dtype=dtype)
-    return Model(backend, backend.tokenizer)
+    return Model(backend, backend.tokenizer, name=name or _name(source))
+
+
+def _name(source: object) -> str:
+    """How a model is printed: the last part of what it was loaded from."""
+    if not isinstance(source, str | Path):
+        return type(source).__name__
+    return str(source).rstrip("/\\").replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".gguf")

@@ -1,87 +1,275 @@
-"""A loaded model: `generate`, `stream`, `choose`.
+"""A model or an expression over several: operators, `generate`, `stream`, `choose`.
 
-A call is sorted out row by row (`api.prompts`), its sources are compiled for the vocabulary of the
-model, the loop of `engine` runs all rows as one batch, and each text is read back as what was asked
-for (`api.values`).
+A loaded model is an expression of one leaf, so both are the same class. A call is sorted out row
+by row (`api.jobs`), its sources are compiled for the vocabulary of the first leaf, the loop of
+`engine` runs all rows as one batch, and each text is read back as what was asked for
+(`api.values`).
 """
 
 import asyncio
-import contextlib
 import math
-from collections.abc import AsyncIterator, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
 from typing import Any, final
 
-from fairlead.api.describe import describe
-from fairlead.api.prompts import (
-    Prompt,
-    is_chat,
-    read_choices,
-    read_sampling,
-    read_source,
-    split_prompts,
-    spread,
+from torch import Tensor
+
+from fairlead.api.arithmetic import (
+    adapted,
+    checked_mask,
+    difference,
+    exited,
+    prompted,
+    viewed,
+    with_term,
 )
-from fairlead.api.result import Part, Result
-from fairlead.api.values import partial_value, read_value
-from fairlead.constraints.compile import compile as compile_source
+from fairlead.api.cost import Cost, cost_of
+from fairlead.api.jobs import (
+    Call,
+    check_lossless,
+    checked_retries,
+    grown,
+    prompts_of,
+    read_prompts,
+)
+from fairlead.api.prompts import read_choices, split_prompts
+from fairlead.api.result import Part
+from fairlead.engine.adapter import Adapter
+from fairlead.engine.ensemble import Ensemble
 from fairlead.engine.loop import Decoding
 from fairlead.engine.model import LanguageModel
 from fairlead.engine.prompt import PromptReader
-from fairlead.engine.request import Completion, Request
+from fairlead.engine.reading import Reading
 from fairlead.engine.score import score
-from fairlead.errors import DeadEndError, FairleadError, SourceError, UnsupportedError
-from fairlead.sampling.settings import Sampling
-from fairlead.syntax.sources import Source
+from fairlead.engine.views import LastToken
+from fairlead.errors import DeadEndError, SourceError, UnsupportedError
+from fairlead.logits.classifier import ClassifierTerm
+from fairlead.logits.expr import (
+    GediTerm,
+    Leaf,
+    Linear,
+    Mask,
+    Maximum,
+    Minimum,
+    Node,
+    Nucleus,
+    Plausible,
+    mapped,
+    normalized,
+    number,
+    show,
+    total,
+)
 from fairlead.vocabulary.spellings import Vocabulary
-
-ANSWER = "Answer with JSON of this form:"
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One prompt with its source, and the request made of them."""
-
-    prompt: Prompt
-    source: Source | None
-    request: Request
 
 
 @final
 class Model:
-    """A language model with its tokenizer.
+    """A language model with its tokenizer, or an expression over several of them.
+
+    Frozen: every operator gives a new one. `print(model)` shows the expression, its leaves and what
+    a token costs.
 
     Example:
         >>> import fairlead as fl
         >>> from fairlead.engine.fake import FakeModel
         >>> vocabulary = fl.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256})
-        >>> model = fl.Model(FakeModel.random(vocabulary))
+        >>> model = fl.Model(FakeModel.random(vocabulary), name="base")
         >>> model.generate("How many? ", int, max_new_tokens=3, seed=1).value
         367
+        >>> other = fl.Model(FakeModel.random(vocabulary, 1), name="other")
+        >>> guided = model + 1.5 * (other - model)
+        >>> guided
+        Model(-0.5*base + 1.5*other)
+        >>> guided.generate("How many? ", int, max_new_tokens=3, seed=1).value
+        0
 
     Attributes:
-        language_model: what gives the logits.
-        vocabulary: its tokens as bytes.
+        node: the expression (`fairlead.logits.expr`).
     """
 
-    def __init__(self, language_model: LanguageModel[Any], tokenizer: Any = None) -> None:
+    def __init__(
+        self, language_model: LanguageModel[Any], tokenizer: Any = None, *, name: str = "model"
+    ) -> None:
         """Wrap a language model; `fairlead.load` does so for models of transformers.
 
-        Args:
-            language_model: what gives the logits.
-            tokenizer: the transformers tokenizer; without one, texts are spelled with the fewest
-                tokens, and chat messages are refused.
+        Without a transformers tokenizer, texts are spelled with the fewest tokens, and chat
+        messages are refused. The name is printed in expressions.
         """
-        self.language_model = language_model
-        self.vocabulary: Vocabulary = language_model.vocabulary
-        self._tokenizer = tokenizer
-        self._reader = PromptReader(self.vocabulary, tokenizer)
+        reader = PromptReader(language_model.vocabulary, tokenizer)
+        self._set(Leaf(Reading(language_model, reader), name))
+
+    @classmethod
+    def of(cls, node: Node) -> "Model":
+        """The model of an expression whose leaves read models.
+
+        Raises:
+            UnsupportedError: their vocabularies are different, naming what one of them lacks.
+        """
+        made = cls.__new__(cls)
+        made._set(node)
+        return made
+
+    def _set(self, node: Node) -> None:
+        self.node = node
+        if node != Linear(()):  # 0 can be added to something, and not run
+            _ = self._ensemble  # different vocabularies are told now, not when it is run
+
+    @cached_property
+    def _ensemble(self) -> Ensemble:
+        return Ensemble(self.node)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The tokens as bytes, of the first leaf."""
+        return self._ensemble.vocabulary
+
+    @property
+    def language_model(self) -> LanguageModel[Any]:
+        """What gives the logits of the first leaf."""
+        return self._ensemble.contexts[0].model
 
     @property
     def tokenizer(self) -> Any:
-        """The transformers tokenizer, None for a model without one."""
-        return self._tokenizer
+        """The transformers tokenizer of the first leaf, None for a model without one."""
+        return self._ensemble.contexts[0].reader.tokenizer
+
+    @cached_property
+    def cost(self) -> Cost:
+        """What a token costs: forwards, batches, texts for classifiers."""
+        return cost_of(self._ensemble)
+
+    def __repr__(self) -> str:
+        """The expression."""
+        return f"Model({show(self.node)})"
+
+    def __str__(self) -> str:
+        """The expression, its leaves, and what a token costs."""
+        names = ", ".join(dict.fromkeys(leaf.name for leaf in self._ensemble.leaves))
+        return f"{show(self.node)}\nleaves: {names}\nper token: {self.cost}"
+
+    def __add__(self, other: object) -> "Model":
+        """The sum of log-probabilities, or a model with a classifier."""
+        return self._plus(other, 1.0)
+
+    def __radd__(self, other: object) -> "Model":
+        """A classifier with a model."""
+        return self._plus(other, 1.0)
+
+    def __sub__(self, other: object) -> "Model":
+        """The difference of log-probabilities."""
+        return self._plus(other, -1.0)
+
+    def __mul__(self, factor: object) -> "Model":
+        """The log-probabilities times a number."""
+        return Model.of(total([(number(factor, "a coefficient"), self.node)]))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: object) -> "Model":
+        """The log-probabilities divided by a number."""
+        if divisor == 0:
+            raise SourceError("a model cannot be divided by 0")
+        return self * (1 / number(divisor, "a divisor"))
+
+    def __neg__(self) -> "Model":
+        """The log-probabilities times −1."""
+        return self * -1
+
+    def _plus(self, other: object, sign: float) -> "Model":
+        if isinstance(other, ClassifierTerm | GediTerm):
+            return Model.of(with_term(self.node, other, sign))
+        if not isinstance(other, Model):
+            raise SourceError(
+                f"{other!r} cannot be added to a model: models, fairlead.classifier(…) and "
+                "fairlead.gedi(…) can, and numbers multiply"[:300]
+            )
+        return Model.of(difference(self.node, other.node, sign))
+
+    def maximum(self, *others: "Model") -> "Model":
+        """Token by token the greatest log-probability: what one of the models would say."""
+        return Model.of(Maximum((self.node, *(_model(other).node for other in others))))
+
+    def minimum(self, *others: "Model") -> "Model":
+        """Token by token the least log-probability: what all of the models would say."""
+        return Model.of(Minimum((self.node, *(_model(other).node for other in others))))
+
+    def temperature(self, value: float) -> "Model":
+        """The model at a temperature: its log-probabilities divided by it.
+
+        Raises:
+            SourceError: it is not above 0.
+        """
+        return self / number(value, "a temperature", 1e-6)
+
+    def normalized(self) -> "Model":
+        """Divided by the sum of the coefficients, as in language model arithmetic.
+
+        Raises:
+            SourceError: that sum is 0.
+        """
+        return Model.of(normalized(self.node))
+
+    def nucleus(self, p: float, plausibility: Mask = "post_mask") -> "Model":
+        """Only the smallest set of most probable tokens with mass `p`.
+
+        Args:
+            p: above 0, at most 1.
+            plausibility: "post_mask" takes the set of what the constraint allows; "pre_mask" of
+                everything, as papers without constraints do.
+        """
+        return Model.of(Nucleus(self.node, number(p, "p", 1e-9, 1), checked_mask(plausibility)))
+
+    def plausible(self, alpha: float, plausibility: Mask = "post_mask") -> "Model":
+        """Only the tokens at least `alpha` times as probable as the most probable one."""
+        return Model.of(
+            Plausible(self.node, number(alpha, "alpha", 0, 1), checked_mask(plausibility))
+        )
+
+    def prompted(self, system: str | Callable[[Any], Any]) -> "Model":
+        """The model with a prompt of its own before what it is asked.
+
+        Args:
+            system: a text that chat messages get as their system message, and that texts get before
+                them as it is; or a function that makes another prompt of each prompt.
+
+        Raises:
+            SourceError: it is neither.
+        """
+        return Model.of(prompted(self.node, system))
+
+    def unprompted(self) -> "Model":
+        """The model without the prompt: it reads its last token alone."""
+        return Model.of(viewed(self.node, LastToken(), "unprompted()"))
+
+    def exit_at(self, block: int) -> "Model":
+        """The model as if it ended after so many of its blocks; it shares the whole one's forward.
+
+        Raises:
+            SourceError: there is no such block.
+            UnsupportedError: the model's blocks are not known.
+        """
+        return Model.of(exited(self.node, block))
+
+    def adapted(
+        self, adapter: str | Path | Adapter | Mapping[str, Tensor], name: str = ""
+    ) -> "Model":
+        """The model with a LoRA adapter; leaves with other adapters or none run in one batch.
+
+        Args:
+            adapter: a folder that PEFT wrote, or its tensors.
+            name: how it is printed.
+
+        Raises:
+            ModelError: it cannot be read, or does not fit the model (when it is first run).
+            UnsupportedError: it is another kind of adapter, or the model takes none.
+        """
+        return Model.of(adapted(self.node, adapter, name))
+
+    def named(self, name: str) -> "Model":
+        """The model under another name in printed expressions."""
+        return Model.of(mapped(self.node, lambda leaf: Leaf(leaf.source, name)))
 
     def generate(
         self,
@@ -113,13 +301,14 @@ class Model:
             LimitError: no text of the source fits into `max_new_tokens`, naming what is needed.
             ModelError: the model gave values that are no numbers.
         """
-        asked = _checked_retries(retries)
+        asked = checked_retries(retries)
         prompts, batch = split_prompts(prompt)
-        jobs = self._jobs(prompts, source, sampling, settings, batch=batch, shown=schema_in_prompt)
-        results = self._run(jobs)
+        call = Call(self._ensemble, prompts, batch, source, sampling, settings, schema_in_prompt)
+        jobs = call.jobs()
+        results = call.run(jobs)
         for attempt in range(1, asked + 1):
             failed = [n for n, r in enumerate(results) if r.error and r.finish_reason == "stop"]
-            again = self._run([self._retried(jobs[n], results[n], attempt) for n in failed])
+            again = call.run([call.retried(jobs[n], results[n], attempt) for n in failed])
             for n, result in zip(failed, again, strict=True):
                 results[n] = result
             if not failed:
@@ -147,13 +336,14 @@ class Model:
             Parts; the last one holds the whole `Result`.
         """
         prompts, batch = split_prompts(prompt)
-        jobs = self._jobs(prompts, source, sampling, settings, batch=batch, shown=schema_in_prompt)
+        call = Call(self._ensemble, prompts, batch, source, sampling, settings, schema_in_prompt)
+        jobs = call.jobs()
         if batch or len(jobs) > 1:
             raise UnsupportedError(
                 "stream takes one prompt and gives one sequence: use generate for several",
                 feature="stream of several sequences",
             )
-        return self._parts(jobs[0], Decoding(self.language_model, [jobs[0].request]))
+        return grown(jobs[0], Decoding(self._ensemble, [jobs[0].request]))
 
     async def astream(
         self, prompt: Any, source: Any = None, **arguments: Any
@@ -180,129 +370,28 @@ class Model:
             SourceError: the choices are not such texts.
             UnsupportedError: there are several prompts, or the tokenizer loses information.
             LimitError: the prompt and a choice are longer than the model's context.
-            DeadEndError: the model gives no probability to any of them.
+            DeadEndError: no choice has a probability.
             ModelError: it gave values that are no numbers.
         """
-        self._check_lossless()
+        check_lossless(self._ensemble)
         options = read_choices(choices)
         prompts, batch = split_prompts(prompt)
         if batch:
             raise UnsupportedError("choose takes one prompt", feature="choose on a batch")
-        read = self._reader.read(prompts[0])
-        tokens = [self._reader.continuation(read, option) for option in options]
+        reads = read_prompts(self._ensemble, prompts[0])
+        reader = self._ensemble.contexts[0].reader
+        tokens = [reader.continuation(reads[0], option) for option in options]
         ends = [any(o != option and o.startswith(option) for o in options) for option in options]
-        logs = score(self.language_model, read.tokens, tokens, ends)
+        asked = prompts[0] if isinstance(prompts[0], str) else ""
+        logs = score(self._ensemble, prompts_of(reads), tokens, ends, asked)
         top = max(logs)
         if top == -math.inf:
             raise DeadEndError("the model gives no probability to any of the choices")
         weights = [math.exp(log - top) for log in logs]
         return {o: w / sum(weights) for o, w in zip(options, weights, strict=True)}
 
-    def _jobs(
-        self,
-        prompts: list[Prompt],
-        source: object,
-        sampling: object,
-        settings: dict[str, object],
-        *,
-        batch: bool,
-        shown: bool,
-    ) -> list[Job]:
-        count = len(prompts)
-        sources = [read_source(s) for s in spread(source, count, batch=batch, what="sources")]
-        each = spread(sampling, count, batch=batch, what="settings")
-        samplings = [read_sampling(given, settings) for given in each]
-        jobs = list[Job]()
-        for prompt, what, how in zip(prompts, sources, samplings, strict=True):
-            asked = _with_description(prompt, what) if shown and what is not None else prompt
-            request = self._request(asked, what, how)
-            jobs.extend(Job(asked, what, sample) for sample in request.samples())
-        return jobs
 
-    def _request(self, prompt: Prompt, source: Source | None, sampling: Sampling) -> Request:
-        read = self._reader.read(prompt)
-        constraint = None if source is None else self._compile(source)
-        return Request(read.tokens, constraint, sampling, read.joint)
-
-    def _compile(self, source: Source) -> Any:
-        self._check_lossless()
-        return compile_source(source, self.vocabulary)
-
-    def _check_lossless(self) -> None:
-        if not self.vocabulary.lossless:
-            raise UnsupportedError(
-                f"no text can be generated exactly with this tokenizer: {self.vocabulary.loss}",
-                feature="tokenizer that loses information",
-            )
-
-    def _run(self, jobs: list[Job]) -> list[Result]:
-        decoding = Decoding(self.language_model, [job.request for job in jobs])
-        with contextlib.suppress(KeyboardInterrupt):  # one that comes between two steps
-            for _ in decoding:
-                pass
-        return [_result(job, done) for job, done in zip(jobs, decoding.completions, strict=True)]
-
-    def _parts(self, job: Job, decoding: Decoding) -> Iterator[Part]:
-        text = ""
-        for event in decoding:
-            text += event.text
-            if event.finish_reason is None:
-                yield Part(event.text, text, partial_value(job.source, text))
-                continue
-            result = _result(job, decoding.completions[0])
-            yield Part(event.text, text, result.value, result)
-
-    def _retried(self, job: Job, result: Result, attempt: int) -> Job:
-        """The job once more, with what was wrong said after the answer.
-
-        Chat messages go on with the answer and the complaint. A text prompt stays as it is, and the
-        next sample of it is drawn: at temperature 1 where the settings were greedy.
-        """
-        if is_chat(job.prompt):
-            complaint = f"That was refused: {result.error}\nGive the corrected answer."
-            answered = {"role": "assistant", "content": result.text}
-            prompt = [*job.prompt, answered, {"role": "user", "content": complaint}]
-            request = self._request(prompt, job.source, job.request.sampling)
-            return Job(prompt, job.source, replace(request, sample=job.request.sample))
-        sampling = job.request.sampling
-        if not sampling.samples:
-            sampling = replace(sampling, do_sample=True, temperature=1.0, seed=sampling.seed or 0)
-        shifted = job.request.sample + attempt * sampling.num_return_sequences
-        return replace(job, request=replace(job.request, sampling=sampling, sample=shifted))
-
-
-def _checked_retries(retries: object) -> int:
-    if not isinstance(retries, int) or isinstance(retries, bool) or retries < 0:
-        raise SourceError(f"retries is {retries!r}: it must be a count")
-    return retries
-
-
-def _with_description(prompt: Prompt, source: Source) -> Prompt:
-    """The prompt with a description of the type: in the last message, or before a text."""
-    note = f"{ANSWER}\n{describe(source)}"
-    if not is_chat(prompt):
-        return f"{note}\n\n{prompt}"
-    *before, last = prompt
-    if not isinstance(last.get("content"), str):
-        return prompt  # which the reader refuses, naming the place
-    return [*before, {**last, "content": f"{last['content']}\n\n{note}"}]
-
-
-def _result(job: Job, done: Completion) -> Result:
-    value: Any = None
-    error: FairleadError | None = None
-    if job.source is None:
-        value = done.text
-    elif done.finish_reason == "stop":
-        value, error = read_value(job.source, done.text)
-    return Result(
-        value=value,
-        text=done.text,
-        tokens=done.tokens,
-        logprobs=done.logprobs,
-        log_z=done.log_z,
-        finish_reason=done.finish_reason,
-        error=error,
-        stats=done.stats,
-        seed=done.seed,
-    )
+def _model(given: object) -> Model:
+    if isinstance(given, Model):
+        return given
+    raise SourceError(f"{given!r} is no model"[:300])

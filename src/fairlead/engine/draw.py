@@ -1,4 +1,4 @@
-"""Logits to one token a row: mask, bias and penalties, warp, draw.
+"""Rows of an expression to one token each: mask, bias and penalties, warp, draw.
 
 The constraint's mask enters before everything else, so that a nucleus is computed on what is
 allowed and always holds an allowed token; then biases, penalties and bans, which are about what was
@@ -6,7 +6,8 @@ drawn before (`engine.penalties`); then temperature and the filters in the order
 give (`logits.warp`); the draw. All of it runs on the device of the logits, in float32, and comes
 back in one transfer.
 
-What this module does not know: constraints (a packed row is all it sees), texts, when to stop.
+What this module does not know: constraints (a row of bits is all it sees), models, texts, when to
+stop.
 """
 
 import math
@@ -16,16 +17,15 @@ from functools import lru_cache
 from typing import Final, cast, final
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from fairlead.engine.penalties import Penalties
 from fairlead.engine.request import Request
 from fairlead.errors import DeadEndError, ModelError
-from fairlead.logits.mask import apply_mask, unpack, upload
+from fairlead.logits.rows import Rows
 from fairlead.logits.surprise import surprises
 from fairlead.logits.warp import Moment, Warps, Watch, warp
-from fairlead.masks.bits import Row
 from fairlead.sampling.categorical import Categorical
 from fairlead.sampling.greedy import Greedy
 from fairlead.sampling.history import History
@@ -99,8 +99,8 @@ class Drawn:
 
 @torch.inference_mode()
 def draw(
-    logits: Float[Tensor, "batch vocabulary"],
-    rows: Sequence[Row],
+    rows: Rows,
+    allowed: Bool[Tensor, "batch vocabulary"],
     plan: Plan,
     histories: Sequence[History],
     steps: Sequence[int],
@@ -110,8 +110,8 @@ def draw(
     """One token for each row.
 
     Args:
-        logits: what the model gave.
-        rows: the tokens allowed in each row, packed.
+        rows: what the expression gave.
+        allowed: the tokens that the constraint of each row allows.
         plan: the settings of each row.
         histories: what was before, of each row.
         steps: how many tokens each row has had: with its stream, the counter of its noise.
@@ -123,16 +123,14 @@ def draw(
         DeadEndError: nothing is allowed, the model gives all that is allowed no probability, or bad
             words forbid it.
     """
-    width = logits.shape[1]
-    logits = logits.float()
-    allowed = unpack(upload(rows, width, logits.device), width)
-    values = apply_mask(logits, allowed)
+    total = rows.total()  # NaN if a model gave NaN or +∞
+    values = rows.closed(allowed)
     row = plan.penalties.apply(values, histories, watch)
     tokens, left, bits = _choose(row, plan, histories, steps, watch)
-    total = logits.logsumexp(1)  # NaN or +∞ if any logit is
-    chosen = values.gather(1, tokens[:, None])[:, 0] - total
+    reported = values if rows.kept is rows.own is None else rows.reported(allowed)
+    chosen = reported.gather(1, tokens[:, None])[:, 0] - total
     chosen = torch.where(left > -math.inf, chosen, -math.inf)  # if nothing may be drawn
-    kept = values.logsumexp(1) - total if plan.held else torch.zeros_like(total)
+    kept = reported.logsumexp(1) - total if plan.held else torch.zeros_like(total)
     # One transfer; ids are exact in float64 up to 2^53.
     stacked = torch.stack([each.double() for each in (tokens, chosen, kept, total, bits)])
     back = cast("list[list[float]]", stacked.tolist())  # pyright: ignore[reportUnknownMemberType]
@@ -140,7 +138,8 @@ def draw(
         where = f"step {steps[place]} of row {number}"
         _check_logits(back[3][place], where)
         if not back[1][place] > -math.inf:
-            raise _dead_end(values[place], histories[place], where)
+            filtered = bool((reported[place] > -math.inf).any())
+            raise _dead_end(values[place], histories[place], where, filtered=filtered)
     surprise = [None if math.isnan(each) else each for each in back[4]]
     return Drawn([int(token) for token in back[0]], back[1], back[2], surprise)
 
@@ -186,11 +185,15 @@ def _check_logits(total: float, where: str) -> None:
         )
 
 
-def _dead_end(values: Float[Tensor, "vocabulary"], history: History, where: str) -> DeadEndError:
+def _dead_end(
+    values: Float[Tensor, "vocabulary"], history: History, where: str, *, filtered: bool
+) -> DeadEndError:
+    """Why nothing may be drawn: bad words, filters of the expression, or the model."""
     if bool((values > -math.inf).any()):  # a bias or a penalty never bans
         words = ", ".join(map(repr, history.rules.sampling.bad_words_ids or ()))
-        return DeadEndError(f"no token is left at {where}: bad_words_ids forbid the rest: {words}")
-    return DeadEndError(
-        f"no token is left at {where}: the model gives no probability to any token that may come "
-        "next"
-    )
+        reason = f"bad_words_ids forbid the rest: {words}"
+    elif filtered:
+        reason = "the filters of the expression leave none of those that may come next"
+    else:
+        reason = "the model gives no probability to any token that may come next"
+    return DeadEndError(f"no token is left at {where}: {reason}")

@@ -8,13 +8,13 @@ What this module does not know: logits.
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairlead.constraints.compiled import CompiledConstraint, DecodeState
-from fairlead.engine.model import LanguageModel
+from fairlead.engine.ensemble import Ensemble
 from fairlead.engine.request import Request
 from fairlead.errors import LimitError, ModelError
 from fairlead.masks.bits import unpack
@@ -23,7 +23,7 @@ from fairlead.vocabulary.spellings import Vocabulary
 FUEL: Final = 4096  # tokens tried when looking for a long text; a few milliseconds
 
 
-def checked(request: Request, model: LanguageModel[Any]) -> int:
+def checked(request: Request, ensemble: Ensemble) -> int:
     """The most tokens this request may take: `max_new_tokens`, or what the context leaves of it.
 
     Raises:
@@ -31,14 +31,14 @@ def checked(request: Request, model: LanguageModel[Any]) -> int:
         LimitError: the prompt leaves no room, the shortest text of the constraint takes more than
             `max_new_tokens` or the longest fewer than `min_new_tokens`; with needed and given.
     """
-    most = _room(request, model)
+    most = _room(request, ensemble)
     constraint = request.constraint
     if constraint is None:
         return most
-    if constraint.vocabulary != model.vocabulary:
+    if constraint.vocabulary != ensemble.vocabulary:
         raise ModelError(
             "the constraint was compiled for another vocabulary than the model's: "
-            f"{constraint.vocabulary!r}, not {model.vocabulary!r}"
+            f"{constraint.vocabulary!r}, not {ensemble.vocabulary!r}"
         )
     start = constraint.start(request.joint)
     needed = constraint.distance(start)
@@ -120,17 +120,19 @@ def _short_first(vocabulary: Vocabulary) -> NDArray[np.int64]:
     return np.array([token for _, token in sorted(spelled)], np.int64)
 
 
-def _room(request: Request, model: LanguageModel[Any]) -> int:
+def _room(request: Request, ensemble: Ensemble) -> int:
     most = request.sampling.max_new_tokens
-    if model.context is None:
-        return most
-    room = model.context - len(request.prompt)
-    if room < 1:
-        raise LimitError(
-            f"the prompt takes {len(request.prompt)} tokens, and the model's context is "
-            f"{model.context}",
-            limit="context",
-            given=model.context,
-            needed=len(request.prompt) + 1,
-        )
-    return min(most, room)
+    for reading, prompt in zip(ensemble.contexts, request.prompts, strict=True):
+        limit = reading.model.context
+        if limit is None:
+            continue
+        room = limit - len(prompt)
+        if room < 1:
+            raise LimitError(
+                f"the prompt takes {len(prompt)} tokens, and the model's context is {limit}",
+                limit="context",
+                given=limit,
+                needed=len(prompt) + 1,
+            )
+        most = min(most, room)
+    return most

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence as Requests
 from typing import Any, final
 
+from fairlead.engine.ensemble import Ensemble
 from fairlead.engine.limits import checked
 from fairlead.engine.memory import peak_memory
 from fairlead.engine.model import LanguageModel
@@ -36,16 +37,16 @@ class Decoding:
         (['b', ''], 'b')
     """
 
-    def __init__(self, model: LanguageModel[Any], requests: Requests[Request]) -> None:
+    def __init__(self, model: LanguageModel[Any] | Ensemble, requests: Requests[Request]) -> None:
         """Check the requests; nothing is computed yet.
 
         Raises:
             LimitError: a request cannot come out right within its limits.
             ModelError: a constraint is for another vocabulary.
         """
-        self._model = model
+        self._ensemble = ensemble = Ensemble.of(model)
         self._rows = [
-            Sequence(number, request, model.vocabulary, checked(request, model))
+            Sequence(number, request, ensemble.vocabulary, checked(request, ensemble))
             for number, request in enumerate(requests)
         ]
 
@@ -64,10 +65,10 @@ class Decoding:
         going = [row for row in self._rows if row.finish_reason is None]
         if not going:
             return
-        batch = Batch.of(going, self._model.device)
+        batch = Batch.of(going, self._ensemble.device)
         try:
             while batch.rows:
-                rows, batch = batch.rows, step(self._model, batch)
+                rows, batch = batch.rows, step(self._ensemble, batch)
                 for row in rows:
                     yield row.event()
         except KeyboardInterrupt:
@@ -78,11 +79,11 @@ class Decoding:
     @property
     def completions(self) -> list[Completion]:
         """What came out of each request; of rows that were not run to their end, what there is."""
-        memory = peak_memory(self._model.device)
+        memory = peak_memory(self._ensemble.device)
         return [row.completion(memory) for row in self._rows]
 
 
-def generate(model: LanguageModel[Any], requests: Requests[Request]) -> list[Completion]:
+def generate(model: LanguageModel[Any] | Ensemble, requests: Requests[Request]) -> list[Completion]:
     """Run a batch to its end.
 
     Raises:

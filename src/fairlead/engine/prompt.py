@@ -55,6 +55,11 @@ class PromptReader:
         """A reader for a transformers tokenizer; without one, fewest tokens spell a text."""
         self._vocabulary, self._tokenizer = vocabulary, tokenizer
 
+    @property
+    def tokenizer(self) -> Any:
+        """The transformers tokenizer, None for a reader without one."""
+        return self._tokenizer
+
     def read(self, prompt: str | Sequence[Mapping[str, Any]]) -> Prompt:
         """The tokens and the joint of a text or of chat messages.
 

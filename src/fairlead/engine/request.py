@@ -26,6 +26,9 @@ class Request:
             first, and they are not part of the text (`engine.prompt` says which).
         sample: number of this sample among those of the same prompt; with the seed it decides the
             random choices.
+        others: the tokens that the other contexts of an expression read in place of the prompt
+            (`engine.ensemble`), in their order.
+        asked: the prompt as a text, for classifiers; "" for chats.
     """
 
     prompt: tuple[int, ...]
@@ -33,6 +36,13 @@ class Request:
     sampling: Sampling = DEFAULT
     joint: bytes = b""
     sample: int = 0
+    others: tuple[tuple[int, ...], ...] = ()
+    asked: str = ""
+
+    @property
+    def prompts(self) -> tuple[tuple[int, ...], ...]:
+        """What each context reads, the main one first."""
+        return (self.prompt, *self.others)
 
     def samples(self) -> Iterator["Request"]:
         """`num_return_sequences` requests that differ in `sample` and share one seed."""

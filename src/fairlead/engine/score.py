@@ -1,39 +1,49 @@
 """The probability of given texts after a prompt, exactly: every token goes through the model.
 
 The prompt is read once; its cache is repeated for as many continuations as fit together. They are
-padded on the right, where later columns change nothing in a causal model.
+padded on the right, where later columns change nothing in a causal model. An expression is
+evaluated at every token, with what the continuations allow there in the place of a constraint:
+filters and classifiers look at that. Probabilities are shares of everything; where a classifier
+guides, of what is allowed, as when texts under a constraint are drawn.
 
 What this module does not know: texts, tokenizers, constraints.
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, final
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from fairlead.engine.ensemble import Ensemble, Logits, Prompts
 from fairlead.engine.model import LanguageModel
 from fairlead.errors import LimitError, ModelError
+from fairlead.logits.contexts import TextContext
+from fairlead.logits.evaluate import Step, evaluate
+from fairlead.logits.expr import Leaf
 
 MOST_LOGITS: Final = 1 << 26  # 256 MB of float32 in one forward
 
 
 def score(
-    model: LanguageModel[Any],
-    prompt: Sequence[int],
+    model: LanguageModel[Any] | Ensemble,
+    prompts: Prompts,
     continuations: Sequence[Sequence[int]],
     ends: Sequence[bool],
+    asked: str = "",
 ) -> list[float]:
     """The log-probability of each continuation after the prompt (natural logarithm).
 
     Args:
-        model: the model.
-        prompt: tokens, one at least.
+        model: the model, or an expression of several.
+        prompts: the tokens that each context of the expression reads, one for a model.
         continuations: tokens of each, one at least.
         ends: whether the end of the text counts with it: then the probability that one of the end
             ids comes next is a factor.
+        asked: the prompt as a text, for classifiers that read it.
 
     Raises:
         ModelError: an end counts, and the vocabulary has no end ids; or the model gave NaN or +∞.
@@ -44,28 +54,36 @@ def score(
         >>> from fairlead.vocabulary.spellings import Vocabulary
         >>> vocabulary = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
         >>> model = FakeModel.table(vocabulary, [[0, 0, 0], [0, 0, 9], [0, 0, 0]])
-        >>> [round(log, 3) for log in score(model, [0], [[0], [1]], [True, True])]
+        >>> [round(log, 3) for log in score(model, ((0,),), [[0], [1]], [True, True])]
         [-2.197, -1.099]
     """
-    if any(ends) and not model.vocabulary.eos_ids:
+    ensemble = Ensemble.of(model)
+    if any(ends) and not ensemble.vocabulary.eos_ids:
         raise ModelError("the end of a text has no probability: the vocabulary has no end ids")
-    _check_room(model, len(prompt) + max(map(len, continuations)))
-    cache, first = model.prefill([prompt])
-    opening = first.log_softmax(1)[0]
+    _check_room(ensemble, prompts, max(map(len, continuations)))
+    following = _following(continuations, ends, ensemble.vocabulary.eos_ids)
+    scoring = _Scoring(ensemble, following, asked)
+    cache, first = ensemble.prefill([prompts])
+    opening = scoring.logs(first, cache.sums, [()])[0]
     totals = [0.0] * len(continuations)
-    for rows in _portions(continuations, model.vocabulary.width):
-        tokens = [list(continuations[row]) for row in rows]
+    for rows in _portions(continuations, ensemble.vocabulary.width * len(ensemble.leaves)):
+        tokens = [tuple(continuations[row]) for row in rows]
         longest = max(map(len, tokens))
         padded = torch.tensor(
-            [each + [0] * (longest - len(each)) for each in tokens], device=model.device
+            [each + (0,) * (longest - len(each)) for each in tokens], device=ensemble.device
         )
-        _, logits = model.extend(model.select(cache, [0] * len(rows)), padded)
-        begun = opening[padded[:, 0]]
-        inner, after = _inner(logits, padded), _end(logits, model)
+        begun = ensemble.select(cache, [0] * len(rows))
+        _, logits = ensemble.extend(begun, padded)
+        sums = {leaf: each.flatten() for leaf, each in ensemble.sums(begun, logits, padded).items()}
+        flat = {leaf: each.flatten(0, 1) for leaf, each in logits.items()}
+        texts = [each[: place + 1] for each in tokens for place in range(longest)]
+        after = scoring.logs(flat, sums, texts).view(len(rows), longest, -1)
+        inner = after[:, :-1].gather(2, padded[:, 1:, None])[:, :, 0]
+        end = _end(after, ensemble)
         for place, row in enumerate(rows):
             count = len(tokens[place])
-            total = begun[place] + inner[place, : count - 1].sum()
-            totals[row] = float(total + after[place, count - 1] if ends[row] else total)
+            total = opening[tokens[place][0]] + inner[place, : count - 1].sum()
+            totals[row] = float(total + end[place, count - 1] if ends[row] else total)
     if any(map(math.isnan, totals)):
         raise ModelError(
             "the model gave NaN or infinite logits: its weights or its precision are at fault"
@@ -73,33 +91,83 @@ def score(
     return totals
 
 
-def _check_room(model: LanguageModel[Any], needed: int) -> None:
-    if model.context is not None and needed > model.context:
-        raise LimitError(
-            f"the prompt and the longest continuation take {needed} tokens, and the model's "
-            f"context is {model.context}",
-            limit="context",
-            given=model.context,
-            needed=needed,
-        )
+def _check_room(ensemble: Ensemble, prompts: Prompts, longest: int) -> None:
+    for reading, prompt in zip(ensemble.contexts, prompts, strict=True):
+        limit, needed = reading.model.context, len(prompt) + longest
+        if limit is not None and needed > limit:
+            raise LimitError(
+                f"the prompt and the longest continuation take {needed} tokens, and the model's "
+                f"context is {limit}",
+                limit="context",
+                given=limit,
+                needed=needed,
+            )
 
 
-@torch.inference_mode()
-def _inner(
-    logits: Float[Tensor, "batch new vocabulary"], tokens: Tensor
-) -> Float[Tensor, "batch rest"]:
-    """The log-probability of each token but the first, given those before it."""
-    chosen = logits[:, :-1].gather(2, tokens[:, 1:, None])[:, :, 0]
-    return chosen - logits[:, :-1].logsumexp(2)
+@final
+@dataclass(frozen=True, slots=True)
+class _Scoring:
+    """An expression at places of some texts.
+
+    Attributes:
+        ensemble: the expression.
+        following: the tokens that may come after each beginning of a continuation.
+        asked: the prompt as a text.
+    """
+
+    ensemble: Ensemble
+    following: Mapping[tuple[int, ...], frozenset[int]]
+    asked: str
+
+    @torch.inference_mode()
+    def logs(
+        self,
+        logits: Logits,
+        sums: Mapping[Leaf, Float[Tensor, "rows"]],
+        texts: Sequence[tuple[int, ...]],
+    ) -> Float[Tensor, "rows vocabulary"]:
+        """The log-probabilities after each of some texts; NaN where a model errs."""
+        vocabulary = self.ensemble.vocabulary
+        contexts = list[TextContext]()
+        if self.ensemble.reads_texts:
+            contexts = [TextContext.of(text, vocabulary, self.asked) for text in texts]
+        allowed = torch.zeros(len(texts), vocabulary.width, dtype=torch.bool)
+        for row, text in enumerate(texts):
+            allowed[row, list(self.following.get(text, ()))] = True
+        state = Step(logits, allowed.to(self.ensemble.device), vocabulary, sums, contexts)
+        rows = evaluate(self.ensemble.node, state)
+        closed, total = rows.closed(state.allowed), rows.total()
+        if self.ensemble.reads_texts:  # what a classifier has changed is a share of what is allowed
+            total = closed.logsumexp(1) + 0 * total
+        return closed - total[:, None]
+
+
+def _following(
+    continuations: Sequence[Sequence[int]], ends: Sequence[bool], eos_ids: Iterable[int]
+) -> Mapping[tuple[int, ...], frozenset[int]]:
+    """The tokens that come next after each beginning of a continuation.
+
+    Example:
+        >>> found = _following([(1, 2), (1,)], [False, True], {9})
+        >>> found[()], sorted(found[(1,)])
+        (frozenset({1}), [2, 9])
+    """
+    made = dict[tuple[int, ...], set[int]]()
+    for continuation, end in zip(continuations, ends, strict=True):
+        text = tuple(continuation)
+        for place, token in enumerate(text):
+            made.setdefault(text[:place], set()).add(token)
+        if end:
+            made.setdefault(text, set()).update(eos_ids)
+    return {text: frozenset(tokens) for text, tokens in made.items()}
 
 
 @torch.inference_mode()
 def _end(
-    logits: Float[Tensor, "batch new vocabulary"], model: LanguageModel[Any]
+    logs: Float[Tensor, "batch new vocabulary"], ensemble: Ensemble
 ) -> Float[Tensor, "batch new"]:
     """The log-probability that the text ends after each token."""
-    ids = torch.tensor(sorted(model.vocabulary.eos_ids), dtype=torch.int64, device=logits.device)
-    return logits[:, :, ids].logsumexp(2) - logits.logsumexp(2)
+    return logs[:, :, sorted(ensemble.vocabulary.eos_ids)].logsumexp(2)
 
 
 def _portions(continuations: Sequence[Sequence[int]], width: int) -> Iterator[list[int]]:

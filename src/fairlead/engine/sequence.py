@@ -18,6 +18,7 @@ from typing import final
 from fairlead.engine.cursor import Cursor, Free, Held
 from fairlead.engine.request import Completion, Event, FinishReason, Request, Stats
 from fairlead.engine.transcript import Transcript
+from fairlead.logits.contexts import TextContext
 from fairlead.masks.bits import Row
 from fairlead.sampling.history import History
 from fairlead.sampling.rules import Rules
@@ -66,6 +67,11 @@ class Sequence:
     def constrained(self) -> bool:
         """Whether a constraint holds the text."""
         return self.request.constraint is not None
+
+    def text_context(self) -> TextContext:
+        """The text so far, as classifiers read it."""
+        request = self.request
+        return TextContext.of(self.tokens, self._vocabulary, request.asked, request.joint)
 
     def row(self) -> Row:
         """The tokens that may come next, packed."""

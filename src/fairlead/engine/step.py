@@ -1,21 +1,21 @@
 """One step of a batch. The heart of the loop:
 
-    forward ─▶ logits ─▶ (guidance) ─▶ mask, warp, draw ─▶ take ─▶ the rows that go on
+    forward ─▶ leaves ─▶ expression, mask, warp, draw ─▶ take ─▶ the rows that go on
 
 What this module does not know: how logits are made, what a row allows, when it ends.
 """
 
 from collections import abc
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import final
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
-from fairlead.engine.draw import Plan, draw
-from fairlead.engine.model import LanguageModel
+from fairlead.engine.draw import Drawn, Plan, draw
+from fairlead.engine.ensemble import Ensemble, EnsembleCache, Logits
 from fairlead.engine.sequence import Sequence
+from fairlead.logits.evaluate import Step, evaluate
+from fairlead.logits.mask import unpack, upload
 
 
 @final
@@ -26,12 +26,12 @@ class Batch:
     Attributes:
         rows: what grows.
         plan: their settings.
-        cache: the model's cache of all their tokens but the last; None before the first step.
+        cache: the models' cache of all their tokens but the last; None before the first step.
     """
 
     rows: tuple[Sequence, ...]
     plan: Plan
-    cache: Any = None
+    cache: EnsembleCache | None = None
 
     @classmethod
     def of(cls, rows: abc.Iterable[Sequence], device: torch.device) -> "Batch":
@@ -40,36 +40,58 @@ class Batch:
         return cls(rows, plan_of(rows, device))
 
 
-def step(model: LanguageModel[Any], batch: Batch) -> Batch:
+def step(ensemble: Ensemble, batch: Batch) -> Batch:
     """One token more in every row, and the batch of those that go on.
 
     Raises:
-        ModelError: the model gave NaN or +∞.
-        DeadEndError: it gave everything that is allowed no probability.
+        ModelError: a model gave NaN or +∞.
+        DeadEndError: everything that is allowed has no probability.
     """
     rows = batch.rows
-    cache, logits = forward(model, batch)
-    # Here guidance will combine the logits of several models, before the mask.
+    cache, logits = forward(ensemble, batch)
     places = list(range(len(rows)))
     plan = batch.plan
     while places:  # more than once only where a limit refuses a token: it is drawn again
-        masks = [rows[place].row() for place in places]
-        steps = [len(rows[place].tokens) for place in places]
-        histories = [rows[place].history for place in places]
-        numbers = [rows[place].number for place in places]
-        drawn = draw(logits, masks, plan, histories, steps, numbers)
-        refused = [n for n, place in enumerate(places) if not rows[place].take(*drawn.choice(n))]
+        going = [rows[place] for place in places]
+        if len(places) < len(rows):
+            plan = plan_of(going, ensemble.device)
+        drawn = _drawn(ensemble, cache, logits, going, places, plan)
+        refused = [n for n, row in enumerate(going) if not row.take(*drawn.choice(n))]
         places = [places[n] for n in refused]
-        if places:
-            logits = logits[refused]
-            plan = plan_of([rows[place] for place in places], model.device)
     kept = [place for place, row in enumerate(rows) if row.finish_reason is None]
     if len(kept) == len(rows):
         return replace(batch, cache=cache)
     if not kept:
         return replace(batch, rows=(), cache=None)
-    rest = Batch.of([rows[place] for place in kept], model.device)
-    return replace(rest, cache=model.select(cache, kept))
+    rest = Batch.of([rows[place] for place in kept], ensemble.device)
+    return replace(rest, cache=ensemble.select(cache, kept))
+
+
+def _drawn(
+    ensemble: Ensemble,
+    cache: EnsembleCache,
+    logits: Logits,
+    rows: list[Sequence],
+    places: list[int],
+    plan: Plan,
+) -> Drawn:
+    """A token for each of some rows of the batch."""
+    width, device = ensemble.vocabulary.width, ensemble.device
+    allowed = unpack(upload([row.row() for row in rows], width, device), width)
+    sums = cache.sums
+    if len(places) < cache.rows:
+        logits = {leaf: row[places] for leaf, row in logits.items()}
+        sums = {leaf: row[places] for leaf, row in sums.items()}
+    texts = [row.text_context() for row in rows] if ensemble.reads_texts else []
+    state = Step(logits, allowed, ensemble.vocabulary, sums, texts)
+    return draw(
+        evaluate(ensemble.node, state),
+        allowed,
+        plan,
+        [row.history for row in rows],
+        [len(row.tokens) for row in rows],
+        [row.number for row in rows],
+    )
 
 
 def plan_of(rows: abc.Sequence[Sequence], device: torch.device) -> Plan:
@@ -77,21 +99,10 @@ def plan_of(rows: abc.Sequence[Sequence], device: torch.device) -> Plan:
     return Plan.of([row.request for row in rows], [row.history for row in rows], device)
 
 
-def forward(
-    model: LanguageModel[Any], batch: Batch
-) -> tuple[Any, Float[Tensor, "batch vocabulary"]]:
-    """The logits after the tokens so far: of the prompts, or of the last token of each row.
-
-    Prompts that several rows share are read once.
-    """
-    if batch.cache is not None:
-        last = torch.tensor([row.tokens[-1:] for row in batch.rows], device=model.device)
-        cache, logits = model.extend(batch.cache, last)
-        return cache, logits[:, 0]
-    prompts = [row.request.prompt for row in batch.rows]
-    distinct = list(dict.fromkeys(prompts))
-    cache, logits = model.prefill(distinct)
-    if len(distinct) == len(prompts):
-        return cache, logits
-    rows = [distinct.index(prompt) for prompt in prompts]
-    return model.select(cache, rows), logits[rows]
+def forward(ensemble: Ensemble, batch: Batch) -> tuple[EnsembleCache, Logits]:
+    """The logits of each leaf after the tokens so far: of the prompts, or of each row's last."""
+    if batch.cache is None:
+        return ensemble.prefill([row.request.prompts for row in batch.rows])
+    last = torch.tensor([row.tokens[-1:] for row in batch.rows], device=ensemble.device)
+    cache, logits = ensemble.extend(batch.cache, last)
+    return cache, {leaf: row[:, 0] for leaf, row in logits.items()}

@@ -32,7 +32,7 @@ class Rows:
         support: what the models themselves can give.
         kept: what the filters of the expression leave; None for everything.
         own: values before classifiers, which log-probabilities are reported of; None for `values`.
-        soundness: NaN or infinite in a row where a model gave NaN or +∞, else any finite number.
+        soundness: NaN in a row where a model gave NaN or +∞, else 0.
     """
 
     values: Float[Tensor, "batch vocabulary"]
@@ -50,17 +50,20 @@ class Rows:
             >>> rows.values.exp().round(decimals=3).tolist(), rows.support.tolist()
             ([[0.5, 0.5, 0.5]], [[True, False, True]])
         """
+        logits = logits.float()
         total = logits.logsumexp(1)
         support = logits > -math.inf  # False for NaN as well
         logs = (logits - total[:, None]).clamp(min=LEAST)
         floor = logs.where(support, math.inf).amin(1, keepdim=True).clamp(max=0)
         logs = torch.where(support, logs, floor).nan_to_num(0.0, 0.0, LEAST)
         # Nothing at all is not unsound: it is a dead end, if the others leave nothing either.
-        return cls(logs, support, soundness=total.where(support.any(1) | total.isnan(), 0.0))
+        sound = total.where(support.any(1) | total.isnan(), 0.0)
+        return cls(logs, support, soundness=sound - sound)
 
     @classmethod
     def whole(cls, logits: Float[Tensor, "batch vocabulary"]) -> "Rows":
         """The logits of a single model as they are; −∞ in them says for itself."""
+        logits = logits.float()
         return cls(logits, _everything(logits.shape[1], logits.device).expand_as(logits))
 
     def closed(
@@ -92,7 +95,7 @@ class Rows:
         Neither constraint nor filters count. NaN or +∞ where a model gave either.
         """
         total = self._own.where(self.support, -math.inf).logsumexp(1)
-        return total if self.soundness is None else total + (self.soundness - self.soundness)
+        return total if self.soundness is None else total + self.soundness
 
     def reported(
         self, allowed: Bool[Tensor, "batch vocabulary"]

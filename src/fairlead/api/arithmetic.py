@@ -1,0 +1,126 @@
+"""What the operators of a model make of its expression: nodes in, nodes out, arguments checked.
+
+What this module does not know: how an expression is run.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from torch import Tensor
+
+from fairlead.engine.adapter import Adapter
+from fairlead.engine.backends.peft_folder import read_adapter
+from fairlead.engine.ensemble import reading
+from fairlead.engine.model import VariedModel
+from fairlead.engine.views import Rewritten, System, View
+from fairlead.errors import SourceError, UnsupportedError
+from fairlead.logits.classifier import ClassifierTerm
+from fairlead.logits.expr import GediTerm, Leaf, Mask, Node, guided, leaves, mapped, total
+
+SHOWN: Final = 24  # characters of a prompt in a leaf's name
+
+
+def with_term(node: Node, term: ClassifierTerm | GediTerm, sign: float) -> Node:
+    """The node with a classifier's term; a weight of zero leaves no trace."""
+    signed = replace(term, alpha=sign * term.alpha)
+    return guided(node, [signed] if signed.alpha else [])
+
+
+def difference(node: Node, other: Node, sign: float) -> Node:
+    """The node plus or minus another."""
+    return total([(1.0, node), (sign, other)])
+
+
+def prompted(node: Node, system: str | Callable[[Any], Any]) -> Node:
+    """Every leaf with a text before what it reads, or with a function of it.
+
+    Raises:
+        SourceError: `system` is neither.
+    """
+    if isinstance(system, str):
+        short = system if len(system) <= SHOWN else system[: SHOWN - 1] + "…"
+        return viewed(node, System(system), f"prompted({short!r})")
+    if not callable(system):
+        raise SourceError(f"a model is prompted with a text or a function, not {system!r}")
+    name = getattr(system, "__name__", "function")
+    return viewed(node, Rewritten(system), f"prompted({name})")
+
+
+def viewed(node: Node, view: View, name: str) -> Node:
+    """Every leaf with one more view of the prompt, which comes first."""
+    return mapped(node, lambda leaf: _leaf(leaf, name, views=(view, *reading(leaf).views)))
+
+
+def exited(node: Node, block: int) -> Node:
+    """Every leaf read after one of its blocks.
+
+    Raises:
+        SourceError: a leaf has no such block.
+        UnsupportedError: its blocks are not known.
+    """
+    return mapped(node, lambda leaf: _exit(leaf, block))
+
+
+def adapted(node: Node, source: str | Path | Adapter | Mapping[str, Tensor], name: str) -> Node:
+    """Every leaf with a LoRA adapter.
+
+    Raises:
+        ModelError: it cannot be read.
+        UnsupportedError: it is of another kind, or a model takes none.
+    """
+    if isinstance(source, Adapter):
+        adapter = source
+    elif isinstance(source, Mapping):
+        adapter = Adapter.of(name or "adapter", source)
+    else:
+        adapter = read_adapter(source)
+    for leaf in leaves(node):
+        if not isinstance(reading(leaf).model, VariedModel):
+            raise UnsupportedError(f"{leaf.name} takes no adapters", feature="adapters")
+    shown = f"adapted({name or adapter.name})"
+    return mapped(node, lambda leaf: _leaf(leaf, shown, adapter=adapter))
+
+
+def layers_of(leaf: Leaf) -> int:
+    """How many blocks the model of a leaf has.
+
+    Raises:
+        UnsupportedError: they are not known.
+    """
+    model = reading(leaf).model
+    layers = model.layers if isinstance(model, VariedModel) else 0
+    if layers < 2:
+        raise UnsupportedError(
+            f"{leaf.name} has no blocks that are known: it cannot be left early",
+            feature="early exits",
+        )
+    return layers
+
+
+def checked_mask(given: object) -> Mask:
+    """`given` as the name of a moment.
+
+    Raises:
+        SourceError: it is none.
+    """
+    if given == "post_mask":
+        return "post_mask"
+    if given == "pre_mask":
+        return "pre_mask"
+    raise SourceError(f"plausibility is {given!r}: it must be 'post_mask' or 'pre_mask'")
+
+
+def _exit(leaf: Leaf, block: int) -> Leaf:
+    layers = layers_of(leaf)
+    if not isinstance(block, int) or isinstance(block, bool) or not 1 <= block < layers:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise SourceError(
+            f"exit_at({block!r}): {leaf.name} has {layers} blocks, an exit is after 1 to "
+            f"{layers - 1} of them"
+        )
+    return _leaf(leaf, f"exit_at({block})", exit=block)
+
+
+def _leaf(leaf: Leaf, name: str, **changes: Any) -> Leaf:
+    return Leaf(replace(reading(leaf), **changes), f"{leaf.name}.{name}")

@@ -1,0 +1,205 @@
+"""One call as rows: a prompt with its source each, requests, runs, results.
+
+What this module does not know: what is written in an expression; it runs as an ensemble.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final, final
+
+from fairlead.api.describe import describe
+from fairlead.api.prompts import Prompt, is_chat, read_sampling, read_source, spread
+from fairlead.api.result import Part, Result
+from fairlead.api.values import partial_value, read_value
+from fairlead.constraints.compile import compile as compile_source
+from fairlead.engine.ensemble import Ensemble, Prompts
+from fairlead.engine.loop import Decoding
+from fairlead.engine.prompt import Prompt as Read
+from fairlead.engine.request import Completion, Request
+from fairlead.engine.views import read
+from fairlead.errors import FairleadError, SourceError, UnsupportedError
+from fairlead.sampling.settings import Sampling
+from fairlead.syntax.sources import Source
+
+ANSWER: Final = "Answer with JSON of this form:"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One prompt with its source, and the request made of them."""
+
+    prompt: Prompt
+    source: Source | None
+    request: Request
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a call asks of an ensemble.
+
+    Attributes:
+        ensemble: what runs.
+        prompts: one for each row.
+        batch: whether they were given as a list.
+        source: what each text must be, or a list of that.
+        sampling: the settings, or a list of them.
+        settings: the settings as arguments.
+        shown: whether the type is described in the prompt.
+    """
+
+    ensemble: Ensemble
+    prompts: list[Prompt]
+    batch: bool
+    source: object
+    sampling: object
+    settings: dict[str, object]
+    shown: bool = False
+
+    def jobs(self) -> list[Job]:
+        """The rows, each sample of each prompt one of them."""
+        count = len(self.prompts)
+        given = spread(self.source, count, batch=self.batch, what="sources")
+        sources = [read_source(each) for each in given]
+        each = spread(self.sampling, count, batch=self.batch, what="settings")
+        samplings = [read_sampling(one, self.settings) for one in each]
+        jobs = list[Job]()
+        for prompt, what, how in zip(self.prompts, sources, samplings, strict=True):
+            described = self.shown and what is not None
+            asked = _with_description(prompt, what) if described and what else prompt
+            request = self._request(asked, what, how)
+            jobs.extend(Job(asked, what, sample) for sample in request.samples())
+        return jobs
+
+    def run(self, jobs: list[Job]) -> list[Result]:
+        """The rows to their end, as one batch."""
+        decoding = Decoding(self.ensemble, [job.request for job in jobs])
+        with contextlib.suppress(KeyboardInterrupt):  # one that comes between two steps
+            for _ in decoding:
+                pass
+        done = decoding.completions
+        return [read_result(job, each) for job, each in zip(jobs, done, strict=True)]
+
+    def retried(self, job: Job, result: Result, attempt: int) -> Job:
+        """The job once more, with what was wrong said after the answer.
+
+        Chat messages go on with the answer and the complaint. A text prompt stays as it is, and the
+        next sample of it is drawn: at temperature 1 where the settings were greedy.
+        """
+        if is_chat(job.prompt):
+            complaint = f"That was refused: {result.error}\nGive the corrected answer."
+            answered = {"role": "assistant", "content": result.text}
+            prompt = [*job.prompt, answered, {"role": "user", "content": complaint}]
+            request = self._request(prompt, job.source, job.request.sampling)
+            return Job(prompt, job.source, replace(request, sample=job.request.sample))
+        sampling = job.request.sampling
+        if not sampling.samples:
+            sampling = replace(sampling, do_sample=True, temperature=1.0, seed=sampling.seed or 0)
+        shifted = job.request.sample + attempt * sampling.num_return_sequences
+        return replace(job, request=replace(job.request, sampling=sampling, sample=shifted))
+
+    def _request(self, prompt: Prompt, source: Source | None, sampling: Sampling) -> Request:
+        main, *others = read_prompts(self.ensemble, prompt)
+        constraint = None
+        if source is not None:
+            check_lossless(self.ensemble)
+            constraint = compile_source(source, self.ensemble.vocabulary)
+        return Request(
+            main.tokens,
+            constraint,
+            sampling,
+            main.joint,
+            others=tuple(each.tokens for each in others),
+            asked=prompt if isinstance(prompt, str) else "",
+        )
+
+
+def read_prompts(ensemble: Ensemble, prompt: Prompt) -> list[Read]:
+    """What each context reads. The joint is the main one's.
+
+    A context whose template puts a joint where the main one has none gets it as a part of its
+    prompt: the text that follows is the same for all.
+    """
+    found = [read(prompt, each.views, each.reader) for each in ensemble.contexts]
+    joint = found[0].joint
+    made = list[Read]()
+    for each, context in zip(found, ensemble.contexts, strict=True):
+        more = each.joint.removeprefix(joint) if each.joint.startswith(joint) else b""
+        tokens = each.tokens + context.reader.spell(more) if more else each.tokens
+        made.append(Read(tokens, joint))
+    return made
+
+
+def prompts_of(reads: list[Read]) -> Prompts:
+    """The tokens alone."""
+    return tuple(each.tokens for each in reads)
+
+
+def check_lossless(ensemble: Ensemble) -> None:
+    """Refuse a tokenizer whose tokens do not give the text back.
+
+    Raises:
+        UnsupportedError: it is one.
+    """
+    if not ensemble.vocabulary.lossless:
+        raise UnsupportedError(
+            f"no text can be generated exactly with this tokenizer: {ensemble.vocabulary.loss}",
+            feature="tokenizer that loses information",
+        )
+
+
+def checked_retries(retries: object) -> int:
+    """`retries` as a count.
+
+    Raises:
+        SourceError: it is none.
+    """
+    if not isinstance(retries, int) or isinstance(retries, bool) or retries < 0:
+        raise SourceError(f"retries is {retries!r}: it must be a count")
+    return retries
+
+
+def read_result(job: Job, done: Completion) -> Result:
+    """What came out of a row, with its value."""
+    value: Any = None
+    error: FairleadError | None = None
+    if job.source is None:
+        value = done.text
+    elif done.finish_reason == "stop":
+        value, error = read_value(job.source, done.text)
+    return Result(
+        value=value,
+        text=done.text,
+        tokens=done.tokens,
+        logprobs=done.logprobs,
+        log_z=done.log_z,
+        finish_reason=done.finish_reason,
+        error=error,
+        stats=done.stats,
+        seed=done.seed,
+    )
+
+
+def grown(job: Job, decoding: Decoding) -> Iterator[Part]:
+    """The text of a row as it grows; the last part holds the result."""
+    text = ""
+    for event in decoding:
+        text += event.text
+        if event.finish_reason is None:
+            yield Part(event.text, text, partial_value(job.source, text))
+            continue
+        result = read_result(job, decoding.completions[0])
+        yield Part(event.text, text, result.value, result)
+
+
+def _with_description(prompt: Prompt, source: Source) -> Prompt:
+    """The prompt with a description of the type: in the last message, or before a text."""
+    note = f"{ANSWER}\n{describe(source)}"
+    if not is_chat(prompt):
+        return f"{note}\n\n{prompt}"
+    *before, last = prompt
+    if not isinstance(last.get("content"), str):
+        return prompt  # which the reader refuses, naming the place
+    return [*before, {**last, "content": f"{last['content']}\n\n{note}"}]

@@ -1,0 +1,235 @@
+"""The rows of an expression from the rows of its leaves.
+
+Every node gives `Rows`: values, what the models can give, what filters leave. The constraint is
+known from the beginning (`allowed`), so that nuclei and plausibility sets are computed on what may
+come next and can never be disjoint from it; it takes no part in the values, which is why linear
+terms, maximum and minimum commute with it.
+
+A single leaf keeps its logits as they are: nothing is normalised that need not be, and penalties
+that are not invariant under shifts act on it as elsewhere.
+
+What this module does not know: models, constraints, temperature, what is drawn.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import assert_never, final
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from fairlead.logits.contexts import TextContext
+from fairlead.logits.expr import (
+    Farthest,
+    GediTerm,
+    Guided,
+    Leaf,
+    Linear,
+    Maximum,
+    Minimum,
+    Node,
+    Nucleus,
+    Plausible,
+    leaves,
+    show,
+)
+from fairlead.logits.filters import min_p, top_p
+from fairlead.logits.rescore import gedi_log_probs, rescore
+from fairlead.logits.rows import LEAST, Rows, both
+from fairlead.logits.warp import Watch
+from fairlead.vocabulary.spellings import Vocabulary
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is known of a step, beside the rows of the leaves.
+
+    Attributes:
+        leaves: the logits of each leaf, as models give them.
+        allowed: the tokens that the constraint allows.
+        sums: for each leaf of a GeDi pair, the log-probability of the text so far.
+        texts: the text so far of each row, for classifiers.
+        vocabulary: what tokens spell, for classifiers.
+        watch: told of each stage, for traces.
+    """
+
+    leaves: Mapping[Leaf, Float[Tensor, "batch vocabulary"]]
+    allowed: Bool[Tensor, "batch vocabulary"]
+    vocabulary: Vocabulary
+    sums: Mapping[Leaf, Float[Tensor, "batch"]] = field(default_factory=dict[Leaf, Tensor])
+    texts: Sequence[TextContext] = ()
+    watch: Watch | None = None
+
+    def tell(self, stage: str, rows: Rows) -> None:
+        """Tell the watcher what a stage made of the rows."""
+        if self.watch is not None:
+            self.watch(stage, rows.closed(self.allowed))
+
+
+def evaluate(node: Node, step: Step) -> Rows:
+    """The rows of an expression.
+
+    Example:
+        >>> base, anti = Leaf("b", "base"), Leaf("a", "anti")
+        >>> logits = {base: torch.zeros(1, 2), anti: torch.tensor([[0.0, 1.0]])}
+        >>> step = Step(logits, torch.ones(1, 2, dtype=torch.bool), Vocabulary([b"x", b"y"]))
+        >>> rows = evaluate(Linear(((1.0, base), (-1.0, anti))), step)
+        >>> (rows.values[0, 0] - rows.values[0, 1]).item()
+        1.0
+    """
+    if isinstance(node, Leaf):
+        return Rows.whole(step.leaves[node])
+    match node:
+        case Linear(((coefficient, Leaf() as leaf),)):
+            return _scaled(step.leaves[leaf], coefficient)
+        case _:
+            pass
+    read = {leaf: Rows.of(step.leaves[leaf]) for leaf in leaves(node)}
+    rows = _Evaluation(step, read).value(node)
+    sound = torch.stack([each.soundness for each in read.values() if each.soundness is not None])
+    return replace(rows, soundness=sound.sum(0))
+
+
+def _scaled(logits: Float[Tensor, "batch vocabulary"], coefficient: float) -> Rows:
+    """A single model's own logits times a coefficient.
+
+    What the model excludes stays excluded; multiplied by a negative number, it is the likeliest.
+    """
+    rows = Rows.of(logits)
+    if coefficient < 0:
+        support = torch.ones_like(rows.support)
+        return replace(rows, values=rows.values * coefficient, support=support)
+    finite = torch.where(rows.support, logits, 0.0).nan_to_num(0.0, 0.0, LEAST)
+    return replace(rows, values=finite * coefficient)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Evaluation:
+    """One step of one expression, with the rows of its leaves read once."""
+
+    step: Step
+    read: Mapping[Leaf, Rows]
+
+    def value(self, node: Node) -> Rows:
+        """The rows of a node."""
+        match node:
+            case Leaf():
+                rows = self.read[node]
+            case Linear():
+                rows = self._sum(node)
+            case Maximum(parts):
+                rows = _greatest([self.value(part).normalized() for part in parts])
+            case Minimum(parts):
+                rows = _least([self.value(part).normalized() for part in parts])
+            case Nucleus() | Plausible():
+                rows = self._filtered(node)
+            case Farthest(of, among):
+                rows = _farthest(self.value(of), [self.value(each) for each in among])
+            case Guided():
+                rows = self._guided(node)
+            case _:
+                assert_never(node)
+        return rows
+
+    def _sum(self, node: Linear) -> Rows:
+        """Σ coefficient · node. Only what is added holds the whole to its tokens."""
+        zeros = torch.zeros_like(self.step.allowed, dtype=torch.float32)
+        made = Rows(zeros, torch.ones_like(self.step.allowed))
+        for coefficient, each in node.terms:
+            rows = self.value(each)
+            made = replace(made, values=made.values + coefficient * rows.values)
+            if coefficient > 0:
+                kept = both(made.kept, rows.kept)
+                made = replace(made, support=made.support & rows.support, kept=kept)
+            if self.step.watch is not None:
+                sign = "+" if coefficient > 0 else "-"
+                self.step.tell(f"{sign} {abs(coefficient):g}*{show(each)}", made)
+        return made
+
+    def _filtered(self, node: Nucleus | Plausible) -> Rows:
+        """Fewer tokens, the values as they are."""
+        rows = self.value(node.inner)
+        allowed = self.step.allowed
+        row = rows.closed(allowed if node.when == "post_mask" else None)
+        if isinstance(node, Nucleus):
+            mass = torch.full((len(row),), node.p, dtype=torch.float64, device=row.device)
+            kept = top_p(row, mass) > -math.inf
+        else:
+            kept = min_p(row, torch.full((len(row),), node.alpha, device=row.device)) > -math.inf
+        if node.when == "pre_mask":  # what is allowed may be disjoint from what is plausible
+            kept = kept | ~(kept & allowed).any(1, keepdim=True)
+        rows = rows.keep(kept)
+        self.step.tell(show(node), rows)
+        return rows
+
+    def _guided(self, node: Guided) -> Rows:
+        """The classifiers' say on the tokens that may be drawn."""
+        rows = self.value(node.inner).normalized()
+        own = rows.values
+        for term in node.terms:
+            held = Rows(rows.values, rows.effective(self.step.allowed))
+            if isinstance(term, GediTerm):
+                done = self._gedi(held, term)
+            else:
+                done = rescore(held, term, self.step.texts, self.step.vocabulary)
+            rows = replace(rows.keep(done.support), values=done.values)
+            self.step.tell(str(term), rows)
+        return replace(rows, own=own)
+
+    def _gedi(self, rows: Rows, term: GediTerm) -> Rows:
+        wanted, unwanted = self.read[term.wanted].values, self.read[term.unwanted].values
+        sums = torch.stack([self.step.sums[term.wanted], self.step.sums[term.unwanted]], 1)
+        steps = [text.step for text in self.step.texts]
+        logs = gedi_log_probs(wanted, unwanted, sums, steps)
+        kept = _desired(rows, logs, term)
+        return Rows(rows.values + term.alpha * logs, kept)
+
+
+def _greatest(parts: Sequence[Rows]) -> Rows:
+    """For each token the greatest value of those parts that can give it."""
+    values = torch.stack([part.closed() for part in parts]).amax(0)
+    support = torch.stack([part.support for part in parts]).any(0)
+    kept = torch.stack([part.effective() for part in parts]).any(0)
+    return Rows(values.clamp(min=LEAST), support, kept)
+
+
+def _least(parts: Sequence[Rows]) -> Rows:
+    """For each token the least value, where all parts can give it."""
+    values = torch.stack([part.values for part in parts]).amin(0)
+    support = torch.stack([part.support for part in parts]).all(0)
+    return Rows(values, support, torch.stack([part.effective() for part in parts]).all(0))
+
+
+def _farthest(of: Rows, among: Sequence[Rows]) -> Rows:
+    """The candidate whose distribution differs most (Chuang et al. 2024, "DoLa", equation 3)."""
+    distances = torch.stack([jensen_shannon(of.values, each.values) for each in among])
+    chosen = distances.argmax(0), torch.arange(len(of.values), device=of.values.device)
+    values = torch.stack([each.values for each in among])[chosen]
+    return Rows(values, torch.stack([each.support for each in among])[chosen])
+
+
+def jensen_shannon(
+    one: Float[Tensor, "batch vocabulary"], other: Float[Tensor, "batch vocabulary"]
+) -> Float[Tensor, "batch"]:
+    """The Jensen-Shannon divergence of two rows of finite log-values, in nats, 0 to log 2."""
+    first, second = one.log_softmax(1), other.log_softmax(1)
+    middle = torch.logaddexp(first, second) - math.log(2)
+    halves = (first.exp() * (first - middle)).sum(1) + (second.exp() * (second - middle)).sum(1)
+    return (halves / 2).clamp(min=0)
+
+
+def _desired(
+    rows: Rows, logs: Float[Tensor, "batch vocabulary"], term: GediTerm
+) -> Bool[Tensor, "batch vocabulary"]:
+    """What GeDi's filter leaves: the most desired tokens with mass 1 − rho, and all above tau."""
+    if term.rho == 0:
+        return rows.support
+    order = torch.argsort(logs.masked_fill(~rows.support, -math.inf), dim=1, descending=True)
+    mass = rows.closed().double().softmax(1).nan_to_num(0.0).gather(1, order)
+    before = mass.cumsum(1) - mass
+    kept = torch.zeros_like(rows.support).scatter_(1, order, before < 1 - term.rho)
+    return (kept | (logs > math.log(term.tau))) & rows.support

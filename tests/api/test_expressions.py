@@ -1,0 +1,288 @@
+"""Models as numbers: operators, recipes, and the same calls as on one model."""
+
+import asyncio
+import math
+
+import pytest
+import torch
+
+import fairlead as fl
+from fairlead.engine.ensemble import reading
+from fairlead.engine.fake import FakeModel
+from fairlead.logits.expr import Farthest, Guided, Linear, Nucleus, Plausible, leaves
+
+BYTES = fl.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256})
+
+
+def fake(seed: int, name: str) -> fl.Model:
+    return fl.Model(FakeModel.random(BYTES, seed, scale=2.0), name=name)
+
+
+BASE, EXPERT, ANTI = fake(0, "base"), fake(1, "expert"), fake(2, "anti")
+
+
+class Even:
+    """Likes texts with an even number of characters."""
+
+    def log_probs(self, texts):
+        return torch.tensor([math.log(0.9 if len(text) % 2 == 0 else 0.1) for text in texts])
+
+
+TERM = fl.classifier(Even(), alpha=5, top=20)
+
+
+@pytest.mark.parametrize(
+    ("model", "text"),
+    [
+        (BASE + 1.5 * (EXPERT - ANTI), "base + 1.5*expert - 1.5*anti"),
+        (-BASE + EXPERT * 2 / 4, "-base + 0.5*expert"),
+        (BASE.nucleus(0.9) - ANTI.temperature(0.5), "base.nucleus(0.9) - 2*anti"),
+        (BASE.plausible(0.1, "pre_mask"), "base.plausible(0.1, 'pre_mask')"),
+        (
+            fl.maximum(BASE, EXPERT) + fl.minimum(BASE, ANTI),
+            "maximum(base, expert) + minimum(base, anti)",
+        ),
+        (BASE.maximum(EXPERT).minimum(ANTI), "minimum(maximum(base, expert), anti)"),
+        ((BASE - 0.5 * ANTI).normalized(), "2*base - anti"),
+        (BASE.prompted("You are a pirate."), "base.prompted('You are a pirate.')"),
+        (BASE.prompted("x" * 40), "base.prompted('" + "x" * 23 + "…')"),
+        (BASE.prompted(str.upper), "base.prompted(upper)"),
+        (BASE.unprompted().named("nothing"), "nothing"),
+        (fl.dexperts(BASE, EXPERT, ANTI), "base.nucleus(0.9) + 2*expert - 2*anti"),
+        (fl.dexperts(BASE, anti=ANTI, nucleus=None), "3*base - 2*anti"),
+        (fl.dexperts(BASE, EXPERT, alpha=0), "base.nucleus(0.9)"),
+        (fl.proxy_tune(BASE, EXPERT, ANTI), "base + expert - anti"),
+        (fl.proxy_tune(BASE, [(EXPERT, 1), (ANTI, 0.5)], BASE, 2), "-base + 2*expert + anti"),
+        (fl.contrast(EXPERT, ANTI), "1.5*expert.plausible(0.1) - 0.5*anti"),
+        (fl.contrast(EXPERT, ANTI, style="li-2022"), "expert.plausible(0.1) - 2*anti"),
+        (fl.cfg(BASE, ANTI), "1.5*base - 0.5*anti"),
+        (fl.cfg(BASE, gamma=2), "2*base - base.unprompted()"),
+        (fl.context_aware(BASE.prompted("d"), BASE), "1.5*base.prompted('d') - 0.5*base"),
+        (BASE + fl.gedi(EXPERT, ANTI), "base + gedi(expert, anti, alpha=30)"),
+    ],
+)
+def test_expressions_print_as_they_are_written(model, text):
+    assert repr(model) == f"Model({text})"
+    assert str(model).splitlines()[0] == text
+
+
+def test_the_leaves_and_the_cost_of_a_token_are_listed():
+    same = BASE.prompted("x")
+    guided = BASE + 0.5 * (same - ANTI) + TERM
+    assert str(guided).splitlines()[1:] == [
+        "leaves: base, base.prompted('x'), anti",
+        "per token: 2 forwards of 3 rows, 20 texts classified",
+    ]
+    assert str(BASE).endswith("per token: 1 forward")
+    assert (guided.cost.batches, guided.cost.rows, guided.cost.texts) == (2, 3, 20)
+
+
+def test_an_alpha_of_zero_is_the_base_bit_for_bit():
+    for same in (
+        BASE + 0 * (EXPERT - ANTI),
+        fl.proxy_tune(BASE, EXPERT, ANTI, 0),
+        BASE + 0 * EXPERT,
+    ):
+        assert same.node is BASE.node
+    zero = BASE + fl.classifier(Even(), alpha=0)
+    assert zero.node is BASE.node
+
+
+def test_classifiers_stand_on_either_side_and_can_be_subtracted():
+    assert (TERM + BASE).node == (BASE + TERM).node
+    turned = (BASE - TERM).node
+    assert isinstance(turned, Guided)
+    assert [term.alpha for term in turned.terms] == [-5]
+    assert isinstance((2 * (BASE + TERM) - ANTI).node, Guided)
+
+
+def test_recipes_are_the_published_formulas():
+    node = fl.dexperts(BASE, EXPERT, ANTI, **fl.published("dexperts-sentiment")).node
+    assert node == Linear(((1.0, Nucleus(BASE.node, 0.9)), (3.2, EXPERT.node), (-3.2, ANTI.node)))
+    assert fl.contrast(EXPERT, ANTI, **fl.published("contrast-reasoning")).node == Linear(
+        ((1.5, Plausible(EXPERT.node, 0.1)), (-0.5, ANTI.node))
+    )
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: fl.proxy_tune(BASE, EXPERT, ANTI, **fl.published("proxy-tuning")),
+        lambda: fl.contrast(EXPERT, ANTI, **fl.published("contrast-open-ended")),
+        lambda: fl.cfg(BASE, ANTI, **fl.published("cfg")),
+        lambda: fl.context_aware(BASE, ANTI, **fl.published("context-aware-conflicts")),
+        lambda: fl.context_aware(BASE, ANTI, **fl.published("context-aware-summaries")),
+        lambda: BASE + fl.gedi(EXPERT, ANTI, **fl.published("gedi")),
+        lambda: BASE + fl.classifier(Even(), **fl.published("caif")),
+        lambda: BASE + fl.classifier(Even(), **fl.published("fudge-topic")),
+    ],
+)
+def test_published_settings_are_arguments_as_they_are(call):
+    assert isinstance(call(), fl.Model)
+
+
+def test_unknown_published_settings_name_the_nearest():
+    with pytest.raises(fl.UnsupportedError, match="did you mean 'dexperts-toxicity'"):
+        fl.published("dexpert-toxicity")
+    with pytest.raises(fl.UnsupportedError, match="there are dexperts"):
+        fl.published("zzz")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: BASE + 1, "1 cannot be added to a model"),
+        (lambda: "a" + BASE, "'a' cannot be added"),
+        (lambda: BASE - None, "None cannot be added"),
+        (lambda: BASE * BASE, "a coefficient is"),
+        (lambda: BASE * math.nan, "a coefficient is nan"),
+        (lambda: BASE / 0, "divided by 0"),
+        (lambda: BASE / "2", "a divisor is '2'"),
+        (lambda: (BASE - BASE).generate("Hi"), "cancel"),
+        (lambda: (0 * BASE).vocabulary, "cancel"),
+        ((BASE - ANTI).normalized, "sum to 0"),
+        (lambda: BASE.nucleus(0), "p is 0"),
+        (lambda: BASE.nucleus(0.5, "never"), "plausibility is 'never'"),
+        (lambda: BASE.plausible(1.5), "alpha is 1.5"),
+        (lambda: BASE.temperature(0), "a temperature is 0"),
+        (lambda: BASE.prompted(3), "prompted with a text or a function"),
+        (fl.maximum, "no model"),
+        (lambda: fl.maximum(BASE, 3), "3 is no model"),
+        (lambda: BASE.maximum("x"), "'x' is no model"),
+        (lambda: fl.dexperts(BASE), "an expert or an anti-expert"),
+        (lambda: fl.dexperts(BASE, EXPERT, nucleus=2), "nucleus is 2"),
+        (lambda: fl.proxy_tune(BASE, []), "no model, and no list"),
+        (lambda: fl.proxy_tune(BASE, [(EXPERT, "1")]), "'1' is no model"),
+        (lambda: fl.proxy_tune("base", EXPERT), "'base' is no model"),
+        (lambda: fl.contrast(BASE, ANTI, style="x"), "style is 'x'"),
+        (lambda: fl.cfg(BASE, ANTI, "1"), "gamma is '1'"),
+        (lambda: fl.gedi(BASE, ANTI, rho=2), "rho is 2"),
+    ],
+)
+def test_what_is_no_arithmetic_is_refused(call, message):
+    with pytest.raises(fl.SourceError, match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("call", "feature"),
+    [
+        (lambda: fl.dola(BASE), "early exits"),
+        (lambda: fl.dola(BASE + ANTI), "dola of several"),
+        (lambda: BASE.exit_at(2), "early exits"),
+        (lambda: fl.gedi(BASE + ANTI, BASE), "gedi of expressions"),
+        (
+            lambda: BASE + fl.Model(FakeModel.random(fl.Vocabulary([b"x", b"<e>"], {1}))),
+            "arithmetic on different vocabularies",
+        ),
+    ],
+)
+def test_what_cannot_be_combined_is_refused_by_name(call, feature):
+    with pytest.raises(fl.UnsupportedError) as caught:
+        call()
+    assert caught.value.feature == feature
+
+
+def layered() -> fl.Model:
+    def row(block):
+        return FakeModel.random(BYTES, 10 + block, scale=2.0)._functions[-1]
+
+    return fl.Model(FakeModel(BYTES, row(9), exits=[row(n) for n in range(1, 9)]), name="deep")
+
+
+def test_early_exits_share_the_models_forward():
+    model = layered()
+    guided = model - 0.5 * model.exit_at(3)
+    assert repr(guided) == "Model(deep - 0.5*deep.exit_at(3))"
+    assert str(guided.cost) == "1 forward"
+    assert guided.generate("Hi", fl.Regex("[ab]{5}")).value
+    with pytest.raises(fl.SourceError, match="9 blocks, an exit is after 1 to 8"):
+        model.exit_at(9)
+
+
+@pytest.mark.parametrize(
+    ("layers", "blocks"), [("low", [2, 4]), ("high", [5, 7]), ([1, 3], [1, 3])]
+)
+def test_dola_looks_at_every_second_block(layers, blocks):
+    model = layered()
+    node = fl.dola(model, layers).node
+    assert isinstance(node, Linear)
+    (_, head), (weight, farthest) = node.terms
+    assert (head, weight) == (Plausible(model.node, 0.1), -1)
+    assert isinstance(farthest, Farthest)
+    assert [reading(leaf).exit for leaf in farthest.among] == blocks
+    assert fl.dola(model, layers).generate("Hi", bool, max_new_tokens=9).value in (True, False)
+
+
+def test_dola_needs_a_block_to_compare_with():
+    with pytest.raises(fl.SourceError, match="needs a block"):
+        fl.dola(layered(), [])
+
+
+EXPRESSIONS = {
+    "proxy": BASE + 1.5 * (EXPERT - ANTI),
+    "dexperts": fl.dexperts(BASE, EXPERT, ANTI),
+    "contrast": fl.contrast(BASE, ANTI),
+    "cfg": fl.cfg(BASE, BASE.prompted("Not: ")),
+    "maximum": fl.maximum(BASE, EXPERT),
+    "classifier": BASE + TERM,
+    "gedi": BASE + fl.gedi(BASE.prompted("+"), BASE.prompted("-")),
+}
+
+
+@pytest.mark.parametrize("kind", EXPRESSIONS)
+def test_every_expression_holds_to_the_constraint_in_every_call(kind):
+    model = EXPRESSIONS[kind]
+    result = model.generate("Go: ", list[int], max_new_tokens=20, temperature=0.9, seed=4)
+    assert all(isinstance(number, int) for number in result.value)
+    assert result.log_z < 0
+    parts = list(model.stream("Go: ", list[int], max_new_tokens=20, temperature=0.9, seed=4))
+    assert parts[-1].result.text == result.text
+    again = asyncio.run(
+        model.agenerate("Go: ", list[int], max_new_tokens=20, temperature=0.9, seed=4)
+    )
+    assert again.text == result.text
+    batch = model.generate(
+        ["Go: ", "Hi"], [list[int], bool], max_new_tokens=20, temperature=0.9, seed=4
+    )
+    assert batch[0].text == result.text
+    assert batch[1].value in (True, False)
+    chosen = model.choose("Go: ", ["yes", "no", "maybe"])
+    assert math.fsum(chosen.values()) == pytest.approx(1)
+
+
+def test_choices_of_an_expression_are_products_of_its_steps():
+    guided = EXPRESSIONS["proxy"]
+    chosen = guided.choose("Go: ", ["ab", "ba"])
+    logs = []
+    for text in (b"ab", b"ba"):
+        prefix, log = tuple(b"Go: "), 0.0
+        for byte in text:
+            rows = [
+                weight * reading(leaf).model.prefill([prefix])[1][0].log_softmax(0)
+                for weight, leaf in guided.node.terms
+            ]
+            log += float(sum(rows).log_softmax(0)[byte])
+            prefix = (*prefix, byte)
+        logs.append(log)
+    expected = torch.tensor(logs).softmax(0).tolist()
+    assert list(chosen.values()) == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_classifier_steers_what_is_generated():
+    lengths = {
+        kind: [
+            len(model.generate("Go: ", fl.Regex("[ab]{1,9}"), temperature=1.0, seed=seed).text) % 2
+            for seed in range(30)
+        ]
+        for kind, model in {"plain": BASE, "even": BASE + TERM}.items()
+    }
+    assert sum(lengths["even"]) < sum(lengths["plain"])
+
+
+def test_models_of_an_expression_are_those_of_its_first_leaf():
+    guided = EXPERT + BASE
+    assert guided.language_model is EXPERT.language_model
+    assert guided.tokenizer is None
+    assert guided.vocabulary == BYTES
+    assert leaves(guided.node) == [EXPERT.node, BASE.node]
