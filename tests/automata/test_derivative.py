@@ -1,10 +1,13 @@
 """Derivatives against languages listed as sets, and the laws of `Recognizer`."""
 
+from functools import reduce
 from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from fairlead.automata import derivative
 from fairlead.automata.derivative import Derivatives
 from fairlead.errors import FairleadError
 from fairlead.lowering.expr import (
@@ -12,6 +15,7 @@ from fairlead.lowering.expr import (
     EPSILON,
     UNSURE,
     alt,
+    both,
     byte_set,
     call,
     capture,
@@ -223,3 +227,16 @@ def test_captures_inside_captures_never_repeat():
             if state is None:
                 break
             assert any(members >> byte & 1 for members, _ in blurred)
+
+
+@given(st.lists(expressions(), min_size=2, max_size=4))
+@settings(max_examples=30)
+def test_a_meet_of_many_lines_goes_on_as_whole_derivatives_and_has_the_same_shortest_text(parts):
+    meet = reduce(both, parts)
+    found: list[bytes | None] = []
+    for most in (1, 10_000):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(derivative, "_MOST_WAYS", most)
+            engine = Derivatives(meet)
+            found.append(engine.shortest(meet) if engine.alive(meet) else None)
+    assert found[0] == found[1]

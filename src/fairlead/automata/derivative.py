@@ -60,6 +60,8 @@ from fairlead.lowering.nodes import (
 
 Arcs: TypeAlias = list[tuple[int, Expr]]
 
+_MOST_WAYS = 256  # single lines that meet; where there are more, whole derivatives are fewer
+
 
 @final
 class Derivatives:
@@ -210,9 +212,17 @@ class Derivatives:
         there are pairs; whole derivatives may be as many as there are sets of lines. What is not
         to be takes whole ones.
         """
+        parts = _met(root)
+        lines = [self._disjoint(p) if isinstance(p, Not) else self._lines(p) for p in parts]
+        made = self._crossed(lines, _MOST_WAYS)
+        if made is None:
+            made = self._crossed([self._disjoint(part) for part in parts])
+        return list(dict.fromkeys(made or ()))
+
+    def _crossed(self, factors: list[Arcs], most: int | None = None) -> Arcs | None:
+        """A line of each, all together; None if there are more of those."""
         made: Arcs = [(self._spellable, ANYTHING)]
-        for part in _met(root):
-            lines = self._disjoint(part) if isinstance(part, Not) else self._lines(part)
+        for lines in factors:
             made = [
                 (members & more, both(x, y))
                 for members, x in made
@@ -220,7 +230,9 @@ class Derivatives:
                 if members & more
             ]
             self._fuel(len(made))
-        return list(dict.fromkeys(made))
+            if most is not None and len(made) > most:
+                return None
+        return made
 
     def _lines(self, root: Expr) -> Arcs:
         """The linear form of `root`; an explicit stack, as nesting is the user's."""

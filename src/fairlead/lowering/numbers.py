@@ -21,7 +21,6 @@ What this module does not know: schemas. How digits are read: `number_readers`.
 
 from decimal import Decimal
 from functools import lru_cache, reduce
-from itertools import pairwise
 from math import gcd
 
 from fairlead.errors import UnsupportedError
@@ -41,6 +40,7 @@ from fairlead.lowering.number_forms import (
     exponents,
 )
 from fairlead.lowering.number_machines import Shape, magnitudes
+from fairlead.lowering.number_others import all_but
 from fairlead.lowering.number_readers import Comparison, Multiple, Reader
 from fairlead.syntax.json_schema_multiples import MOST_RESTS, factor_of, without_zeros
 from fairlead.syntax.json_schema_tree import Bound, Numbers
@@ -118,7 +118,7 @@ def lower_other_numbers(numbers: Numbers, *, plain: bool = False) -> Expr:
         options.append(concat(whole, alt(concat(literal("."), repeat(DIGIT, 1)), ANY_EXPONENT)))
         options.append(concat(whole, literal("."), repeat(DIGIT, 1), ANY_EXPONENT))
     if numbers.values is not None:
-        options += _between(sorted(numbers.values), plain=plain)
+        options.append(all_but(numbers.values, plain=plain))
     options += [multiples(factor, denied=True, plain=plain) for factor in numbers.multiples]
     return alt(*options)
 
@@ -152,12 +152,6 @@ def common_multiple(factors: tuple[Decimal, ...]) -> Decimal:
 
 def _exponent(value: Decimal) -> int:
     return int(value.as_tuple().exponent)
-
-
-def _between(values: list[Decimal], *, plain: bool) -> list[Expr]:
-    """All numbers but these."""
-    ends = [None, *(Bound(value, exclusive=True) for value in values), None]
-    return [number_range(lower, upper, plain=plain) for lower, upper in pairwise(ends)]
 
 
 def _beyond(bound: Bound) -> Bound:

@@ -1,0 +1,162 @@
+"""All numbers but some: what is left of the spellings that are told apart.
+
+Between 20,000 numbers are as many gaps, each a machine of its own. Here the numbers become a trie
+of their digits instead, and what it reads is taken away from all numbers. A place in it is made
+when it is entered::
+
+    1, 12, 1e3      "1" → one of 1 and 1e3, the exponent says which; or the first digit of 12
+                    "10" → the same one place on: 1 is 10e-1
+
+The spellings that are told apart are those of `number_constants`: of numbers without an exponent
+all; with one, up to DEPTH digits before the point, or zeros behind it.
+
+What this module does not know: keywords.
+"""
+
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from functools import lru_cache
+from typing import Final, TypeAlias, final
+
+from fairlead.lowering.expr import (
+    EMPTY,
+    EPSILON,
+    alt,
+    both,
+    byte_set,
+    complement,
+    concat,
+    literal,
+    optional,
+    repeat,
+)
+from fairlead.lowering.fuel import spend
+from fairlead.lowering.nodes import Expr, Rule
+from fairlead.lowering.number_forms import (
+    ANY_EXPONENT,
+    ANY_NUMBER,
+    DIGIT,
+    DIGITS,
+    FRACTION,
+    NONZERO,
+    PLAIN_NUMBER,
+    SIGN,
+    WHOLE,
+    ZERO_FRACTION,
+    exponents,
+)
+from fairlead.lowering.number_readers import DEPTH
+from fairlead.syntax.json_schema_multiples import without_zeros
+
+_ZERO: Final = concat(SIGN, literal("0"), ZERO_FRACTION, optional(ANY_EXPONENT))
+_TOLD: Final = alt(
+    concat(SIGN, WHOLE, FRACTION),
+    concat(SIGN, NONZERO, repeat(DIGIT, 0, DEPTH - 1), FRACTION, ANY_EXPONENT),
+    concat(SIGN, literal("0."), repeat(literal("0"), 0, DEPTH - 1), NONZERO, DIGITS, ANY_EXPONENT),
+    _ZERO,
+)
+
+# Whether the point is passed, and a digit behind it; which power of ten the first digit stands for,
+# before the point as if it were here; the node of the trie, if the digits go on to more; and the
+# powers of ten of the first digits of numbers that have no other digits.
+_Place: TypeAlias = tuple[bool, bool, int, "_Node | None", tuple[int, ...]]
+
+
+def all_but(values: Iterable[Decimal], *, plain: bool) -> Expr:
+    """The numbers that are none of some.
+
+    >>> all_but([], plain=True) is PLAIN_NUMBER
+    True
+    """
+    given = list(values)
+    if not given:
+        return PLAIN_NUMBER if plain else ANY_NUMBER
+    taken = alt(
+        _spelled(value for value in given if value > 0),
+        concat(literal("-"), _spelled(value.copy_abs() for value in given if value < 0)),
+        _ZERO if any(not value for value in given) else EMPTY,
+    )
+    return both(PLAIN_NUMBER if plain else _TOLD, complement(taken))
+
+
+@final
+class _Node:
+    """What begins with some digits: the powers of ten of numbers that end here, and what follows.
+
+    The numbers are more than 0 and have no zeros before or behind their digits.
+    """
+
+    __slots__ = ("below", "powers")
+
+    def __init__(self) -> None:
+        self.below: dict[int, _Node] = {}
+        self.powers: list[int] = []
+
+
+def _spelled(values: Iterable[Decimal]) -> Expr:
+    """The spellings of numbers of more than 0."""
+    root = _Node()
+    most, least = DEPTH - 1, -DEPTH
+    for value in values:
+        node, power = root, value.adjusted()
+        for digit in without_zeros(value).as_tuple().digits:
+            node = node.below.setdefault(digit, _Node())
+        node.powers.append(power)
+        most, least = max(most, power), min(least, power)
+        spend(1)
+    return _Spellings(most, least).all(root) if root.below else EMPTY
+
+
+@final
+class _Spellings:
+    """The places of one trie, as expressions that are made when they are entered."""
+
+    def __init__(self, most: int, least: int) -> None:
+        self._most, self._least = most, least
+        self._place = lru_cache(maxsize=None)(self._make)
+
+    def all(self, root: _Node) -> Expr:
+        """All spellings of its numbers."""
+        behind = EMPTY
+        for power in range(self._least, 0):  # of the first digit behind the point
+            first = self._digits(root, lambda node, power=power: self._behind(node, power))
+            behind = alt(first, concat(literal("0"), behind))
+        before = self._digits(root, lambda node: self._place(self._start(node)))
+        return alt(before, concat(literal("0."), behind))
+
+    def _start(self, node: _Node) -> _Place:
+        return (False, False, 0, node, tuple(node.powers))
+
+    def _behind(self, node: _Node, power: int) -> Expr:
+        return self._place((True, True, power, node, tuple(node.powers)))
+
+    def _digits(self, node: _Node, go: Callable[[_Node], Expr]) -> Expr:
+        return alt(*(concat(_digit(digit), go(below)) for digit, below in node.below.items()))
+
+    def _make(self, place: _Place) -> Expr:
+        """What may follow at a place."""
+        passed, ended, power, _, powers = place
+        rule = Rule("digits", regular=True, make=lambda: self._body(place))
+        return alt(rule, EPSILON if (ended or not passed) and power in powers else EMPTY)
+
+    def _body(self, place: _Place) -> Expr:
+        """The same, if something follows."""
+        passed, ended, power, node, powers = place
+        options: list[Expr] = []
+        following = set(node.below) if node is not None else set[int]()
+        for digit in sorted(following | ({0} if powers else set())):
+            below = None if node is None else node.below.get(digit)
+            kept = powers if digit == 0 else ()
+            more = (*kept, *(() if below is None else below.powers))
+            if passed or power < self._most:
+                after = (passed, passed, power if passed else power + 1, below, more)
+                options.append(concat(_digit(digit), self._place(after)))
+        if not passed:
+            options.append(concat(literal("."), self._place((True, False, power, node, powers))))
+        if (ended or not passed) and -DEPTH <= power < DEPTH:
+            options += (exponents(one - power, one - power) for one in powers)
+        return alt(*options)
+
+
+def _digit(digit: int) -> Expr:
+    return byte_set(b"0123456789"[digit : digit + 1])
