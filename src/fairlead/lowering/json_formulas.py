@@ -209,6 +209,8 @@ def fold(
     From the leaves on, each shared part once, with an explicit stack, as nesting is the user's.
     """
     made: dict[Formula, _Made] = {} if known is None else known
+    if known is None and not isinstance(root, Every | Some):
+        return make(root, made)
     stack = [root]
     while stack:
         node = stack[-1]

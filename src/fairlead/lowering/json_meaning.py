@@ -46,6 +46,7 @@ from fairlead.lowering.json_formulas import (
     TRUE,
     Atom,
     Formula,
+    Leaf,
     all_of,
     any_of,
     leaf,
@@ -96,6 +97,8 @@ class Meaning:
 
     def of(self, value: Formula, kind: Kind) -> Formula:
         """What `value` says about values of one type."""
+        if isinstance(value, Leaf) and isinstance(value.atom, Holds) and value.atom.sign:
+            return self.schema(value.atom.schema, kind)  # as for nearly all values
 
         def change(atom: Atom) -> Formula:
             match atom:
@@ -110,6 +113,11 @@ class Meaning:
 
     def schema(self, address: Address, kind: Kind) -> Formula:
         """What one schema says about values of one type."""
+        found = self._read.get((address, kind))
+        if found is not None:
+            return found
+        if kind not in self.document.schemas[address].kinds:
+            return FALSE
         stack = [address]
         while stack:
             key = (stack[-1], kind)

@@ -173,6 +173,7 @@ class _Reader:
             said = {"$ref": raw["$ref"]}
         keywords = Keywords(said, place.shown)
         types = keywords.types()
+        combined = said.keys() & _IN_PLACE
         schema = Schema(
             outer.address,
             tuple(said),
@@ -181,16 +182,12 @@ class _Reader:
             numbers=read_numbers(keywords, types, place.scope.draft),
             arrays=self._arrays(place, keywords) if said.keys() & _OF_ARRAYS else _ARRAYS,
             objects=self._objects(place, keywords) if said.keys() & _OF_OBJECTS else _OBJECTS,
+            all_of=self._all_of(place, keywords) if combined else (),
+            any_of=self._group(place, keywords, "anyOf") if combined else (),
+            one_of=self._group(place, keywords, "oneOf") if combined else (),
+            none_of=self._negated(place, keywords) if combined else (),
+            condition=self._condition(place, keywords) if combined else None,
         )
-        if said.keys() & _IN_PLACE:
-            schema = replace(
-                schema,
-                all_of=self._all_of(place, keywords),
-                any_of=self._group(place, keywords, "anyOf"),
-                one_of=self._group(place, keywords, "oneOf"),
-                none_of=self._negated(place, keywords),
-                condition=self._condition(place, keywords),
-            )
         return self._enumerated(place, schema, keywords)
 
     # Parts of a schema

@@ -6,6 +6,7 @@ What this module does not know: which schema stands where.
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
+from typing import Final
 
 from fairlead.errors import SourceError, UnsupportedError
 from fairlead.syntax.json_schema_keywords import Draft
@@ -15,6 +16,15 @@ from fairlead.syntax.json_schema_values import Keywords, kind_of
 from fairlead.syntax.json_text import Json
 from fairlead.syntax.regex import parse_regex
 from fairlead.syntax.regex_tree import Pattern
+
+_OF_NUMBERS: Final = frozenset(
+    ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+)
+_PLAIN: Final = {
+    (integer, digits): Numbers(None, integer, digits)
+    for integer in (True, False)
+    for digits in (True, False)
+}
 
 
 def with_scalars(schema: Schema, values: Sequence[Json]) -> Schema:
@@ -39,6 +49,8 @@ def with_scalars(schema: Schema, values: Sequence[Json]) -> Schema:
 def read_numbers(keywords: Keywords, types: frozenset[str], draft: Draft) -> Numbers:
     """What a schema says about numbers."""
     integer = "integer" in types and "number" not in types
+    if keywords.raw.keys().isdisjoint(_OF_NUMBERS):
+        return _PLAIN[integer, integer and draft == 4]
     lower = _bounds(keywords, "minimum", "exclusiveMinimum", draft)
     upper = _bounds(keywords, "maximum", "exclusiveMaximum", draft)
     multiple = keywords.number("multipleOf")
