@@ -5,6 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairlead.automata import least
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import (
     ANYTHING,
@@ -114,3 +115,15 @@ def test_a_meet_without_a_text_takes_pairs_of_parts_and_not_sets_of_them():
     assert not machine.alive(machine.start())  # which has 2^21 sets of parts
     assert sum(made) < 10_000
     assert shortest(both(first, complement(second))) == b"a" * 21
+
+
+def test_words_of_languages_with_many_parts_are_not_kept_for_all():
+    few, many = literal("few" * 3), literal("many" * 100)
+    assert shortest_of(few) == b"few" * 3
+    assert shortest_of(many) == b"many" * 100
+    assert few in least._shared
+    assert many not in least._shared
+
+
+def shortest_of(expr):
+    return Derivatives(expr).shortest(expr)

@@ -145,7 +145,7 @@ def test_who_knows_it_sooner_is_asked_whether_a_regular_expression_has_a_text() 
 
     hard = both(literal("ab"), complement(literal("ac")))
     engine = Derivatives(alt(concat(literal("x"), hard), literal("y")))
-    engine.consult(judge)
+    engine.living.consult(judge)
     assert not engine.alive(hard)
     assert engine.alive(engine.start())
     assert asked == [hard]

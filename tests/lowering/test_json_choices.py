@@ -98,3 +98,11 @@ def test_too_many_choices_are_refused_while_compiling(monkeypatch):
     with metered(lambda parts: None), pytest.raises(LimitError, match="more than 2 choices"):
         first_case(formula, lambda case: True, lambda case: False)
     assert first_case(formula, lambda case: True, lambda case: False) is False
+
+
+def test_what_is_remembered_of_options_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_choices, "_REMEMBERED", 2)
+    formula = all_of(*(any_of(all_of(HERE[n], GONE[n - 1]), GONE[n]) for n in range(5)))
+    assert first_case(formula, lambda case: True, lambda case: True) is is_possible(formula)
+    assert len(json_choices._demanded) <= 2
+    assert len(json_choices._singles) <= 2

@@ -52,6 +52,7 @@ WILD: dict[str, dict[str, Any]] = {
 @pytest.fixture
 def described(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The nodes of states whose names the kernels read."""
+    fl.clear_cache()  # what another test has compiled is described already
     made: list[int] = []
     real = MemberNodes._named
 

@@ -78,6 +78,9 @@ class Derivatives:
         spellable: the bytes that exist, as a 256-bit integer; a text with another byte is not in
             the language.
         fuel: called with the number of parts made, raises when there are too many.
+
+    Attributes:
+        living: what is known to have a text.
     """
 
     def __init__(
@@ -89,7 +92,7 @@ class Derivatives:
         self._expr, self._spellable, self._fuel = expr, spellable, fuel
         self._linear: dict[Expr, Arcs] = {}
         self._least = Least(spellable, self._ways, fuel)
-        self._living = Living(spellable, self._least.word, self._ways, fuel)
+        self.living = Living(spellable, self._least.word, self._ways, fuel)
 
     def start(self) -> Expr:
         """The state before the first byte."""
@@ -109,15 +112,11 @@ class Derivatives:
 
     def alive(self, state: Expr) -> bool:
         """Whether any string leads to an accepting state."""
-        return self._living.check(state)
+        return self.living.check(state)
 
     def settle(self) -> None:
         """Decide what can be entered, so that what cannot be honoured is refused now."""
-        self._living.settle(self._expr)
-
-    def consult(self, judge: Callable[[Expr], bool]) -> None:
-        """From now on ask `judge`, who knows it sooner, whether a regular expression has a text."""
-        self._living.consult(judge)
+        self.living.settle(self._expr)
 
     def step(self, state: Expr, byte: int) -> Expr | None:
         """The state after one more byte, None where no text goes on so."""
@@ -156,13 +155,13 @@ class Derivatives:
 
     def unfold(self, call: Call) -> Expr:
         """What a call stands for."""
-        return call.template.unfold(call.argument, self._living)
+        return call.template.unfold(call.argument, self.living)
 
     def forget(self) -> None:
         """Drop everything memoised; results stay the same."""
         self._linear.clear()
         self._least.forget()
-        self._living.forget()
+        self.living.forget()
 
     def _word(self, state: Expr) -> Word:
         word = self._least.word(state)

@@ -35,7 +35,9 @@ Found: TypeAlias = Word | None
 
 _DEEPEST = 16
 
-# Strings, numbers and white space are the same expressions in every schema.
+# Strings, numbers and white space are the same expressions in every schema. What has many parts, as
+# an enum of 2,000 words has 20,000, is not: they would all be here, each with a weak reference.
+_MOST_SHARED = 256
 _shared: "WeakKeyDictionary[Expr, Found]" = WeakKeyDictionary()
 
 
@@ -83,7 +85,9 @@ class Least:
             better = [rule for rule in again if _less(found[rule], guesses[rule])]
             if not better:
                 self._known.update(found)
-                self._shared.update({node: word for node, word in found.items() if node.regular})
+                if len(found) <= _MOST_SHARED:
+                    regular = {node: word for node, word in found.items() if node.regular}
+                    self._shared.update(regular)
                 return found[expr]
             guesses.update({rule: found[rule] for rule in better})
 

@@ -97,8 +97,11 @@ class CompiledConstraint:
         Raises:
             TokenRejected: the bit of `token` is not set in `mask(state)`.
         """
-        following = state.following.get(token) if token.__class__ is int else None
-        return following or self._advance(state, token)
+        if token.__class__ is int:
+            following = state.next if token == state.token else state.following(token)
+            if following is not None:
+                return following
+        return self._advance(state, token)
 
     def _advance(self, state: DecodeState, token: int) -> DecodeState:
         if not isinstance(token, SupportsIndex):  # pyright: ignore[reportUnnecessaryIsInstance]

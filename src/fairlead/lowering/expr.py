@@ -44,9 +44,9 @@ EMPTY: Expr = Empty()
 EPSILON: Expr = Epsilon()
 UNSURE: Expr = Unsure()
 
-# In the keys of pairs, which are by far the most nodes: the collector does not look into a tuple of
-# numbers, and looking into those of a hundred thousand words takes longer than making them.
-_PAIR = 1
+# Keys begin with one of these: the collector does not look into a tuple of numbers, and looking
+# into those of a hundred thousand words takes longer than making them.
+_PAIR, _BYTES, _ALT, _REPEAT, _AND, _NOT, _CALL, _CAPTURE = range(8)
 
 # More options than this are searched for those that say nothing new (`lowering.dominance`).
 MANY = 8
@@ -92,7 +92,7 @@ def byte_set(members: Iterable[int] | int) -> Expr:
     bits = members if isinstance(members, int) else sum({1 << b for b in members})
     if bits == 0:
         return EMPTY
-    key = (Bytes, bits)
+    key = (_BYTES, bits)
     found = _known(key)
     return found if found is not None else _intern(key, Bytes(bits))
 
@@ -203,7 +203,7 @@ def alt(*options: Expr) -> Expr:
         flat[byte_set(members)] = None
     if len(flat) <= 1:
         return next(iter(flat), EMPTY)
-    key = (Alt, frozenset(map(id, flat)))
+    key = (_ALT, *sorted(map(id, flat)))
     found = _known(key)
     return found if found is not None else _union(flat)
 
@@ -228,7 +228,7 @@ def _union(flat: dict[Expr, None]) -> Expr:
     if len(flat) == 1:
         return next(iter(flat))
     captures = not regular and any(begins_with_capture(part) for part in flat)
-    key = (Alt, frozenset(map(id, flat)))
+    key = (_ALT, *sorted(map(id, flat)))
     return _intern(key, Alt(tuple(flat), nullable, regular, captures, inhabited))
 
 
@@ -288,7 +288,7 @@ def repeat(item: Expr, low: int = 0, high: int | None = None) -> Expr:
         return item
     if item.nullable:
         low = 0  # the same language, and fewer states
-    key = (Repeat, id(item), low, high)
+    key = (_REPEAT, id(item), low, high)
     return _known(key) or _simpler(item, low, high) or _intern(key, _repeat_node(item, low, high))
 
 
@@ -330,7 +330,7 @@ def both(left: Expr, right: Expr) -> Expr:
         return EPSILON if left.nullable and right.nullable else EMPTY
     if isinstance(left, Bytes) and isinstance(right, Bytes):
         return byte_set(left.members & right.members)
-    key = (And, frozenset((id(left), id(right))))
+    key = (_AND, min(id(left), id(right)), max(id(left), id(right)))
     found = _known(key)
     return found if found is not None else _intern(key, _both_node(left, right))
 
@@ -347,7 +347,7 @@ def complement(item: Expr) -> Expr:
         return item.item
     if not item.regular:
         raise FairleadError("only regular expressions have a complement")
-    return _intern((Not, id(item)), Not(item, not item.nullable))
+    return _intern((_NOT, id(item)), Not(item, not item.nullable))
 
 
 ANYTHING: Expr = complement(EMPTY)
@@ -355,7 +355,7 @@ ANYTHING: Expr = complement(EMPTY)
 
 def call(template: Template, argument: Hashable) -> Expr:
     """The call of `template` with `argument`."""
-    return _intern((Call, id(template), argument), Call(template, argument))
+    return _intern((_CALL, id(template), argument), Call(template, argument))
 
 
 def capture(item: Expr, read: bytes | None, template: Template, argument: Hashable) -> Expr:
@@ -363,4 +363,4 @@ def capture(item: Expr, read: bytes | None, template: Template, argument: Hashab
     if item is EMPTY or item is UNSURE:
         return item
     node = Capture(item, read, template, argument)
-    return _intern((Capture, id(item), read, id(template), argument), node)
+    return _intern((_CAPTURE, id(item), read, id(template), argument), node)

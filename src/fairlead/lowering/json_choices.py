@@ -8,7 +8,6 @@ What this module does not know: what follows from atoms, but for members require
 """
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import TypeAlias, TypeGuard, final
 
 from fairlead.errors import LimitError
@@ -20,6 +19,12 @@ from fairlead.lowering.json_formulas import FALSE, Atom, Every, Formula, Leaf, S
 MOST_TRIED = 10_000
 _REMEMBERED = 1 << 14
 _Judge: TypeAlias = Callable[[Case], bool | None]
+_Demands: TypeAlias = tuple[frozenset[str], frozenset[str]]
+
+# Many options demand the same: what is equal is one object, and the collector has less to look at.
+_demanded: dict[Formula, _Demands] = {}
+_shared: dict[_Demands, _Demands] = {}
+_singles: dict[Some, tuple[Atom, ...]] = {}
 
 
 def first_case(formula: Formula, viable: _Judge, accept: _Judge) -> bool | None:
@@ -131,19 +136,30 @@ class _Open:
         return self._absent.isdisjoint(required) and self._required.isdisjoint(absent)
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def _single(choice: Some) -> tuple[Atom, ...]:
     """The options that are atoms."""
-    return tuple(option.atom for option in choice.parts if isinstance(option, Leaf))
+    found = _singles.get(choice)
+    if found is None:
+        if len(_singles) >= _REMEMBERED:
+            _singles.clear()
+        found = tuple(option.atom for option in choice.parts if isinstance(option, Leaf))
+        _singles[choice] = found
+    return found
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _demands(option: Formula) -> tuple[frozenset[str], frozenset[str]]:
+def _demands(option: Formula) -> "_Demands":
     """The members that an option requires, and those that it forbids."""
-    parts = option.parts if isinstance(option, Every) else (option,)
-    listed = [part.atom for part in parts if isinstance(part, Leaf)]
-    required = frozenset(atom.name for atom in listed if isinstance(atom, Required))
-    return required, frozenset(atom.name for atom in listed if _forbids(atom))
+    found = _demanded.get(option)
+    if found is None:
+        parts = option.parts if isinstance(option, Every) else (option,)
+        listed = [part.atom for part in parts if isinstance(part, Leaf)]
+        required = frozenset(atom.name for atom in listed if isinstance(atom, Required))
+        found = required, frozenset(atom.name for atom in listed if _forbids(atom))
+        if len(_demanded) >= _REMEMBERED:
+            _demanded.clear()
+            _shared.clear()
+        found = _demanded[option] = _shared.setdefault(found, found)
+    return found
 
 
 def _forbids(atom: Atom) -> TypeGuard[Named]:

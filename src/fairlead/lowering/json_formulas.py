@@ -107,7 +107,7 @@ def _joined(
         flat = _absorbed(flat, other)
     if len(flat) <= 1:
         return next(iter(flat), neutral)
-    key = (same, tuple(map(id, flat)))
+    key = (same is Every, *map(id, flat))  # the collector does not look into numbers
     found = _nodes.get(key)
     if found is not None:
         return found

@@ -185,7 +185,10 @@ class MembersTemplate:
 
     def _member(self, rest: Rest) -> Expr:
         """A key without its opening quote, its value, and the rest."""
-        declared = [(self.names[key], concat(QUOTE, behind)) for key, behind in self.declared(rest)]
+        declared = [
+            (self.names[key], concat(QUOTE, call(self, Member(rest, key))))
+            for key in self.declared(rest)
+        ]
         return alt(self.style.spelling.choose(declared), self.other(rest))
 
     def is_known(self, rest: Rest) -> bool:
@@ -196,13 +199,9 @@ class MembersTemplate:
         """The closing brace, if it may come."""
         return literal("}") if self.may_close(rest.said) else EMPTY
 
-    def declared(self, rest: Rest) -> list[tuple[int, Expr]]:
-        """The names that may come, with what follows their closing quotes."""
-        return [
-            (key, call(self, Member(rest, key)))
-            for key in self.free(rest.place)
-            if self.after(rest.said, key)
-        ]
+    def declared(self, rest: Rest) -> list[int]:
+        """The names that may come, if there are values for them and what follows."""
+        return [key for key in self.free(rest.place) if self.after(rest.said, key)]
 
     def other(self, rest: Rest) -> Expr:
         """Another key without its opening quote, its value, and the rest."""

@@ -201,7 +201,7 @@ class Arena:
         return self._array(at.NODE)[node * 6 : node * 6 + 6].tolist()
 
     def set_target(self, node: int, target: int) -> None:
-        """Say what an EXPR or RESUME node is, or a BOUNDED one that may be DEAD."""
+        """Say what an EXPR, RESUME or NAMED node is, or a BOUNDED one that may be DEAD."""
         self._array(at.TARGET)[node] = target + 1
 
     def macro(self, macro: int) -> tuple[bool, bool]:

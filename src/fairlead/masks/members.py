@@ -14,20 +14,37 @@ from typing import final
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import concat, literal
-from fairlead.lowering.json_members import MembersTemplate, Rest
+from fairlead.lowering.json_members import Member, MembersTemplate, Rest
 from fairlead.lowering.json_text import QUOTE
-from fairlead.lowering.nodes import Call
+from fairlead.lowering.nodes import Call, Expr
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.objects import Names, Nodes, can_spell, describe_style
 
 
 @final
 class MemberNodes:
-    """The states of all objects of one template, in one network."""
+    """The states of all objects of one template, in one network.
+
+    What follows a name is made when the name has been read: until then it is a NAMED node.
+
+    Args:
+        template: of the objects.
+        number: of the template, in those nodes.
+        network: what the nodes belong to.
+        machine: tells what can be completed.
+        spellable: the bytes that exist.
+    """
 
     def __init__(
-        self, template: MembersTemplate, network: Nodes, machine: Derivatives, spellable: int
+        self,
+        template: MembersTemplate,
+        number: int,
+        network: Nodes,
+        machine: Derivatives,
+        spellable: int,
     ) -> None:
+        self._number = number
+        self._rests: list[Rest] = []
         self._template, self._network, self._machine = template, network, machine
         self._readable = can_spell(template.names, spellable)
         self._names: Names | None = None
@@ -45,6 +62,10 @@ class MemberNodes:
             member = arena.make(at.SEQUENCE, network.node(style.comma), member)
         return arena.choice([network.node(concat(style.closing, end)), member])
 
+    def named(self, state: int, key: int) -> Expr:
+        """What follows the closing quote of a name in a state."""
+        return self._machine.unfold(Call(self._template, Member(self._rests[state], key)))
+
     def _member(self, rest: Rest) -> int:
         """A key and all that follows it; DEAD if none may come."""
         found = [self._named(rest), self._other(rest)]
@@ -58,9 +79,11 @@ class MemberNodes:
     def _named(self, rest: Rest) -> int:
         template, network = self._template, self._network
         values = [at.DEAD] * len(template.names)
-        for key, behind in template.declared(rest):
-            if self._machine.alive(behind):
-                values[key] = network.node(behind)
+        number = len(self._rests)
+        self._rests.append(rest)
+        for key in template.declared(rest):
+            if template.lives(Member(rest, key), self._machine.living):
+                values[key] = network.arena.make(at.NAMED, self._number, number, key)
         if not any(node != at.DEAD for node in values):
             return at.DEAD
         if self._names is None:

@@ -62,7 +62,7 @@ class Network:
 
     def __init__(self, expr: Expr, machine: Derivatives, gallery: Gallery) -> None:
         self._machine, self.gallery, self.lexicon = machine, gallery, gallery.lexicon
-        machine.consult(self.lexicon.alive)
+        machine.living.consult(self.lexicon.alive)
         from fairlead.masks.kernels.entry import run
 
         self._run = run
@@ -77,6 +77,7 @@ class Network:
         self._words = set[Alt]()  # where words part, below a choice between words
         self._captures: list[Capture] = []
         self._members: dict[MembersTemplate, MemberNodes] = {}
+        self._listed: list[MemberNodes] = []
         self._capture_numbers: dict[tuple[object, object], int] = {}
         brace = self.arena.pool(b"}")
         self.arena.make(at.DEAD)
@@ -145,12 +146,15 @@ class Network:
             place += 1
 
     def _target(self, node: int) -> int:
-        """What an EXPR or RESUME node is; a BOUNDED one is itself, or DEAD."""
+        """What an EXPR, RESUME or NAMED node is; a BOUNDED one is itself, or DEAD."""
         kind, a, low, high, between, within = self.arena.record(node)
         if kind == at.BOUNDED:
             living = self._bounds.alive(a, within or between, between, low, high)
             return node if living else at.DEAD
-        expr = self._exprs[a] if kind == at.EXPR else self._resumed(a, low)
+        if kind == at.NAMED:
+            expr = self._listed[a].named(low, high)
+        else:
+            expr = self._exprs[a] if kind == at.EXPR else self._resumed(a, low)
         return self._translate(expr) if self._alive(expr) else at.DEAD
 
     def _alive(self, expr: Expr) -> bool:
@@ -319,8 +323,10 @@ class Network:
     def _members_of(self, template: MembersTemplate) -> MemberNodes:
         found = self._members.get(template)
         if found is None:
-            found = MemberNodes(template, self, self._machine, self.lexicon.spellable)
+            spellable = self.lexicon.spellable
+            found = MemberNodes(template, len(self._members), self, self._machine, spellable)
             self._members[template] = found
+            self._listed.append(found)
         return found
 
     def _capture(self, capture: Capture) -> int:

@@ -42,12 +42,15 @@ class State:
         row: the mask, while it is remembered.
         hits: how often the mask was remembered when it was asked for.
         seen: how many of these the last look for a row to forget saw.
-        following: the states after tokens that were taken.
+        token: the token that was taken first, -1 if none was,
+        next: and the state after it.
     """
 
+    # Most states have one way here and one on: no object beside them says so. For the collector a
+    # dictionary and a pair for each state were as much again, twice.
     __slots__ = (
-        "__weakref__", "_before", "_end", "_rest", "accepts", "ended", "following", "hits", "macro",
-        "network", "row", "seen",
+        "__weakref__", "_before", "_by", "_end", "_others", "_rest", "accepts", "ended", "hits",
+        "macro", "network", "next", "row", "seen", "token",
     )  # fmt: skip
 
     def __init__(
@@ -57,15 +60,31 @@ class State:
         self.row: Row | None = None
         self.hits = self.seen = 0
         self.ended = False
-        self.following: dict[int, State] = {}
-        self._before: tuple[State, int] | None = None
+        self.token = -1
+        self.next: State | None = None
+        self._others: dict[int, State] | None = None
+        self._before: State | None = None
+        self._by = -1
         self._end: State | None = None
         self._rest = rest
 
-    def reached(self, before: "State", token: int) -> None:
-        """Remember a way here."""
-        if self._rest is None and self._before is None:
-            self._before = (before, token)
+    def following(self, token: int) -> "State | None":
+        """The state after a token, if that was taken before."""
+        if token == self.token:
+            return self.next
+        return None if self._others is None else self._others.get(token)
+
+    def follow(self, token: int, state: "State") -> None:
+        """Remember where a token leads, and a way there."""
+        if self.token < 0:
+            self.next = state  # before its token: other threads look for that
+            self.token = token
+        elif self._others is None:
+            self._others = {token: state}
+        else:
+            self._others[token] = state
+        if state._rest is None and state._before is None:
+            state._before, state._by = self, token
 
     def end(self, row: Row, rest: Expr) -> "State":
         """The state after an end id, after which only they may come."""
@@ -84,14 +103,14 @@ class State:
             raise FairleadError("what follows this state has not been asked for")
         return self._rest
 
-    def way(self) -> "tuple[State, list[int]]":
-        """The last state on the way here whose rest is known, and the tokens from there."""
-        tokens: list[int] = []
+    def way(self) -> "tuple[State, list[tuple[int, State]]]":
+        """The last state on the way here whose rest is known; tokens from there, where they led."""
+        steps: list[tuple[int, State]] = []
         state = self
         while state._rest is None and state._before is not None:
-            state, token = state._before
-            tokens.append(token)
-        return state, tokens[::-1]
+            steps.append((state._by, state))
+            state = state._before
+        return state, steps[::-1]
 
 
 @final
@@ -144,7 +163,7 @@ class States:
 
     def after(self, state: State, token: int) -> State | None:
         """The state after a token, None where its bytes cannot be read."""
-        found = state.following.get(token)
+        found = state.following(token)
         if found is None:
             with self._lock:
                 try:
@@ -169,14 +188,13 @@ class States:
     def rest(self, state: State) -> Expr:
         """What may follow, as an expression: the plain engine goes the way that led here."""
         with self._lock:
-            begun, tokens = state.way()
+            begun, steps = state.way()
             rest: Expr | None = begun.known_rest()
-            for token in tokens:
+            for token, after in steps:
                 for byte in self._vocabulary.tokens[token] or b"":
                     rest = None if rest is None else self._machine.step(rest, byte)
-                begun = begun.following[token]
-                begun.know_rest(rest)
-            return begun.known_rest()
+                after.know_rest(rest)
+            return state.known_rest()
 
     def held(self) -> Held:
         """What is remembered at the moment."""
@@ -212,8 +230,7 @@ class States:
                 return None
             macro = network.run(at.ENTER, network.node(rest))
         found = self._state(network, macro)
-        state.following[token] = found
-        found.reached(state, token)
+        state.follow(token, found)
         return found
 
     def _read_plainly(self, state: State, token: int) -> Expr | None:

@@ -37,6 +37,7 @@ from fairlead.masks.kernels.layout import (
     LITERAL,
     MACRO,
     MEMBER,
+    NAMED,
     NEED_LEX,
     NEED_NODE,
     NIL,
@@ -181,7 +182,7 @@ def _expand_rare(context: Context, kind: int, node: int, frame: int, stack: int)
         return _opened(context, frame, stack)
     if kind == BEHIND:
         return _behind(context, frame, stack)
-    if kind in (EXPR, RESUME):
+    if kind in (EXPR, RESUME, NAMED):
         target = int32s(context, TARGET)[node]
         if target != 0:
             return push(context, target - 1, stack)

@@ -84,7 +84,7 @@ LEADS: Final = 76  # uint64[4]: the bytes that a closure's configurations begin 
 REACH_ITEM: Final = 77  # int64[n, 2]: config, and the trie node below which it reads
 REACH_SEEN: Final = 78  # int64[n, 3]: those met already, a hash of generations
 KEY_WALK: Final = 79  # int32[max depth + 2, 4]: the key at each depth
-TARGET: Final = 74  # int32[nodes]: what an EXPR or RESUME node is, plus one; 0 until translated
+TARGET: Final = 74  # int32[nodes]: what EXPR, RESUME and NAMED are, plus one; 0 until translated
 KEY_LEADS: Final = 87  # uint64[max depth + 2, 4]: the bytes that it may go on with
 # Of the process:
 LEX: Final = 80  # int32[n, 256]: 0 unknown, DEAD, or the state after a byte
@@ -152,7 +152,7 @@ MEASURE: Final = 8
 # Codes: what to serve.
 OK: Final = 0
 FULL: Final = -1  # WANT is the slot of the count that has reached its room
-NEED_NODE: Final = -2  # WANT is an EXPR or RESUME node to translate
+NEED_NODE: Final = -2  # WANT is an EXPR, RESUME or NAMED node to translate
 NEED_LEX: Final = -3  # WANT is a lexical state to expand
 NEED_PICTURE: Final = -4  # WANT is a lexical state whose picture is missing
 NEED_COUNT: Final = -6  # the same for counted items
@@ -175,6 +175,7 @@ CAPTURE: Final = 12  # lexical state, text or -1, index of template and argument
 RESUME: Final = 13  # index of template and argument, text or -1; see TARGET
 DOUBT: Final = 14  # only steps through the bytes can tell
 COUNTED: Final = 15  # lexical state, items still needed, still allowed or -1, state between items
+NAMED: Final = 17  # indices of template, its state and a name: what follows that; see TARGET
 BOUNDED: Final = 16  # the same, of a pattern, and the state within a character, 0 between two
 
 # Fields of OBJECT.
