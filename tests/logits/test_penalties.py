@@ -55,7 +55,7 @@ def test_a_bias_is_added_and_the_later_one_counts():
 
 
 def test_no_penalty_bans_and_no_reward_brings_back():
-    huge = 1e38
+    huge = 1e30
     results = [
         repetition(ROW, torch.tensor([[0, 1, 3]]), number(huge)),
         flat(ROW, torch.tensor([[0, 3]]), number(-huge)),
@@ -65,6 +65,13 @@ def test_no_penalty_bans_and_no_reward_brings_back():
     for changed in results:
         assert changed.isneginf().tolist() == [[False, False, False, True, False]]
         assert changed[changed > -math.inf].abs().max() <= BOUND
+
+
+def test_what_is_beyond_the_bound_already_stays_where_it_is():
+    row = torch.tensor([[-3e38, 3e38, 5e30]])
+    ids = torch.tensor([[0, 1, 2]])
+    assert repetition(row, ids, number(4.0))[0].tolist() == pytest.approx([-3e38, 7.5e37, 1.25e30])
+    assert flat(row, ids, number(1.0))[0].tolist() == pytest.approx([-3e38, 3e38, 5e30])
 
 
 def test_bans_are_of_the_tokens_that_are_marked():

@@ -35,6 +35,7 @@ from fairlead.vocabulary.spellings import Vocabulary
 
 GREEDY: Final[Sampler] = Greedy()
 CATEGORICAL: Final[Sampler] = Categorical()
+EXTREME: Final = 1e18  # a logit that the coldest temperature makes infinite
 
 
 @final
@@ -125,18 +126,25 @@ def draw(
     """
     total = rows.total()  # NaN if a model gave NaN or +∞
     values = rows.closed(allowed)
-    row = plan.penalties.apply(values, histories, watch)
-    tokens, left, bits = _choose(row, plan, histories, steps, watch)
     reported = values if rows.kept is rows.own is None else rows.reported(allowed)
-    chosen = reported.gather(1, tokens[:, None])[:, 0] - total
-    chosen = torch.where(left > -math.inf, chosen, -math.inf)  # if nothing may be drawn
     kept = reported.logsumexp(1) - total if plan.held else torch.zeros_like(total)
-    # One transfer; ids are exact in float64 up to 2^53.
-    stacked = torch.stack([each.double() for each in (tokens, chosen, kept, total, bits)])
-    back = cast("list[list[float]]", stacked.tolist())  # pyright: ignore[reportUnknownMemberType]
-    for place, number in enumerate(numbers):
-        where = f"step {steps[place]} of row {number}"
+
+    def drawn(values: Tensor) -> list[list[float]]:
+        row = plan.penalties.apply(values, histories, watch)
+        tokens, left, bits = _choose(row, plan, histories, steps, watch)
+        chosen = reported.gather(1, tokens[:, None])[:, 0] - total
+        chosen = torch.where(left > -math.inf, chosen, -math.inf)  # if nothing may be drawn
+        # One transfer; ids are exact in float64 up to 2^53.
+        stacked = torch.stack([each.double() for each in (tokens, chosen, kept, total, bits)])
+        return cast("list[list[float]]", stacked.tolist())  # pyright: ignore[reportUnknownMemberType]
+
+    back = drawn(values)
+    places = [f"step {step} of row {number}" for step, number in zip(steps, numbers, strict=True)]
+    for place, where in enumerate(places):
         _check_logits(back[3][place], where)
+    if not all(log > -math.inf for log in back[1]) and (moved := _moved(values)) is not None:
+        back = drawn(moved)
+    for place, where in enumerate(places):
         if not back[1][place] > -math.inf:
             filtered = bool((reported[place] > -math.inf).any())
             raise _dead_end(values[place], histories[place], where, filtered=filtered)
@@ -175,6 +183,18 @@ def _never_left_out(vocabulary: Vocabulary) -> tuple[int, ...]:
     """Ends of texts and of lines, without which a text goes on for ever: XTC keeps them."""
     lines = [token for token, spelled in enumerate(vocabulary.tokens) if spelled == b"\n"]
     return (*sorted(vocabulary.eos_ids), *lines)
+
+
+def _moved(
+    values: Float[Tensor, "batch vocabulary"],
+) -> Float[Tensor, "batch vocabulary"] | None:
+    """The rows whose best value is out of all proportion, with it at 0; None if there are none.
+
+    A temperature makes everything infinite there. A step in which that happens is done again.
+    """
+    highest = values.amax(1, keepdim=True)
+    far = (highest.abs() > EXTREME) & (highest > -math.inf)
+    return torch.where(far, values - highest, values) if bool(far.any()) else None
 
 
 def _check_logits(total: float, where: str) -> None:

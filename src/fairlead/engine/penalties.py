@@ -11,7 +11,7 @@ each row.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, final
+from typing import Final, TypeAlias, final
 
 import numpy as np
 import torch
@@ -33,6 +33,8 @@ from fairlead.sampling.endings import NONE, Group
 from fairlead.sampling.history import History
 from fairlead.sampling.rules import Rules
 from fairlead.sampling.trail import Ids
+
+LARGEST: Final = 1e30
 
 Histories: TypeAlias = Sequence[History]
 Stage: TypeAlias = Callable[[Tensor, Histories], Tensor]
@@ -58,6 +60,7 @@ class Penalties:
             stages.append(("logit_bias", _bias(rules, device)))
         if any(each.repetition_penalty not in (None, 1) for each in settings):
             factor = _column([each.repetition_penalty or 1 for each in settings], device)
+            factor.clamp_(min=1 / LARGEST)
             stages.append(("repetition_penalty", _seen(repetition, factor)))
         if any(each.presence_penalty or each.frequency_penalty for each in settings):
             presence = _column([each.presence_penalty or 0 for each in settings], device)
@@ -89,7 +92,9 @@ class Penalties:
 
 
 def _column(values: Iterable[float | int], device: torch.device) -> Float[Tensor, "batch"]:
-    return torch.tensor(list(values), dtype=torch.float32, device=device)
+    """One number a row, far enough from what float32 has that sums and products stay finite."""
+    bounded = [min(max(float(value), -LARGEST), LARGEST) for value in values]
+    return torch.tensor(bounded, dtype=torch.float32, device=device)
 
 
 def _seen(function: Callable[[Tensor, Tensor, Tensor], Tensor], amount: Tensor) -> Stage:

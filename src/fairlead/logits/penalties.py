@@ -2,7 +2,7 @@
 
 They act on raw logits, before any temperature: the repetition penalty is not indifferent to a shift
 of the row. What they are about is a list of tokens for each row, never the whole vocabulary. A
-penalty or a bias never bans: results stay within ±1e9, so that no temperature makes them −∞.
+penalty or a bias never bans: it pushes nothing beyond ±1e9, so that no temperature makes it −∞.
 
 What this module does not know: texts, what the tokens have been.
 """
@@ -174,5 +174,5 @@ def banned_if_others(
 def _bounded(
     before: Float[Tensor, "*shape"], after: Float[Tensor, "*shape"]
 ) -> Float[Tensor, "*shape"]:
-    """`after` within ±1e9, and −∞ where it was −∞ before."""
-    return torch.where(before == -math.inf, before, after.clamp(-BOUND, BOUND))
+    """`after`, pushed beyond ±1e9 by nothing; what was −∞ before is."""
+    return torch.maximum(torch.minimum(after, before.clamp(min=BOUND)), before.clamp(max=-BOUND))

@@ -146,7 +146,7 @@ class History:
         sampling = self.rules.sampling
         ids, penalties = self.repeats.penalties(
             self.tokens.ids,
-            multiplier=sampling.dry_multiplier or 0.0,
+            multiplier=sampling.dry_multiplier or 0,
             base=sampling.dry_base,
             allowed=sampling.dry_allowed_length,
         )

@@ -22,7 +22,7 @@ from fairlead.sampling.trail import Ids
 
 Lengths: TypeAlias = NDArray[np.int64]
 Penalties: TypeAlias = NDArray[np.float64]
-LARGEST: Final = 1e9  # a penalty; more could become −∞, and that would be a ban
+LARGEST: Final = 1e9  # a penalty or a bias; more could become −∞, and that would be a ban
 
 
 @final
@@ -69,7 +69,7 @@ class Repeats:
         return Repeats(lengths, np.append(self.breaks, breaks))
 
     def penalties(
-        self, ids: Ids, *, multiplier: float, base: float, allowed: int
+        self, ids: Ids, *, multiplier: float | int, base: float | int, allowed: int
     ) -> tuple[Ids, Penalties]:
         """Tokens that would continue a sequence of `allowed` tokens or more, and their penalties.
 

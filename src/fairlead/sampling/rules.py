@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, cast, final
 
-import numpy as np
-
 from fairlead.errors import LimitError
 from fairlead.sampling.checks import BIAS, is_bias, wrong
 from fairlead.sampling.endings import NOTHING, Endings, Key
+from fairlead.sampling.repeats import LARGEST
 from fairlead.sampling.settings import Bias, Sampling
 from fairlead.vocabulary.spellings import Vocabulary
 
@@ -89,7 +88,7 @@ def endings_of_bias(given: Bias | Iterable[Any], vocabulary: Vocabulary) -> Endi
         LimitError: an id is beyond the vocabulary.
     """
     pairs: Any = cast("Bias", given).items() if isinstance(given, Mapping) else given
-    keyed = [(_key(key), float(np.float32(value))) for key, value in pairs]
+    keyed = [(_key(key), min(max(float(value), -LARGEST), LARGEST)) for key, value in pairs]
     return Endings.of(keyed, vocabulary, within=False, what="logit_bias")
 
 
