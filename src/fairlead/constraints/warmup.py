@@ -25,6 +25,7 @@ def warmup() -> None:
         >>> fairlead.warmup()
     """
     schemas: list[dict[str, Any]] = [{"type": "string", "format": name} for name in FORMATS]
+    schemas.append({"type": "string", "pattern": r"^\s\S\d\w.\p{L}$"})
     schemas.append({"type": ["number", "array", "boolean", "null", "object"]})
     sources: list[Source] = [JsonSchema(schema, **form) for schema in schemas for form in FORMS]
     vocabulary = Vocabulary([bytes((byte,)) for byte in range(256)])
