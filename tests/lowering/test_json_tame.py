@@ -53,6 +53,11 @@ LATE: list[Any] = [
     {"minProperties": 1, "maxProperties": 2, "properties": {"a": TEXT}},
     {"properties": {"x": {"uniqueItems": True, "items": {"not": {"required": ["a"]}}}}},
     {"items": {"uniqueItems": True, "items": {"patternProperties": {"^a": WORDS}}}},
+    {"allOf": [{"properties": {"a": WORDS}}, {"properties": {"value": {"minimum": 3}}}]},
+    {"allOf": [AGAIN, {"required": ["other"]}], "$defs": {"a": {"properties": {"a": TEXT}}}},
+    {"type": "object", "properties": {"x": {"items": {"type": "integer"}}}, "required": ["value"],
+     "allOf": [{"allOf": [AGAIN, AGAIN]}, {"required": ["other"]}],
+     "$defs": {"a": {"properties": {"value": {"type": ["integer", "null"]}}}}},
 ]  # fmt: skip
 SCHEMAS += [
     {"oneOf": [{"const": "a"}, {"enum": [1, None]}, {"type": "object", "required": ["a"]}]},

@@ -20,7 +20,7 @@ from urllib.parse import unquote
 from fairlead.errors import FairleadError
 from fairlead.syntax.json_schema_clashes import exclude_each_other
 from fairlead.syntax.json_schema_keywords import LATEST, Draft, find_draft
-from fairlead.syntax.json_schema_later import LATE, needs_of_late
+from fairlead.syntax.json_schema_later import LATE, needs_of_late, needs_of_meet
 from fairlead.syntax.json_schema_multiples import factor_of
 from fairlead.syntax.json_schema_needs import VALUED, Raw, needs
 from fairlead.syntax.json_schema_tame_graph import Instances, has_loop, reaching
@@ -125,6 +125,7 @@ class _Check:
             for raw in self._one_of
             if not exclude_each_other(raw["oneOf"], self._resolved)
         }
+        self._postpone_meets()
         self.instances.settle(self.wild)
         unsure = self.late.keys() - self.instances.sure
         self.wild |= {key: self.late.pop(key) for key in unsure}
@@ -168,6 +169,14 @@ class _Check:
         self.late[id(raw)] = raw
         self.instances.wait(raw, needed, every=True)
         return True
+
+    def _postpone_meets(self) -> None:
+        """Find out which parts with `allOf` are late; what they refer to is known by now."""
+        for raw in [part for part in self.wild.values() if "allOf" in part]:
+            needed = needs_of_meet(raw, lambda part: part.keys() & self._asserted, self.targets)
+            if needed is not None:
+                self.late[id(raw)] = self.wild.pop(id(raw))
+                self.instances.wait(raw, needed, every=True)
 
     def _untamed(self, raw: Raw, said: set[str]) -> bool:
         """Note a wild part, and what is below it."""
