@@ -70,6 +70,29 @@ def test_greedy_text_closes_within_the_budget():
     assert (done.text, done.finish_reason) == ('"aaaa"', "stop")
 
 
+@pytest.mark.parametrize(
+    "inner",
+    [
+        {"type": "string", "minLength": 1 << 25},
+        {"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1 << 25}},
+        {
+            "type": "object",
+            "properties": {"b": {"type": "string", "minLength": 1 << 25}},
+            "required": ["b"],
+        },
+    ],
+)
+def test_a_part_of_many_megabytes_is_not_begun(inner: dict[str, Any]):
+    schema = {"type": "object", "properties": {"a": inner}, "additionalProperties": False}
+    source = fl.JsonSchema(schema, whitespace="compact")
+    constraint = fl.compile(source, BYTES, fl.Budget.untrusted())
+    eager = FakeModel(
+        BYTES, lambda prefix: [float(chr(t) in '{"a') if t < 128 else 0 for t in range(259)]
+    )
+    done = generate(eager, [Request((0,), constraint, fl.Sampling(max_new_tokens=60))])[0]
+    assert (done.text, done.finish_reason) == ("{}", "stop")
+
+
 @pytest.mark.parametrize("temperature", [0, 1.0])
 @pytest.mark.parametrize("least", [1, 2, 5, 9])
 def test_a_minimum_is_met_where_a_text_is_that_long(least: int, temperature: float | int):

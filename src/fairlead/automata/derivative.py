@@ -27,8 +27,8 @@ from typing import TypeAlias, assert_never, final
 from fairlead.automata.least import Least
 from fairlead.automata.living import Living
 from fairlead.automata.partition import partition
-from fairlead.automata.words import Word
-from fairlead.errors import FairleadError
+from fairlead.automata.words import LONGEST, Word
+from fairlead.errors import FairleadError, LimitError
 from fairlead.lowering.alternatives import alt_by_head
 from fairlead.lowering.expr import (
     ALL_BYTES,
@@ -107,8 +107,11 @@ class Derivatives:
         return self._word(state).text
 
     def shortest_length(self, state: Expr) -> int:
-        """The length of that string, which need not be written out for it."""
-        return self._word(state).length
+        """The length of that string; more than `words.LONGEST` where it is not written out."""
+        try:
+            return self._word(state).length
+        except LimitError:
+            return LONGEST + 1
 
     def alive(self, state: Expr) -> bool:
         """Whether any string leads to an accepting state."""

@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 from typing import TypeAlias, assert_never, final
 from weakref import WeakKeyDictionary
 
-from fairlead.automata.words import NOTHING, Word
+from fairlead.automata.words import LONGEST, NOTHING, Word
 from fairlead.lowering.expr import ALL_BYTES
 from fairlead.lowering.nodes import (
     Alt,
@@ -63,6 +63,7 @@ class Least:
         # Where every byte can be spelled, words do not depend on who asks.
         self._shared = _shared if spellable == ALL_BYTES else WeakKeyDictionary[Expr, Found]()
         self._depth = 0  # of searches inside one another
+        self._left_out: Word | None = None  # a part's word, too long to be written out
 
     def forget(self) -> None:
         """Drop everything memoised."""
@@ -73,9 +74,20 @@ class Least:
 
         A rule met inside itself is guessed to have none. As long as a round finds a better word
         for a guessed rule there is another round; what a round finds holds only if it is the last.
+
+        Raises:
+            LimitError: all have a part that is too long to be written out. Where only some have,
+                nothing is memoised.
         """
         if expr in self._known:
             return self._known[expr]
+        outer, self._left_out = self._left_out, None
+        word = self._found(expr)
+        left_out, self._left_out = self._left_out, self._left_out or outer
+        return Word.of(left_out.text) if word is None and left_out is not None else word
+
+    def _found(self, expr: Expr) -> Found:
+        """The same round by round; None also where all have a part that is left out."""
         guesses: dict[Rule, Found] = {}
         while True:
             found: dict[Expr, Found] = {}
@@ -83,6 +95,8 @@ class Least:
             # A rule that a search inside has solved meanwhile is known, and in no later round.
             again = [rule for rule in guesses if rule in found]
             better = [rule for rule in again if _less(found[rule], guesses[rule])]
+            if not better and self._left_out is not None:
+                return found[expr]
             if not better:
                 self._known.update(found)
                 if len(found) <= _MOST_SHARED:
@@ -130,11 +144,11 @@ class Least:
                 spelled = members & self._spellable
                 return Word.of(bytes((_least_byte(spelled),))) if spelled else None
             case Concat(head, tail):
-                return _joined(look(head), look(tail))
+                return _joined(self._whole(look(head)), look(tail))
             case Alt(options):
                 return _least([look(option) for option in options])
             case Repeat(item, low):
-                once = look(item)
+                once = self._whole(look(item))
                 return NOTHING if low == 0 else None if once is None else once.repeated(low)
             case And() | Not():
                 self._depth += 1
@@ -145,14 +159,33 @@ class Least:
             case Rule():
                 return look(node.body)
             case Call(template, argument):
-                return _from_bytes(template.least(argument, _in_bytes(look)))
+                return _from_bytes(template.least(argument, self._in_bytes(look)))
             case Capture(item, read, template, argument):
                 word = look(item)
                 known = None if read is None or word is None else read + word.text
-                rest = template.least_after(argument, _in_bytes(look), known)
+                rest = template.least_after(argument, self._in_bytes(look), known)
                 return _joined(word, _from_bytes(rest))
             case _:
                 assert_never(node)
+
+    def _whole(self, word: Found) -> Found:
+        """A word that can be written out, if need be; others are left out."""
+        if word is None or word.length <= LONGEST or word.rest is None:
+            return word
+        self._left_out = word
+        return None
+
+    def _in_bytes(self, look: Callable[[Expr], Found]) -> Callable[[Expr], bytes | None]:
+        """`look` for templates, which deal in plain bytes."""
+
+        def written(part: Expr) -> bytes | None:
+            word = look(part)
+            if word is not None and word.length > LONGEST:
+                self._left_out = word
+                return None
+            return None if word is None else word.text
+
+        return written
 
     def _search(self, root: Expr) -> Found:
         """Words in order of the length they will have at least, then of bytes (A*, Hart 1968).
@@ -235,16 +268,6 @@ def _least_byte(members: int) -> int:
 
 def _joined(first: Found, rest: Found) -> Found:
     return None if first is None or rest is None else first.then(rest)
-
-
-def _in_bytes(look: Callable[[Expr], Found]) -> Callable[[Expr], bytes | None]:
-    """`look` for templates, which deal in plain bytes."""
-
-    def written(part: Expr) -> bytes | None:
-        word = look(part)
-        return None if word is None else word.text
-
-    return written
 
 
 def _from_bytes(word: bytes | None) -> Found:

@@ -18,6 +18,7 @@ import numpy as np
 
 from fairlead.automata.budget import Budget
 from fairlead.automata.derivative import Derivatives
+from fairlead.automata.words import LONGEST
 from fairlead.constraints.explored import ExploredStates
 from fairlead.constraints.segmentation import fewest_tokens
 from fairlead.constraints.tables import MOST_STATES, Tables, build_tables
@@ -246,6 +247,8 @@ class CompiledConstraint:
         if self._graph is None:
             # A token is at least a byte and at most the longest: mostly that decides.
             length = self._machine.shortest_length(rest)
+            if length > LONGEST:
+                return False
             if length <= tokens or length > tokens * self.vocabulary.longest:
                 return length <= tokens
         return self._distance(rest) <= tokens
