@@ -133,7 +133,7 @@ def test_settling_makes_whatever_can_be_entered_and_may_be_refused() -> None:
     lowering = Lowering(JsonSchema({"properties": properties, "minProperties": 1}))
     engine = Derivatives(lowering.text())
     engine.settle()
-    assert all(rule.bodies for rule in lowering.rules)
+    assert all(rule.bodies for rule in lowering._rules.values())
 
 
 def test_who_knows_it_sooner_is_asked_whether_a_regular_expression_has_a_text() -> None:

@@ -137,11 +137,6 @@ class Lowering:
         value = self.value(leaf(Holds(self.document.root)))
         return concat(self._style.edge, value, self._style.edge)
 
-    @property
-    def rules(self) -> list[Rule]:
-        """The rules so far; those that were entered have bodies."""
-        return list(self._rules.values())
-
     def value(self, said: Formula) -> Expr:
         """The values that a formula allows."""
         found = self._values.get(said)
