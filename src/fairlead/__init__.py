@@ -43,7 +43,9 @@ if TYPE_CHECKING:
         UnsupportedError,
     )
     from fairlead.logits.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
+    from fairlead.logits.classifier import Classifier
     from fairlead.logits.classifier_sources import classifier, fudge
+    from fairlead.logits.lexicon import Lexicon
     from fairlead.sampling.settings import Sampling
     from fairlead.syntax.json_schema_source import JsonSchema, Whitespace
     from fairlead.syntax.sources import Choice, Regex, Text, repeat, source
@@ -53,9 +55,11 @@ __all__ = [
     "Budget",
     "CacheInfo",
     "Choice",
+    "Classifier",
     "DeadEndError",
     "FairleadError",
     "JsonSchema",
+    "Lexicon",
     "LimitError",
     "Matcher",
     "Model",
@@ -101,9 +105,11 @@ HOMES: Final = {
     "Budget": "fairlead.automata.budget",
     "CacheInfo": "fairlead.constraints.caches",
     "Choice": "fairlead.syntax.sources",
+    "Classifier": "fairlead.logits.classifier",
     "DeadEndError": "fairlead.errors",
     "FairleadError": "fairlead.errors",
     "JsonSchema": "fairlead.syntax.json_schema_source",
+    "Lexicon": "fairlead.logits.lexicon",
     "LimitError": "fairlead.errors",
     "Matcher": "fairlead.constraints.matcher",
     "Model": "fairlead.api.model",

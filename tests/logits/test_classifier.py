@@ -54,3 +54,16 @@ def test_a_term_says_what_it_is():
     term = ClassifierTerm(Neutral(), -5.0, name="toxicity")
     assert str(term) == "classifier(toxicity, alpha=-5, top=100)"
     assert term == ClassifierTerm(term.classifier, -5, name="toxicity")
+
+
+def test_a_term_can_be_multiplied_by_a_number():
+    term = ClassifierTerm(Neutral(), 4, top=7)
+    assert (2 * term, term * 0.5, term / 2, -term) == tuple(
+        ClassifierTerm(term.classifier, alpha, top=7) for alpha in (8, 2.0, 2.0, -4)
+    )
+    with pytest.raises(TypeError):
+        _ = term * "2"
+    with pytest.raises(TypeError):
+        _ = term / term
+    with pytest.raises(LimitError, match="alpha of a classifier is inf"):
+        _ = 1e300 * term * 1e300

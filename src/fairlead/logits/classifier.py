@@ -11,7 +11,7 @@ What this module does not know: tokens, logits, where classifiers come from.
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, Protocol, TypeAlias, final, get_args, runtime_checkable
 
 import torch
@@ -103,6 +103,24 @@ class ClassifierTerm:
                 "prompt=True puts the prompt before all of it: give one of the two",
                 feature="window of a prompt",
             )
+
+    def __mul__(self, factor: object) -> "ClassifierTerm":
+        """The term with so many times its weight; what it asks and drops stays the same."""
+        if not isinstance(factor, int | float):
+            return NotImplemented
+        return replace(self, alpha=self.alpha * factor)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: object) -> "ClassifierTerm":
+        """The term with a part of its weight."""
+        if not isinstance(divisor, int | float):
+            return NotImplemented
+        return replace(self, alpha=self.alpha / divisor)
+
+    def __neg__(self) -> "ClassifierTerm":
+        """The term that steers the other way."""
+        return replace(self, alpha=-self.alpha)
 
     def __str__(self) -> str:
         """The term as it stands in a printed expression."""
