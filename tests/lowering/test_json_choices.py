@@ -106,3 +106,8 @@ def test_what_is_remembered_of_options_is_bounded(monkeypatch: pytest.MonkeyPatc
     assert first_case(formula, lambda case: True, lambda case: True) is is_possible(formula)
     assert len(json_choices._demanded) <= 2
     assert len(json_choices._singles) <= 2
+
+
+def test_a_choice_of_which_one_option_holds_already_is_made() -> None:
+    first = any_of(all_of(HERE[0], HERE[1]), all_of(HERE[0], HERE[2]))
+    assert first_case(all_of(first, any_of(HERE[0], HERE[3])), lambda case: True, lambda case: True)

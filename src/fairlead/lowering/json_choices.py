@@ -65,12 +65,13 @@ def first_case(formula: Formula, viable: _Judge, accept: _Judge) -> bool | None:
 class _Open:
     """A case on its way: the atoms so far, and the choices that are left."""
 
-    __slots__ = ("_absent", "_pending", "_required", "atoms", "choices")
+    __slots__ = ("_absent", "_listed", "_pending", "_required", "atoms", "choices")
 
     def __init__(
         self, atoms: dict[Atom, None], choices: tuple[Some, ...], pending: list[Formula]
     ) -> None:
         self.atoms, self.choices, self._pending = atoms, choices, pending
+        self._listed: list[tuple[Some, list[Formula]]] = []  # the choices with their options
         self._required = {atom.name for atom in atoms if isinstance(atom, Required)}
         self._absent = {atom.name for atom in atoms if _forbids(atom)}
 
@@ -80,24 +81,25 @@ class _Open:
             while self._pending:
                 if not self._take(self._pending.pop()):
                     return False
-            left: list[Some] = []
+            left: list[tuple[Some, list[Formula]]] = []
             for choice in self.choices:
                 options = self._left(choice)
                 if len(options) > 1:
-                    left.append(choice)
+                    left.append((choice, options))
                 elif options:
                     self._pending += options
                 elif not self._holds(choice):
                     return False
-            self.choices = tuple(left)
+            self.choices = tuple([choice for choice, _ in left])
             if not self._pending:
+                self._listed = left
                 return True
 
     def options(self) -> "list[_Open]":
         """The case with each option of one choice, the plainest one last."""
-        choice = min(self.choices, key=lambda choice: len(self._left(choice)))
-        rest = tuple(other for other in self.choices if other is not choice)
-        options = sorted(self._left(choice), key=self._weight, reverse=True)
+        choice, found = min(self._listed, key=lambda listed: len(listed[1]))
+        rest = tuple([other for other in self.choices if other is not choice])
+        options = sorted(found, key=self._weight, reverse=True)
         return [_Open(dict(self.atoms), rest, [option]) for option in options]
 
     def _weight(self, option: Formula) -> int:

@@ -44,8 +44,10 @@ from fairlead.lowering.json_atoms import (
 from fairlead.lowering.json_formulas import (
     Atom,
     Formula,
+    Leaf,
     Truth,
     atoms,
+    fold,
     holds,
 )
 from fairlead.lowering.json_keysets import KeyClass, Keysets, said_of
@@ -109,6 +111,7 @@ class MembersTemplate:
         self._progress = tuple(_progress(key, judge) for key in self._keys)
         self._closing: dict[Formula, bool] = {}
         self._ending: set[object] = set()
+        self._uncounted: dict[Formula, bool] = {}
         self._unfolded = lru_cache(_REMEMBERED)(self._unfold)
 
     def start(self) -> Expr:
@@ -302,7 +305,9 @@ class MembersTemplate:
         return found
 
     def _counts_nothing(self, said: Formula) -> bool:
-        return all(isinstance(atom, Named | Required | Matching) for atom in atoms(said))
+        if len(self._uncounted) > _MOST_KNOWN:
+            self._uncounted = {}
+        return fold(said, _is_uncounted, self._uncounted)
 
     def _find_end(self, rest: Rest, look: Look) -> bool | None:
         def another(key: int, extras: Extras) -> "Extras | None":
@@ -364,3 +369,10 @@ class MembersTemplate:
 
 def _progress(key: KeyClass, judge: Judge) -> Progress:
     return Progress(lambda atom: read_member(atom, key), judge)
+
+
+def _is_uncounted(node: Formula, made: dict[Formula, bool]) -> bool:
+    """Whether what a formula says of members hangs on no number of them."""
+    if isinstance(node, Leaf):
+        return isinstance(node.atom, Named | Required | Matching)
+    return isinstance(node, Truth) or all(made[part] for part in node.parts)
