@@ -154,7 +154,7 @@ def total(parts: Sequence[tuple[float | int, Node]]) -> Node:
     Example:
         >>> a, b = Leaf(1, "a"), Leaf(2, "b")
         >>> show(total([(1, a), (1.5, total([(1, b), (-1, a)]))]))
-        '1.5*b - 0.5*a'
+        '-0.5*a + 1.5*b'
         >>> total([(1, a), (0, b)]) is a
         True
         >>> show(total([(1, a), (-1, a)]))
