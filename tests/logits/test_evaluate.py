@@ -318,4 +318,8 @@ def test_stages_are_told_to_a_watcher():
     node = total([(1, Nucleus(A, 0.9)), (2, B), (-2, C)])
     evaluate(node, step(logits(0), watch=lambda stage, row: told.append((stage, tuple(row.shape)))))
     names = ["base.nucleus(0.9)", "+ 1*base.nucleus(0.9)", "+ 2*expert", "- 2*anti"]
+    for lone in (A, total([(2, A)])):
+        alone = []
+        evaluate(lone, step(logits(0), watch=lambda stage, row, told=alone: told.append(stage)))
+        assert alone == [show(lone)]
     assert told == [(name, (3, SIZE)) for name in names]

@@ -48,6 +48,7 @@ class Call:
         sampling: the settings, or a list of them.
         settings: the settings as arguments.
         shown: whether the type is described in the prompt.
+        trace: how many tokens of each stage are traced.
     """
 
     ensemble: Ensemble
@@ -57,6 +58,7 @@ class Call:
     sampling: object
     settings: dict[str, object]
     shown: bool = False
+    trace: int = 0
 
     def jobs(self) -> list[Job]:
         """The rows, each sample of each prompt one of them."""
@@ -72,6 +74,19 @@ class Call:
             request = self._request(asked, what, how)
             jobs.extend(Job(asked, what, sample) for sample in request.samples())
         return jobs
+
+    def results(self, retries: int) -> list[Result]:
+        """What comes out of all rows; those that a validator refuses are asked again."""
+        jobs = self.jobs()
+        results = self.run(jobs)
+        for attempt in range(1, retries + 1):
+            failed = [n for n, r in enumerate(results) if r.error and r.finish_reason == "stop"]
+            again = self.run([self.retried(jobs[n], results[n], attempt) for n in failed])
+            for n, result in zip(failed, again, strict=True):
+                results[n] = result
+            if not failed:
+                break
+        return results
 
     def run(self, jobs: list[Job]) -> list[Result]:
         """The rows to their end, as one batch."""
@@ -113,6 +128,7 @@ class Call:
             main.joint,
             others=tuple(each.tokens for each in others),
             asked=prompt if isinstance(prompt, str) else "",
+            trace=self.trace,
         )
 
 
@@ -161,6 +177,19 @@ def checked_retries(retries: object) -> int:
     return retries
 
 
+def checked_trace(trace: object) -> int:
+    """`trace` as the number of tokens to keep of each stage.
+
+    Raises:
+        SourceError: it is none.
+    """
+    if isinstance(trace, bool):
+        return 5 if trace else 0
+    if not isinstance(trace, int) or trace < 0:
+        raise SourceError(f"trace is {trace!r}: it must be True, False or a count of tokens")
+    return trace
+
+
 def read_result(job: Job, done: Completion) -> Result:
     """What came out of a row, with its value."""
     value: Any = None
@@ -179,6 +208,7 @@ def read_result(job: Job, done: Completion) -> Result:
         error=error,
         stats=done.stats,
         seed=done.seed,
+        trace=done.trace,
     )
 
 

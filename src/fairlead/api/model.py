@@ -29,6 +29,7 @@ from fairlead.api.jobs import (
     Call,
     check_lossless,
     checked_retries,
+    checked_trace,
     grown,
     prompts_of,
     read_prompts,
@@ -279,6 +280,7 @@ class Model:
         sampling: Any = None,
         schema_in_prompt: bool = False,
         retries: int = 0,
+        trace: bool | int = False,
         **settings: Any,
     ) -> Any:
         """Texts that follow the prompts, held to their sources, and read as values.
@@ -291,6 +293,8 @@ class Model:
             sampling: the settings as a `Sampling`; in a batch also a list of them.
             schema_in_prompt: whether to describe the type in the prompt.
             retries: how often to ask again where a validator of the type refuses the value.
+            trace: whether results tell what each stage did at each step (`Result.trace`), or of how
+                many tokens; 5 where it is True.
             **settings: the settings as arguments, by the names of `Sampling`.
 
         Returns:
@@ -301,18 +305,12 @@ class Model:
             LimitError: no text of the source fits into `max_new_tokens`, naming what is needed.
             ModelError: the model gave values that are no numbers.
         """
-        asked = checked_retries(retries)
+        asked, traced = checked_retries(retries), checked_trace(trace)
         prompts, batch = split_prompts(prompt)
-        call = Call(self._ensemble, prompts, batch, source, sampling, settings, schema_in_prompt)
-        jobs = call.jobs()
-        results = call.run(jobs)
-        for attempt in range(1, asked + 1):
-            failed = [n for n, r in enumerate(results) if r.error and r.finish_reason == "stop"]
-            again = call.run([call.retried(jobs[n], results[n], attempt) for n in failed])
-            for n, result in zip(failed, again, strict=True):
-                results[n] = result
-            if not failed:
-                break
+        call = Call(
+            self._ensemble, prompts, batch, source, sampling, settings, schema_in_prompt, traced
+        )
+        results = call.results(asked)
         return results if batch or len(results) > 1 else results[0]
 
     async def agenerate(self, prompt: Any, source: Any = None, **arguments: Any) -> Any:

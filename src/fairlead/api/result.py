@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 from fairlead.engine.request import FinishReason, Stats
+from fairlead.engine.trace import TracedStep
 from fairlead.errors import FairleadError
 
 
@@ -26,6 +27,8 @@ class Result:
             the type refused it, or the text is not whole.
         stats: time, memory, and the share of probability that the constraint removed.
         seed: the seed of the random choices, None where there were none.
+        trace: for each step what each stage did to the distribution, where it was asked for;
+            `print` a step to read it.
     """
 
     value: Any
@@ -37,6 +40,7 @@ class Result:
     error: FairleadError | None
     stats: Stats = field(compare=False)
     seed: int | None = None
+    trace: tuple[TracedStep, ...] | None = None
 
     def __str__(self) -> str:
         """The text."""

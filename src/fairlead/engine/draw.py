@@ -117,7 +117,7 @@ def draw(
         histories: what was before, of each row.
         steps: how many tokens each row has had: with its stream, the counter of its noise.
         numbers: which request each row is, for messages.
-        watch: told the name of each stage after the mask, and the rows after it.
+        watch: told the name of each stage, the constraint first, and the rows after it.
 
     Raises:
         ModelError: the model gave NaN or +∞.
@@ -126,6 +126,8 @@ def draw(
     """
     total = rows.total()  # NaN if a model gave NaN or +∞
     values = rows.closed(allowed)
+    if watch is not None:
+        watch("constraint", values)
     reported = values if rows.kept is rows.own is None else rows.reported(allowed)
     kept = reported.logsumexp(1) - total if plan.held else torch.zeros_like(total)
 

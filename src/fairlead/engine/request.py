@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias, final
 
 from fairlead.constraints.compiled import CompiledConstraint
+from fairlead.engine.trace import TracedStep
 from fairlead.sampling.settings import Sampling
 
 FinishReason: TypeAlias = Literal["stop", "length", "interrupted"]
@@ -29,6 +30,7 @@ class Request:
         others: the tokens that the other contexts of an expression read in place of the prompt
             (`engine.ensemble`), in their order.
         asked: the prompt as a text, for classifiers; "" for chats.
+        trace: how many tokens of each stage are kept for `Completion.trace`; 0 keeps no trace.
     """
 
     prompt: tuple[int, ...]
@@ -38,6 +40,7 @@ class Request:
     sample: int = 0
     others: tuple[tuple[int, ...], ...] = ()
     asked: str = ""
+    trace: int = 0
 
     @property
     def prompts(self) -> tuple[tuple[int, ...], ...]:
@@ -112,6 +115,7 @@ class Completion:
             (free text cut at max_new_tokens) or "interrupted".
         seed: the seed of its random choices, None where none were made.
         stats: what it cost.
+        trace: what each stage of each step did, where it was asked for.
     """
 
     tokens: tuple[int, ...]
@@ -121,6 +125,7 @@ class Completion:
     finish_reason: FinishReason
     seed: int | None
     stats: Stats = field(compare=False)
+    trace: tuple[TracedStep, ...] | None = None
 
     @property
     def log_z(self) -> float:

@@ -17,6 +17,7 @@ from typing import final
 
 from fairlead.engine.cursor import Cursor, Free, Held
 from fairlead.engine.request import Completion, Event, FinishReason, Request, Stats
+from fairlead.engine.trace import TracedStep
 from fairlead.engine.transcript import Transcript
 from fairlead.logits.contexts import TextContext
 from fairlead.masks.bits import Row
@@ -49,6 +50,7 @@ class Sequence:
         self._cursor = self._place()
         self._transcript = Transcript(request.joint, request.sampling.stops)
         self._logprobs: list[float] = []
+        self._trace: list[TracedStep] = []
         self._log_allowed: list[float] = []
         self._events = 0  # tokens that have been told
         self._mask_time = 0.0
@@ -117,6 +119,10 @@ class Sequence:
             self.finish_reason = "stop" if whole else "length"
         return True
 
+    def note(self, step: TracedStep) -> None:
+        """Keep what the stages of the last step did."""
+        self._trace.append(step)
+
     def event(self) -> Event:
         """What the last step brought."""
         token = self.tokens[-1] if len(self.tokens) > self._events else None
@@ -139,6 +145,7 @@ class Sequence:
             finish_reason=self.finish_reason or "interrupted",
             seed=sampling.seed if sampling.samples else None,
             stats=self._stats(memory),
+            trace=tuple(self._trace) if self.request.trace else None,
         )
 
     def _stats(self, memory: int) -> Stats:

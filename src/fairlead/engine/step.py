@@ -14,6 +14,7 @@ import torch
 from fairlead.engine.draw import Drawn, Plan, draw
 from fairlead.engine.ensemble import Ensemble, EnsembleCache, Logits
 from fairlead.engine.sequence import Sequence
+from fairlead.engine.trace import Recorder
 from fairlead.logits.evaluate import Step, evaluate
 from fairlead.logits.mask import unpack, upload
 
@@ -55,8 +56,11 @@ def step(ensemble: Ensemble, batch: Batch) -> Batch:
         going = [rows[place] for place in places]
         if len(places) < len(rows):
             plan = plan_of(going, ensemble.device)
-        drawn = _drawn(ensemble, cache, logits, going, places, plan)
+        recorder = _recorder(ensemble, going)
+        drawn = _drawn(ensemble, cache, logits, going, places, plan, recorder)
         refused = [n for n, row in enumerate(going) if not row.take(*drawn.choice(n))]
+        if recorder is not None:
+            _note(recorder, drawn, going, refused)
         places = [places[n] for n in refused]
     kept = [place for place, row in enumerate(rows) if row.finish_reason is None]
     if len(kept) == len(rows):
@@ -74,6 +78,7 @@ def _drawn(
     rows: list[Sequence],
     places: list[int],
     plan: Plan,
+    recorder: Recorder | None,
 ) -> Drawn:
     """A token for each of some rows of the batch."""
     width, device = ensemble.vocabulary.width, ensemble.device
@@ -83,7 +88,8 @@ def _drawn(
         logits = {leaf: row[places] for leaf, row in logits.items()}
         sums = {leaf: row[places] for leaf, row in sums.items()}
     texts = [row.text_context() for row in rows] if ensemble.reads_texts else []
-    state = Step(logits, allowed, ensemble.vocabulary, sums, texts)
+    watch = None if recorder is None else recorder.watch
+    state = Step(logits, allowed, ensemble.vocabulary, sums, texts, watch)
     return draw(
         evaluate(ensemble.node, state),
         allowed,
@@ -91,7 +97,22 @@ def _drawn(
         [row.history for row in rows],
         [len(row.tokens) for row in rows],
         [row.number for row in rows],
+        watch,
     )
+
+
+def _recorder(ensemble: Ensemble, rows: list[Sequence]) -> Recorder | None:
+    """A recorder if one of the rows wants to be traced."""
+    count = max(row.request.trace for row in rows)
+    return Recorder(ensemble.vocabulary, count) if count else None
+
+
+def _note(recorder: Recorder, drawn: Drawn, rows: list[Sequence], refused: list[int]) -> None:
+    """Keep the step in each row that wants it and took its token."""
+    for place, row in enumerate(rows):
+        if row.request.trace and place not in refused:
+            token, logprob, log_allowed, _ = drawn.choice(place)
+            row.note(recorder.step(place, token, logprob, log_allowed))
 
 
 def plan_of(rows: abc.Sequence[Sequence], device: torch.device) -> Plan:

@@ -63,10 +63,10 @@ class Step:
     texts: Sequence[TextContext] = ()
     watch: Watch | None = None
 
-    def tell(self, stage: str, rows: Rows) -> None:
-        """Tell the watcher what a stage made of the rows."""
+    def tell(self, stage: str, rows: Rows, allowed: Tensor | None = None) -> None:
+        """Tell the watcher what a stage made of the rows, without the constraint or with it."""
         if self.watch is not None:
-            self.watch(stage, rows.closed(self.allowed))
+            self.watch(stage, rows.closed(allowed))
 
 
 def evaluate(node: Node, step: Step) -> Rows:
@@ -81,10 +81,14 @@ def evaluate(node: Node, step: Step) -> Rows:
         1.0
     """
     if isinstance(node, Leaf):
-        return Rows.whole(step.leaves[node])
+        rows = Rows.whole(step.leaves[node])
+        step.tell(node.name, rows)
+        return rows
     match node:
         case Linear(((coefficient, Leaf() as leaf),)):
-            return _scaled(step.leaves[leaf], coefficient)
+            rows = _scaled(step.leaves[leaf], coefficient)
+            step.tell(show(node), rows)
+            return rows
         case _:
             pass
     read = {leaf: Rows.of(step.leaves[leaf]) for leaf in leaves(node)}
@@ -170,6 +174,7 @@ class _Evaluation:
         """The classifiers' say on the tokens that may be drawn."""
         rows = self.value(node.inner).normalized()
         own = rows.values
+        self.step.tell("constraint", rows, self.step.allowed)
         for term in node.terms:
             held = Rows(rows.values, rows.effective(self.step.allowed))
             if isinstance(term, GediTerm):
@@ -177,7 +182,7 @@ class _Evaluation:
             else:
                 done = rescore(held, term, self.step.texts, self.step.vocabulary)
             rows = replace(rows.keep(done.support), values=done.values)
-            self.step.tell(str(term), rows)
+            self.step.tell(str(term), rows, self.step.allowed)
         return replace(rows, own=own)
 
     def _gedi(self, rows: Rows, term: GediTerm) -> Rows:

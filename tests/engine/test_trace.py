@@ -1,0 +1,83 @@
+"""Traces: each stage as it was, small, and only where asked for."""
+
+import math
+
+import pytest
+import torch
+
+import fairlead as fl
+from fairlead.engine.fake import FakeModel
+from fairlead.engine.trace import Recorder
+
+FRUIT = [0.3, 0.2, 0.15, 0.1, 0.1, 0.1, 0.05]
+WORDS = fl.Vocabulary([b"a", b"b", b"c", b"d", b"e", b"f", b"g", b"\xc3", b"<eos>"], eos_ids={8})
+
+
+def fruit() -> fl.Model:
+    row = [math.log(p) for p in FRUIT] + [-math.inf, -math.inf]
+    return fl.Model(FakeModel(WORDS, lambda prefix: row), name="fruit")
+
+
+def test_each_stage_is_told_with_its_tokens_its_entropy_and_how_far_it_moved():
+    result = fruit().generate(
+        "a", fl.Regex("[dfg]"), trace=3, temperature=1.0, top_p=0.6, seed=1, max_new_tokens=1
+    )
+    [step] = result.trace
+    assert [stage.name for stage in step.stages] == ["fruit", "constraint", "top_p"]
+    model, constraint, nucleus = step.stages
+    assert [(each.text, round(each.probability, 3)) for each in model.top] == [
+        ("a", 0.3),
+        ("b", 0.2),
+        ("c", 0.15),
+    ]
+    assert model.entropy == pytest.approx(1.80821, abs=1e-4)
+    assert model.moved is None
+    assert constraint.moved == pytest.approx(-math.log(0.25))
+    assert [each.probability for each in constraint.top] == pytest.approx([0.4, 0.4, 0.2])
+    assert [each.text for each in nucleus.top] == ["d", "f"]
+    assert nucleus.moved == pytest.approx(-math.log(0.8), abs=1e-5)
+    assert step.mass_removed == pytest.approx(0.75)
+    assert step.text == result.text
+    assert step.logprob == pytest.approx(math.log(0.1), abs=1e-5)
+    assert str(step).splitlines()[0].startswith(f"'{step.text}'  log p -2.303, removed 75.0%")
+
+
+def test_the_terms_of_an_expression_and_its_classifiers_are_stages():
+    class Short:
+        def log_probs(self, texts):
+            return torch.tensor([-float(len(text)) for text in texts])
+
+    base = fruit()
+    other = fl.Model(FakeModel(WORDS, lambda prefix: [0.0] * 9), name="flat")
+    guided = base + 0.5 * other + fl.classifier(Short(), alpha=1)
+    step = guided.generate("a", fl.Regex("[ab]"), trace=True, max_new_tokens=1).trace[0]
+    assert [stage.name for stage in step.stages][:3] == ["+ 1*fruit", "+ 0.5*flat", "constraint"]
+    assert step.stages[3].name.startswith("classifier(")
+    assert len(step.stages[0].top) == 5
+
+
+def test_no_trace_is_kept_where_none_is_asked_for():
+    settings = fl.Sampling(max_new_tokens=2)
+    assert fruit().generate("a", sampling=settings).trace is None
+    traced = fruit().generate("a", sampling=settings, trace=1).trace
+    assert [step.text for step in traced] == ["a", "a"]
+
+
+def test_a_token_that_a_limit_refused_is_not_in_the_trace():
+    model = fl.Model(FakeModel(WORDS, lambda prefix: [2.0, 1.0, 0.0, 0, 0, 0, 0, 0, -9.0]))
+    result = model.generate("a", fl.Regex("(aa)*b?"), max_new_tokens=3, trace=1)
+    assert len(result.trace) in {len(result.tokens), len(result.tokens) + 1}
+    assert [step.token for step in result.trace][: len(result.tokens)] == list(result.tokens)
+
+
+def test_ends_and_pieces_of_characters_have_names():
+    recorder = Recorder(WORDS, 9)
+    recorder.watch("model", torch.zeros(1, 9))
+    texts = [each.text for each in recorder.step(0, 8, 0.0, 0.0).stages[0].top]
+    assert sorted(texts) == sorted(["a", "b", "c", "d", "e", "f", "g", "\\xc3", "<eos>"])
+
+
+@pytest.mark.parametrize("bad", [-1, "yes", 1.5, None])
+def test_a_trace_is_asked_for_by_a_count(bad):
+    with pytest.raises(fl.SourceError, match="trace is"):
+        fruit().generate("a", trace=bad)
