@@ -116,6 +116,16 @@ def test_a_row_without_probability_is_a_dead_end_whatever_the_settings(settings:
         drawn({**settings, "seed": 1}, logits, masks)
 
 
+def test_where_an_expression_keeps_nothing_it_says_so():
+    logits = some_logits()[:1]
+    rows = Rows.whole(logits).keep(torch.zeros(1, WIDTH, dtype=torch.bool))
+    sampling = Sampling()
+    history = History.begin(Rules.of(sampling, WORDS), [1])
+    plan = Plan.of([Request((0,), None, sampling)], [history], CPU)
+    with pytest.raises(DeadEndError, match="filters of the expression leave none"):
+        draw(rows, torch.ones(1, WIDTH, dtype=torch.bool), plan, [history], [0], [0])
+
+
 def test_each_stage_is_seen_in_its_order_and_nothing_that_is_off():
     given: dict[str, object] = {"logit_bias": {1: 1}, "repetition_penalty": 2, "flat_penalty": 1}
     given |= {"frequency_penalty": 1, "dry_multiplier": 1, "bad_words_ids": [[9]]}

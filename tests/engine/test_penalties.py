@@ -84,8 +84,9 @@ def test_where_only_a_bad_word_is_left_that_is_a_dead_end_that_names_it():
     # What is forbidden for good comes before what is only avoided.
     said = text(SLOPE, (C,), pattern="(a|b|c){2}", bad_words_ids=[[A], [B]], no_repeat_ngram_size=1)
     assert said == "cc"
-    with pytest.raises(DeadEndError):
-        text(SLOPE, pattern="[ab]", bad_words_ids=[[A], [B]])
+    many = [[A], [B], [0, 1, 2], "x", "y", "z"]
+    with pytest.raises(DeadEndError, match=r"the rest: \[0\], \[1\], \[0, 1, 2\], 'x', 'y', …$"):
+        text(SLOPE, pattern="[ab]", bad_words_ids=many)
 
 
 def test_an_end_id_as_a_bad_word_is_refused_before_anything_is_generated():

@@ -6,7 +6,7 @@ import random
 import pytest
 import torch
 
-from fairlead.logits.rim import cut, find_rim, keep_largest
+from fairlead.logits.rim import _cut_by_comparison, cut, find_rim, keep_largest
 
 
 def smallest(keys: list[float], weights: list[float], share: float) -> set[int]:
@@ -71,3 +71,4 @@ def test_a_bound_keeps_what_is_equal_to_it():
         [0.0, -math.inf, 5.0],
         [3.0, 4.0, 5.0],
     ]
+    assert torch.equal(_cut_by_comparison(row, torch.tensor([2.0, 0.0, -math.inf])), kept)

@@ -61,6 +61,7 @@ def test_a_sequence_is_completed_where_its_beginning_stands_last():
     assert values == [([2], 2.0), ([4], 4.0), ([2], 3.0)]
     assert [(ids.tolist(), value) for ids, value in endings.always] == [([3], 1.0)]
     assert list(endings.completed(np.array([1, 0]), b"")) == []
+    assert list(endings.completed(np.array([], np.int64), b"")) == []
 
 
 def test_an_id_beyond_the_vocabulary_is_refused():

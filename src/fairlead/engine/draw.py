@@ -35,6 +35,7 @@ from fairlead.vocabulary.spellings import Vocabulary
 
 GREEDY: Final[Sampler] = Greedy()
 CATEGORICAL: Final[Sampler] = Categorical()
+NAMED: Final = 5  # bad words in a message
 EXTREME: Final = 1e18  # a logit that the coldest temperature makes infinite
 
 
@@ -212,8 +213,9 @@ def _dead_end(
 ) -> DeadEndError:
     """Why nothing may be drawn: bad words, filters of the expression, or the model."""
     if bool((values > -math.inf).any()):  # a bias or a penalty never bans
-        words = ", ".join(map(repr, history.rules.sampling.bad_words_ids or ()))
-        reason = f"bad_words_ids forbid the rest: {words}"
+        words = history.rules.sampling.bad_words_ids or ()
+        named = ", ".join(map(repr, words[:NAMED])) + (", …" if len(words) > NAMED else "")
+        reason = f"bad_words_ids forbid the rest: {named}"
     elif filtered:
         reason = "the filters of the expression leave none of those that may come next"
     else:

@@ -134,7 +134,7 @@ def cut(
         [[-inf, 2.0, 3.0]]
     """
     if row.device.type != "cpu":
-        return row.masked_fill(row < least[:, None], -math.inf)
+        return _cut_by_comparison(row, least)
     # Comparisons that yield booleans are not vectorised here: 0.46 ms at 262,144 tokens, and this
     # takes 0.05. It is strict, so the bound is one step further down.
     kept = row.clone()
@@ -143,3 +143,10 @@ def cut(
     for place, bound in enumerate(listed):
         torch.nn.functional.threshold(kept[place], bound, -math.inf, inplace=True)
     return kept
+
+
+def _cut_by_comparison(
+    row: Float[Tensor, "batch vocabulary"], least: Float[Tensor, "batch"]
+) -> Float[Tensor, "batch vocabulary"]:
+    """`cut` without going through the rows one by one."""
+    return row.masked_fill(row < least[:, None], -math.inf)

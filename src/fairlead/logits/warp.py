@@ -164,15 +164,17 @@ def warp(
         if rows is None:
             return _through(group, row, moment, watch)
 
-        def within(name: str, part: Tensor, rows: Tensor = rows, whole: Tensor = row) -> None:
-            if watch is not None:
-                watch(name, whole.index_copy(0, rows, part))
-
-        after, before = _through(group, row[rows], moment.of_rows(rows), within)
+        part = None if watch is None else _of_whole(watch, row, rows)
+        after, before = _through(group, row[rows], moment.of_rows(rows), part)
         if before is not None:
             found = (row if found is None else found).index_copy(0, rows, before)
         row = row.index_copy(0, rows, after)
     return row, found
+
+
+def _of_whole(watch: Watch, row: Tensor, rows: Tensor) -> Watch:
+    """What watches some rows, so that all are seen."""
+    return lambda name, part: watch(name, row.index_copy(0, rows, part))
 
 
 def _through(
