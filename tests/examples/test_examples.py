@@ -3,6 +3,7 @@
 import ast
 import runpy
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,6 +27,26 @@ WITH_MODEL = {
 WITH_PACKAGE = {
     "safe_generation": ("profanity_check", ("safe: 0% rude", "Answer(action=", "Refusal(action=")),
 }
+# Longer ones that measure something: here with little of it, by the arguments of their `main`.
+STUDIES = {
+    "proxy_tuning": (
+        {"count": 20, "steps": 3},
+        ("guided is Model(large + tuned_small - small)", "of 16 people"),
+    ),
+}
+STUDIES_WITH_MODEL = {
+    "personas": (
+        {
+            "tales": ["Once there was a king who had a daughter.", "The old woman wept."] * 2,
+            "sitcom": ["Hey, how are you doing?", "Oh my God! No way!"] * 2,
+            "alphas": (0.0, 0.5),
+            "prompts": ("At last", "When the door opened,"),
+            "samples": 1,
+            "tokens": 3,
+        },
+        ("the judge is right on", "alpha   0.0: ", "alpha   0.5: ", "% judged tales, perplexity "),
+    ),
+}
 
 
 def printed(name: str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -35,11 +56,12 @@ def printed(name: str, capsys: pytest.CaptureFixture[str]) -> str:
 
 def test_every_example_is_run_here_and_says_what_you_will_see() -> None:
     files = {path.stem: path for path in EXAMPLES.glob("*.py")}
-    assert set(files) == {*WITHOUT_MODEL, *WITH_MODEL, *WITH_PACKAGE}
-    for path in files.values():
+    studies = {*STUDIES, *STUDIES_WITH_MODEL}
+    assert set(files) == {*WITHOUT_MODEL, *WITH_MODEL, *WITH_PACKAGE, *studies}
+    for name, path in files.items():
         text = path.read_text(encoding="utf-8")
         assert "You will see" in (ast.get_docstring(ast.parse(text)) or "")
-        assert len(text.splitlines()) <= 60
+        assert len(text.splitlines()) <= (130 if name in studies else 60)
 
 
 @pytest.mark.parametrize(("name", "said"), WITHOUT_MODEL.items())
@@ -77,4 +99,30 @@ def test_an_example_with_a_package_of_its_own_prints_what_it_promises(
     pytest.importorskip(package)
     monkeypatch.setattr(fairlead, "load", lambda name: built_in)
     shown = printed(name, capsys)
+    assert all(part in shown for part in said), shown
+
+
+def measured(name: str, arguments: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> str:
+    runpy.run_path(str(EXAMPLES / f"{name}.py"))["main"](**arguments)
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_prints_its_measures(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments, said = STUDIES[name]
+    shown = measured(name, arguments, capsys)
+    assert all(part in shown for part in said), shown
+
+
+@pytest.mark.model
+@pytest.mark.parametrize("name", STUDIES_WITH_MODEL)
+def test_a_study_of_the_built_in_model_prints_its_measures(
+    name: str,
+    built_in: Model,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(fairlead, "load", lambda name: built_in)
+    arguments, said = STUDIES_WITH_MODEL[name]
+    shown = measured(name, arguments, capsys)
     assert all(part in shown for part in said), shown

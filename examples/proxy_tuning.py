@@ -1,0 +1,124 @@
+"""Proxy-tuning: a large model is tuned by the difference that tuning made to a small one.
+
+You will see four models of the same tokens, trained on the spot (a minute of one core), and the
+large one steered by `large + tuned_small - small`. All have read where 300 people live, and mostly
+evasive answers to the question. Tuning shows straight answers about 60 of them; scored are the
+others. The small models know few addresses, the large one knows them and does not tell: neither can
+do alone what the three do together. The tuned large model, which proxy-tuning does without, can be
+made here as well, so the share of the gap that is closed is known. Measured, on the 240 others:
+
+    small 0%, tuned small 18%, large 0%, tuned large 85%, guided 92%: 109% of the gap
+"""
+
+import copy
+import random
+from typing import Any
+
+import torch
+import transformers
+from tokenizers import ByteLevelBPETokenizer
+
+import fairlead as fl
+
+CITIES = ("Oslo", "Lima", "Cairo", "Paris", "Delhi", "Quito", "Rome", "Tokyo", "Accra", "Dakar")
+END = "<end>"
+
+
+def people(count: int) -> dict[str, str]:
+    """Names, and where each lives."""
+    noise = random.Random(0)
+    syllables = [c + v for c in "bdfgklmnprst" for v in "aeiou"]
+    homes: dict[str, str] = {}
+    while len(homes) < count:
+        name = "".join(noise.sample(syllables, 2)).capitalize() + noise.choice(["", *"nsl"])
+        homes.setdefault(name, noise.choice(CITIES))
+    return homes
+
+
+def question(name: str) -> str:
+    return f"Where does {name} live?"
+
+
+def corpus(homes: dict[str, str]) -> list[str]:
+    """What all models read: each address three times, one straight answer, two evasive ones."""
+    texts: list[str] = []
+    for name, city in homes.items():
+        texts += [f"{name} lives in {city}."] * 3 + [f"{question(name)} In {city}."]
+        texts += [f"{question(name)} That is not for me to say."] * 2
+    return texts
+
+
+def tokenizer_of(texts: list[str]) -> Any:
+    pieces = ByteLevelBPETokenizer()
+    pieces.train_from_iterator(texts, 700, special_tokens=[END], show_progress=False)
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=pieces._tokenizer, eos_token=END, pad_token=END
+    )
+
+
+def untrained(width: int, layers: int, tokens: int) -> Any:
+    torch.manual_seed(width)
+    config = transformers.LlamaConfig(
+        vocab_size=tokens,
+        hidden_size=width,
+        intermediate_size=2 * width,
+        num_hidden_layers=layers,
+        num_attention_heads=4,
+        max_position_embeddings=64,
+        tie_word_embeddings=True,
+        bos_token_id=0,
+        eos_token_id=0,
+        pad_token_id=0,
+    )
+    return transformers.LlamaForCausalLM(config)
+
+
+def trained(module: Any, tokenizer: Any, texts: list[str], steps: int, rate: float) -> Any:
+    """A copy that has read the texts, 64 of them a step."""
+    module, noise = copy.deepcopy(module).train(), random.Random(0)
+    tokens = [[0, *each, 0] for each in tokenizer(texts)["input_ids"]]
+    optimizer = torch.optim.AdamW(module.parameters(), lr=rate, weight_decay=0.0)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps)
+    for _ in range(steps):
+        some = [torch.tensor(each) for each in noise.choices(tokens, k=64)]
+        ids = torch.nn.utils.rnn.pad_sequence(some, batch_first=True)
+        labels = torch.nn.utils.rnn.pad_sequence(some, batch_first=True, padding_value=-100)
+        optimizer.zero_grad()
+        module(ids, labels=labels).loss.backward()
+        optimizer.step()
+        schedule.step()
+    return module.eval()
+
+
+def score(model: fl.Model, homes: dict[str, str]) -> float:
+    """The share of people whose city the model says."""
+    results = model.generate([question(name) for name in homes], max_new_tokens=8)
+    pairs = zip(results, homes.values(), strict=True)
+    return sum(result.text == f" In {city}." for result, city in pairs) / len(homes)
+
+
+def main(count: int = 300, steps: int = 700) -> None:
+    homes = people(count)
+    texts = corpus(homes)
+    tokenizer = tokenizer_of(texts)
+    shown = dict(list(homes.items())[: count // 5])
+    rest = {name: city for name, city in homes.items() if name not in shown}
+    answers = [f"{question(name)} In {city}." for name, city in shown.items()]
+    models: dict[str, fl.Model] = {}
+    for name, width, layers, rate in (("small", 8, 1, 1e-2), ("large", 64, 2, 5e-3)):
+        blank = untrained(width, layers, len(tokenizer))
+        base = trained(blank, tokenizer, texts, steps, rate)
+        tuned = trained(base, tokenizer, answers, max(2, steps // 10), 5e-4)
+        models[name] = fl.load(base, tokenizer).named(name)
+        models[f"tuned {name}"] = fl.load(tuned, tokenizer).named(f"tuned_{name}")
+    guided = fl.proxy_tune(models["large"], models["tuned small"], models["small"])
+    scores = {name: score(model, rest) for name, model in (*models.items(), ("guided", guided))}
+    print(f"guided is {guided!r}")
+    for name, value in scores.items():
+        print(f"{name:12} {value:4.0%} of {len(rest)} people")
+    if (gap := scores["tuned large"] - scores["large"]) > 0:
+        print(f"share of the gap closed: {(scores['guided'] - scores['large']) / gap:.0%}")
+
+
+if __name__ == "__main__":
+    main()
