@@ -14,12 +14,15 @@ from fairlead.logits.classifier_sources import classifier
 WORDS = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", *"abcdefgh"]
 
 
-def make_tokenizer(longest: int = 8, pad: str | None = "[PAD]") -> PreTrainedTokenizerFast:
+def make_tokenizer(
+    longest: int = 8, pad: str | None = "[PAD]", *, framed: bool = True
+) -> PreTrainedTokenizerFast:
     inner = Tokenizer(models.WordLevel({word: n for n, word in enumerate(WORDS)}, "[UNK]"))
     inner.pre_tokenizer = pre_tokenizers.Whitespace()
-    inner.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 2)]
-    )
+    if framed:
+        inner.post_processor = processors.TemplateProcessing(
+            single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 2)]
+        )
     return PreTrainedTokenizerFast(
         tokenizer_object=inner, pad_token=pad, unk_token="[UNK]", model_max_length=longest
     )
@@ -97,6 +100,16 @@ def test_without_any_limit_all_of_a_text_is_read():
     torch.testing.assert_close(asked(term, [text]).float(), logits(model, text).log_softmax(0)[1:2])
 
 
+def test_an_empty_text_is_one_token_where_the_tokenizer_gives_it_none():
+    model = make_model(("no", "yes"))
+    term = classifier((model, make_tokenizer(framed=False)), alpha=1)
+    alone, beside = asked(term, [""]), asked(term, ["a b c", ""])
+    torch.testing.assert_close(alone[0], beside[1])
+    with torch.inference_mode():
+        expected = model(torch.tensor([[0]])).logits[0].log_softmax(0)[1]
+    torch.testing.assert_close(alone[0].float(), expected)
+
+
 def test_a_pipeline_is_its_model_and_tokenizer():
     model, tokenizer = make_model(("no", "yes")), make_tokenizer()
     both = pipeline("text-classification", model=model, tokenizer=tokenizer, device="cpu")
@@ -114,5 +127,9 @@ def test_what_cannot_be_used_is_refused_by_name():
         classifier(model, alpha=1)  # without its tokenizer
     with pytest.raises(ModelError, match="no padding token"):
         classifier((model, make_tokenizer(pad=None)), alpha=1)
+    unpadded = make_model(("no", "yes"))
+    unpadded.config.pad_token_id = None
+    with pytest.raises(ModelError, match="no padding token: set its tokenizer's pad_token and its"):
+        classifier((unpadded, tokenizer), alpha=1)
     with pytest.raises(ModelError, match=r"training mode.* call its eval\(\)"):
         classifier((make_model(("no", "yes")).train(), tokenizer), alpha=1)

@@ -59,12 +59,14 @@ class SequenceClassifier:
         self._label = find_label(label, [names[n] for n in sorted(names)], type(model).__name__)
         self._tokenizer = copy.deepcopy(tokenizer)  # the user's own stays as it is
         self._tokenizer.truncation_side = "left"
-        if self._tokenizer.pad_token is None:
+        if self._tokenizer.pad_token is None or getattr(config, "pad_token_id", None) is None:
             raise ModelError(
-                f"the tokenizer of {type(model).__name__} has no padding token: set its pad_token "
-                "and the model's config.pad_token_id"
+                f"{type(model).__name__} has no padding token: set its tokenizer's pad_token and "
+                "its config.pad_token_id"
             )
         self._most = _longest(self._tokenizer, config)
+        # A model needs one token at least, and not every tokenizer begins a text with one.
+        self._blank = "" if self._tokenizer("").input_ids else self._tokenizer.pad_token
 
     def log_probs(self, texts: Sequence[str]) -> Float[Tensor, "texts"]:
         """The logarithms of P(label | text), in float32, on the device of the model."""
@@ -74,7 +76,7 @@ class SequenceClassifier:
 
     def _part(self, texts: Sequence[str]) -> Float[Tensor, "texts"]:
         inputs = self._tokenizer(
-            list(texts),
+            [text or self._blank for text in texts],
             padding=True,
             truncation=self._most is not None,
             max_length=self._most,
