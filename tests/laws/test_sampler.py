@@ -36,6 +36,16 @@ def test_a_draw_depends_on_its_row_and_key_alone(sampler: Sampler):
     assert torch.equal(sampler.draw(row[order], key[order]), together[order])
 
 
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_a_draw_from_some_tokens_is_that_from_the_whole_row(sampler: Sampler):
+    row, key = some_rows(200), torch.arange(200)
+    ids = row.topk(40).indices.sort(1).values
+    some = sampler.draw(row.gather(1, ids), key, ids)
+    assert torch.equal(
+        some, sampler.draw(row.masked_fill(row < row.topk(40).values[:, -1:], -math.inf), key)
+    )
+
+
 def test_greedy_takes_the_largest():
     assert torch.equal(
         Greedy().draw(some_rows(9), torch.zeros(9, dtype=torch.int64)), some_rows(9).argmax(1)

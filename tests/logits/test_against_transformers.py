@@ -106,7 +106,7 @@ def test_the_chain_is_that_of_transformers_to_the_last_bit_outside_ties(seed: in
         expected = processors(before)(prompt, row.clone())
         assert torch.equal(penalised, expected)
         settings = Sampling.of(on)
-        ours, _ = warp(expected, Warps.of([(settings.stages, settings.warps)] * rows, CPU))
+        ours = warp(expected, Warps.of([(settings.stages, settings.warps)] * rows, CPU)).whole
         exact = filters(on, 0.0)(prompt, expected)
         others = [filters(on, nudge)(prompt, expected.double()) for nudge in (-4e-6, 0.0, 4e-6)]
         clear = torch.stack([((o > -math.inf) == (exact > -math.inf)).all(1) for o in others]).all(

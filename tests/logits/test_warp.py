@@ -4,6 +4,7 @@ import pytest
 import torch
 from transformers.generation import logits_process
 
+from fairlead.logits.filters import top_k
 from fairlead.logits.warp import Moment, Warps, warp
 from fairlead.sampling.order import ORDERS
 
@@ -23,7 +24,7 @@ def warps(settings: list[tuple[float, int, float, float]]) -> Warps:
 
 
 def warped(row: torch.Tensor, settings: list[tuple[float, int, float, float]]) -> torch.Tensor:
-    return warp(row, warps(settings))[0]
+    return warp(row, warps(settings)).whole
 
 
 def rows(count: int, width: int, *, scale: float = 3.0, seed: int = 0) -> torch.Tensor:
@@ -112,8 +113,9 @@ def test_rows_may_have_orders_of_their_own():
     on = {"temperature": 2.0, "top_p": 0.6}
     first, last = ("temperature", "top_p"), ("top_p", "temperature")
     settings = Warps.of([(last, on), (first, on), (last, {})], CPU)
-    together, before = warp(row, settings)
-    assert before is None
+    after = warp(row, settings)
+    together = after.whole
+    assert after.before is None
     assert (together[0] > -math.inf).sum() == 3
     assert (together[1] > -math.inf).sum() == 4
     assert torch.equal(together[2], row[2])
@@ -139,18 +141,30 @@ def test_every_stage_that_is_on_is_seen_and_no_other():
     settings = Warps.of([(ORDER, on), (ORDER, {"top_h": 0.9}), (("top_p",), {})], CPU)
     row = rows(3, 30)
     moment = Moment(torch.tensor([0.1, 0.9, 0.0]), torch.tensor([3.0, 3.0, 3.0]))
-    left, before = warp(row, settings, moment, lambda name, rows: seen.append((name, len(rows))))
+    after = warp(row, settings, moment, lambda name, rows: seen.append((name, len(rows))))
     names = ["temperature", "top_h", "top_k", "min_p", "xtc", "mirostat"]
     assert seen == [(name, 3) for name in names]
-    assert torch.equal(left[2], row[2])
-    assert before is not None
-    assert torch.equal(before[1], left[1])
+    assert torch.equal(after.whole[2], row[2])
+    assert after.before is not None
+    assert torch.equal(after.before[1], after.whole[1])
 
 
 def test_what_mirostat_finds_is_noted_for_rows_of_every_order():
     on = {"mirostat": 2}
     settings = Warps.of([(ORDER, on), (("mirostat",), on)], CPU)
     row = rows(2, 30)
-    left, before = warp(row, settings, Moment(torch.ones(2), torch.tensor([2.0, 2.0])))
-    assert torch.equal(before, row)
-    assert (left == -math.inf).any(1).all()
+    after = warp(row, settings, Moment(torch.ones(2), torch.tensor([2.0, 2.0])))
+    assert torch.equal(after.before, row)
+    assert (after.whole == -math.inf).any(1).all()
+
+
+def test_after_top_k_only_its_tokens_are_looked_at():
+    on = {"top_k": 4, "temperature": 0.5, "mirostat": 2}
+    row = rows(2, 3000)
+    after = warp(row, Warps.of([(("top_k", "temperature", "mirostat"), on)] * 2, CPU))
+    assert after.row.shape == after.ids.shape == (2, 4)
+    assert (after.ids.diff(dim=1) > 0).all()
+    assert after.before is not None
+    assert torch.equal(
+        after.before > -math.inf, top_k(row, torch.tensor([4, 4]), most=4) > -math.inf
+    )

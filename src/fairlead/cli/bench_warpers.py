@@ -128,7 +128,7 @@ def _ours(
     histories = [History.begin(rules, [int(token) for token in tokens]) for tokens in prompt]
     penalties = Penalties.of([rules] * len(prompt), prompt.device)
     warps = Warps.of([(sampling.stages, sampling.warps)] * len(prompt), prompt.device)
-    return lambda row: warp(penalties.apply(row, histories), warps)[0]
+    return lambda row: warp(penalties.apply(row, histories), warps).whole
 
 
 def _theirs(settings: Mapping[str, Any], prompt: "Tensor") -> "Callable[[Tensor], Tensor]":

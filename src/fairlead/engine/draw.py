@@ -169,16 +169,19 @@ def _choose(
         return tokens, row.gather(1, tokens[:, None])[:, 0], nothing
     key = keys(plan.streams, torch.tensor(steps, device=row.device))
     ceilings = torch.tensor([each.ceiling for each in histories], device=row.device)
-    row, before = warp(row, plan.warps, Moment(coins(key), ceilings), watch)
-    tokens = CATEGORICAL.draw(row, key)
+    warped = warp(row, plan.warps, Moment(coins(key), ceilings), watch)
+    tokens = CATEGORICAL.draw(warped.row, key, warped.ids)
     if not all(plan.random):
         random = torch.tensor(plan.random, device=row.device)
-        tokens = torch.where(random, tokens, GREEDY.draw(row, key))
-    if before is None:
-        return tokens, row.gather(1, tokens[:, None])[:, 0], nothing
-    free = (before > -math.inf).sum(1) > 1
-    bits = torch.where(free, surprises(before, tokens), nothing)
-    return tokens, row.gather(1, tokens[:, None])[:, 0], bits
+        tokens = torch.where(random, tokens, GREEDY.draw(warped.row, key, warped.ids))
+    place = tokens[:, None]
+    if warped.ids is not None:
+        place = (warped.ids == place).int().argmax(1, keepdim=True)
+    left = warped.row.gather(1, place)[:, 0]
+    if warped.before is None:
+        return tokens, left, nothing
+    free = (warped.before > -math.inf).sum(1) > 1
+    return tokens, left, torch.where(free, surprises(warped.before, tokens), nothing)
 
 
 @lru_cache(16)

@@ -3,8 +3,7 @@
 Each row of a batch has its own settings and its own order of the stages; rows with one order run
 together, and a stage that is off in all of them is not there.
 
-Top-k and top-H leave few tokens: the stages after them run on those alone, and the row is made
-whole again in the end.
+Top-k and top-H leave few tokens: the stages after them, and the draw, look at those alone.
 
 What this module does not know: which tokens a constraint allows (they are −∞ already), randomness,
 what was drawn before.
@@ -12,7 +11,7 @@ what was drawn before.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, final
 
 import torch
@@ -135,18 +134,41 @@ class Warps:
         return cls(tuple(groups))
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class Warped:
+    """Rows after all stages.
+
+    Attributes:
+        row: logits of some tokens, or of all.
+        ids: which tokens they are, ascending; None for all. The others are −∞.
+        before: the whole rows as mirostat found them, None if it is on nowhere.
+        width: of a whole row.
+    """
+
+    row: Float[Tensor, "batch choices"]
+    ids: Int[Tensor, "batch choices"] | None
+    before: Float[Tensor, "batch vocabulary"] | None
+    width: int
+
+    @property
+    def whole(self) -> Float[Tensor, "batch vocabulary"]:
+        """All tokens of each row."""
+        return self.row if self.ids is None else widened((self.row, self.ids), self.width)
+
+
 def warp(
     row: Float[Tensor, "batch vocabulary"],
     warps: Warps,
     moment: Moment | None = None,
     watch: Watch | None = None,
-) -> tuple[Float[Tensor, "batch vocabulary"], Float[Tensor, "batch vocabulary"] | None]:
-    """The row after all stages, and the row as mirostat found it (None if it is on nowhere).
+) -> Warped:
+    """The rows after all stages.
 
     Example:
         >>> order = ("temperature", "top_k")
         >>> settings = Warps.of([(order, {"temperature": 0.5, "top_k": 2})], torch.device("cpu"))
-        >>> warp(torch.tensor([[1.0, 3.0, 2.0]]), settings)[0].tolist()
+        >>> warp(torch.tensor([[1.0, 3.0, 2.0]]), settings).whole.tolist()
         [[-inf, 6.0, 4.0]]
 
     Args:
@@ -158,18 +180,17 @@ def warp(
     if moment is None:
         nothing = row.new_ones(len(row))
         moment = Moment(nothing, nothing)
-    found: Tensor | None = None
+    before: Tensor | None = None
     for group in warps.groups:
         rows = group.rows
         if rows is None:
             return _through(group, row, moment, watch)
-
         part = None if watch is None else _of_whole(watch, row, rows)
-        after, before = _through(group, row[rows], moment.of_rows(rows), part)
-        if before is not None:
-            found = (row if found is None else found).index_copy(0, rows, before)
-        row = row.index_copy(0, rows, after)
-    return row, found
+        after = _through(group, row[rows], moment.of_rows(rows), part)
+        if after.before is not None:
+            before = (row if before is None else before).index_copy(0, rows, after.before)
+        row = row.index_copy(0, rows, after.whole)
+    return Warped(row, None, before, row.shape[1])
 
 
 def _of_whole(watch: Watch, row: Tensor, rows: Tensor) -> Watch:
@@ -177,23 +198,20 @@ def _of_whole(watch: Watch, row: Tensor, rows: Tensor) -> Watch:
     return lambda name, part: watch(name, row.index_copy(0, rows, part))
 
 
-def _through(
-    group: Group, row: Tensor, moment: Moment, watch: Watch | None
-) -> tuple[Tensor, Tensor | None]:
-    """The rows of a group after all stages, and as mirostat found them."""
-    width = row.shape[1]
-    ids: Tensor | None = None
-    before: Tensor | None = None
+def _through(group: Group, row: Tensor, moment: Moment, watch: Watch | None) -> Warped:
+    """The rows of a group after all its stages."""
+    now = Warped(row, None, None, row.shape[1])
     for stage in group.stages:
         if stage.name == "mirostat":
-            before = row if ids is None else widened((row, ids), width)
-        if ids is None and stage.narrow is not None:
-            row, ids = stage.narrow(row)
+            now = replace(now, before=now.whole)
+        if now.ids is None and stage.narrow is not None:
+            few, ids = stage.narrow(now.row)
+            now = replace(now, row=few, ids=ids)
         else:
-            row = stage.run(row, moment, ids)
+            now = replace(now, row=stage.run(now.row, moment, now.ids))
         if watch is not None:
-            watch(stage.name, row if ids is None else widened((row, ids), width))
-    return (row if ids is None else widened((row, ids), width)), before
+            watch(stage.name, now.whole)
+    return now
 
 
 Column: TypeAlias = Sequence[Any]  # the parameter of a stage in each row, None where it is off

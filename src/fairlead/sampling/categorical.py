@@ -11,7 +11,7 @@ from typing import final
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from fairlead.sampling.noise import gumbel
+from fairlead.sampling.noise import gumbel, gumbel_of
 
 
 @final
@@ -26,7 +26,13 @@ class Categorical:
     """
 
     def draw(
-        self, row: Float[Tensor, "batch vocabulary"], key: Int[Tensor, "batch"]
+        self,
+        row: Float[Tensor, "batch choices"],
+        key: Int[Tensor, "batch"],
+        ids: Int[Tensor, "batch choices"] | None = None,
     ) -> Int[Tensor, "batch"]:
         """The greatest of logit plus noise in each row."""
-        return (row + gumbel(key, row.shape[1])).argmax(1)
+        if ids is None:
+            return (row + gumbel(key, row.shape[1])).argmax(1)
+        best = (row + gumbel_of(key, ids)).argmax(1, keepdim=True)
+        return ids.gather(1, best)[:, 0]

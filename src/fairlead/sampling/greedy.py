@@ -17,7 +17,11 @@ class Greedy:
     """
 
     def draw(
-        self, row: Float[Tensor, "batch vocabulary"], key: Int[Tensor, "batch"]
+        self,
+        row: Float[Tensor, "batch choices"],
+        key: Int[Tensor, "batch"],
+        ids: Int[Tensor, "batch choices"] | None = None,
     ) -> Int[Tensor, "batch"]:
         """The largest element of each row; `key` is not looked at."""
-        return row.argmax(1)
+        best = row.argmax(1, keepdim=True)
+        return (best if ids is None else ids.gather(1, best))[:, 0]

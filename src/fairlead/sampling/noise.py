@@ -62,7 +62,22 @@ def gumbel(key: Int[Tensor, "batch"], width: int) -> Float[Tensor, "batch vocabu
     float32, so that the upper tail, which decides whether an improbable token wins, is right down
     to 2⁻⁵⁴. (−log(−log u) would end at 2⁻²⁵.) u is kept below 1, where the other tail begins.
     """
-    bits = _mix(key[:, None] + _weyl(width, key.device))
+    return _standard(_mix(key[:, None] + _weyl(width, key.device)))
+
+
+def gumbel_of(
+    key: Int[Tensor, "batch"], ids: Int[Tensor, "batch choices"]
+) -> Float[Tensor, "batch choices"]:
+    """The noise that `gumbel` has for these tokens of each row.
+
+    >>> key = torch.tensor([5])
+    >>> torch.equal(gumbel_of(key, torch.tensor([[7, 2]])), gumbel(key, 9)[:, [7, 2]])
+    True
+    """
+    return _standard(_mix(key[:, None] + (ids + 1) * signed(WEYL)))
+
+
+def _standard(bits: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     uniform = _shift(bits, 11).float().add_(0.5).mul_(2.0**-53).clamp_(max=1 - 2.0**-24)
     return uniform.neg_().log1p_().neg_().log_().neg_()
 

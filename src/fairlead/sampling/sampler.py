@@ -22,12 +22,17 @@ class Sampler(Protocol):
     """A row of logits to a token."""
 
     def draw(
-        self, row: Float[Tensor, "batch vocabulary"], key: Int[Tensor, "batch"]
+        self,
+        row: Float[Tensor, "batch choices"],
+        key: Int[Tensor, "batch"],
+        ids: Int[Tensor, "batch choices"] | None = None,
     ) -> Int[Tensor, "batch"]:
         """One token id for each row.
 
         Args:
             row: float32 logits, −∞ where a token may not be drawn; need not be normalised.
             key: 64 bits that decide the noise of a row (`sampling.noise.keys`).
+            ids: the tokens of each row, where they are some and not all in order. What is drawn is
+                the same as from whole rows that are −∞ elsewhere.
         """
         ...
