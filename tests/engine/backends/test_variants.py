@@ -7,7 +7,7 @@ import transformers
 import fairlead as fl
 from fairlead.engine.adapter import Adapter
 from fairlead.engine.backends.transformers import TransformersModel
-from fairlead.engine.backends.variants import blocks_of, prepare
+from fairlead.engine.backends.variants import blocks_of, exits_hold, prepare
 from real_tokenizers import tokenizer_folder
 from small_models import model, module, tokenizer
 
@@ -34,6 +34,13 @@ def test_a_model_whose_blocks_cannot_be_told_has_no_exits():
     sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
     bert = of("bert", **sizes, intermediate_size=48, is_decoder=True)
     assert blocks_of(bert) == ()
+
+
+def test_blocks_that_have_the_batch_second_are_not_taken_for_rows():
+    xlnet = of("xlnet", d_model=32, n_layer=2, n_head=4, d_inner=48)
+    tokens = torch.tensor([[0, 1], [1, 0]])
+    with torch.inference_mode():
+        assert not exits_hold(blocks_of(xlnet), lambda: xlnet(tokens).logits)
 
 
 def test_a_model_that_does_otherwise_with_what_its_blocks_give_is_refused_by_name():

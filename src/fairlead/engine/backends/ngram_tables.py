@@ -176,8 +176,6 @@ def _single_share(amounts: Integers, predicted: NDArray[np.bool_]) -> Floats:
     taken = discounts(amounts)[np.minimum(amounts, 3)]
     total = amounts.sum()
     even = np.where(predicted, 1 / predicted.sum(), 0.0)
-    if not total:
-        return even
     return (amounts - taken) / total + taken.sum() / total * even
 
 
