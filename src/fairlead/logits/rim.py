@@ -30,6 +30,9 @@ FEW: Final = 1024  # tokens in a row that is sorted after all
 SHIFT: Final = 17
 LOWEST: Final = (127 - 20) * 64
 BUCKETS: Final = (20 + 7) * 64 + 1
+# Tokens that are added up at once on a CPU: what is needed in between fits into its cache. With
+# whole rows, typical sampling took 5.6 instead of 1.6 ms at 262,144 tokens: fresh memory is slow.
+CHUNK: Final = 1 << 15
 
 
 @final
@@ -68,9 +71,12 @@ def find_rim(
         weights: not negative, and above 0 at the least key.
         share: of the sum of the weights; at 1 or above, everything is kept.
     """
-    place = (keys.view(torch.int32) >> SHIFT).sub_(LOWEST).clamp_(0, BUCKETS - 1).long()
-    weights = weights.double()
-    sums = weights.new_zeros(len(keys), BUCKETS).scatter_add_(1, place, weights).cumsum(1)
+    place = (keys.view(torch.int32) >> SHIFT).sub_(LOWEST).clamp_(0, BUCKETS - 1)
+    sums = torch.zeros(len(keys), BUCKETS, dtype=torch.float64, device=keys.device)
+    columns = max(1, CHUNK // len(keys)) if keys.device.type == "cpu" else keys.shape[1]
+    for part, weight in zip(place.split(columns, 1), weights.split(columns, 1), strict=True):
+        sums.scatter_add_(1, part.long(), weight.double())
+    sums = sums.cumsum(1)
     whole = share >= 1
     target = (share.double() * sums[:, -1] - TOLERANCE).clamp(min=1e-300)
     target = target.masked_fill(whole, 0.0)  # a rim at the first token, which costs nothing
@@ -80,7 +86,9 @@ def find_rim(
     order = keys[rows, ids].argsort(stable=True)
     order = order[rows[order].argsort(stable=True)]
     ids = ids[order]  # `rows` is ascending already
-    running = torch.nn.functional.pad(weights[rows, ids].cumsum(0), (1, 0))  # before each token
+    running = torch.nn.functional.pad(
+        weights[rows, ids].double().cumsum(0), (1, 0)
+    )  # before each token
     starts = torch.searchsorted(rows, torch.arange(len(keys), device=rows.device))
     kept = running[:-1] + (before - running[starts])[rows] < target[rows]
     reached = torch.full_like(share, -math.inf, dtype=keys.dtype)
