@@ -74,8 +74,9 @@ def find_rim(
     place = (keys.view(torch.int32) >> SHIFT).sub_(LOWEST).clamp_(0, BUCKETS - 1)
     sums = torch.zeros(len(keys), BUCKETS, dtype=torch.float64, device=keys.device)
     columns = max(1, CHUNK // len(keys)) if keys.device.type == "cpu" else keys.shape[1]
-    for part, weight in zip(place.split(columns, 1), weights.split(columns, 1), strict=True):
-        sums.scatter_add_(1, part.long(), weight.double())
+    for first in range(0, keys.shape[1], columns):
+        part = slice(first, first + columns)
+        sums.scatter_add_(1, place[:, part].long(), weights[:, part].double())
     sums = sums.cumsum(1)
     whole = share >= 1
     target = (share.double() * sums[:, -1] - TOLERANCE).clamp(min=1e-300)
