@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, final
 
 import typer
 
+from fairlead.cli.bench_guidance import guidance
 from fairlead.cli.bench_warpers import warpers
 from fairlead.cli.console import busy, print_json, print_line, warn
 from fairlead.cli.options import AsJson
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(name="bench", help="Measure, and print the figures.", no_args_is_help=True)
 app.command()(warpers)
+app.command()(guidance)
 
 HEAD: Final = (
     f"{'':12}{'mask + commit, µs':^36}{'compile + first mask, ms':^28}\n"

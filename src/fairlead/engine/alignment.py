@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import final
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from fairlead.errors import ModelError, UnsupportedError
@@ -34,6 +34,7 @@ class Alignment:
         ends: the other one's end ids.
         main_ends: those of the main vocabulary.
         straight: whether every known id is its own counterpart.
+        missing: the ids that have none; None if there are none.
     """
 
     ids: Int[Tensor, "vocabulary"]
@@ -41,6 +42,7 @@ class Alignment:
     ends: tuple[int, ...]
     main_ends: tuple[int, ...]
     straight: bool
+    missing: Bool[Tensor, "vocabulary"] | None
 
     def logits(self, given: Float[Tensor, "*batch other"]) -> Float[Tensor, "*batch vocabulary"]:
         """The logits in the main vocabulary's ids, −∞ for ids that the other one does not have."""
@@ -114,7 +116,8 @@ def aligned(main: Vocabulary, other: Vocabulary) -> Alignment:
         ids[main_ends[0]] = ends[0]
     known = ids >= 0
     straight = bool((ids[known] == torch.arange(main.width)[known]).all())
-    return Alignment(ids, other.width, ends, main_ends, straight)
+    missing_ids = None if bool(known.all()) else ~known
+    return Alignment(ids, other.width, ends, main_ends, straight, missing_ids)
 
 
 def _different(main: Vocabulary, other: Vocabulary, missing: list[bytes]) -> UnsupportedError:

