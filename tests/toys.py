@@ -68,7 +68,8 @@ def language(expr: Expr, size: int) -> set[bytes]:  # noqa: PLR0911  an arm for 
 
 
 def joined(left: set[bytes], right: set[bytes], size: int) -> set[bytes]:
-    return {x + y for x in left for y in right if len(x + y) <= size}
+    fitting = [[y for y in right if len(y) <= room] for room in range(size + 1)]
+    return {x + y for x in left if len(x) <= size for y in fitting[size - len(x)]}
 
 
 def repeated(item: set[bytes], low: int, high: int | None, size: int) -> set[bytes]:
@@ -77,7 +78,9 @@ def repeated(item: set[bytes], low: int, high: int | None, size: int) -> set[byt
     for rounds in range(max(low, size) + 1 if high is None else high + 1):
         if rounds >= low:
             found |= power
-        power = joined(power, item, size)
+        before, power = power, joined(power, item, size)
+        if power == before:
+            return found | power
     return found
 
 

@@ -5,7 +5,7 @@ import re
 from itertools import product
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fairlead.errors import FairleadError, UnsupportedError
@@ -16,6 +16,7 @@ from fairlead.syntax.regex import parse_regex
 from fairlead.syntax.regex_tree import Back, Mode, Pattern
 from fairlead.syntax.sources import Dialect
 from regex_samples import oracle, reader
+from shares import one_in
 
 SIGNS = ["*", "+", "?", "{2}", "{1,2}", "{0,3}", "{2,}", "{1,14}"]
 LEAVES = ["a", "b", "ab", "[ab]", "[^a]", ".", "(?s:.)", r"\n", "", "^", "$", "(?m:^)", "(?m:$)"]
@@ -77,7 +78,7 @@ def test_lookaround_means_what_it_means_in_re(pattern: str) -> None:
     check(pattern, every("ab\n", 4))
 
 
-@settings(max_examples=settings.default.max_examples // 4)
+@one_in(4)
 @given(trees(WORDS))
 @example(r"(?:\B){1,2}")
 @example(r"\B")
@@ -97,7 +98,7 @@ def test_words_are_those_of_unicode(pattern: str) -> None:
     assert check(pattern, every("éa \u212a", 3))
 
 
-@settings(max_examples=settings.default.max_examples // 4)
+@one_in(4)
 @given(st.data())
 def test_references_are_the_texts_of_their_groups(data: st.DataObject) -> None:
     part = st.sampled_from(["a", "b", "[ab]", "a?", "(?:a|bb)", "", "(?:ab){0,2}", "[^b\n]"])

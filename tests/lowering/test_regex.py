@@ -7,7 +7,7 @@ from functools import partial
 from itertools import product
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fairlead.errors import LimitError
@@ -18,6 +18,7 @@ from fairlead.lowering.regex import lower_regex, lower_search
 from fairlead.lowering.unicode import TEXT, TEXT_CHAR, CodePoints, character, inverse, points
 from fairlead.syntax.regex import parse_regex
 from regex_samples import ANCHORED, ANCHORS, PATTERNS, TEXTS, oracle, reader, trees
+from shares import one_in
 
 LINES = ["".join(word) for size in range(6) for word in product("a\n", repeat=size)] + [
     "ab",
@@ -59,7 +60,7 @@ def test_anchors_hold_exactly_where_they_hold_in_re(pattern: str) -> None:
         assert finds(text) == bool(expected.search(text)), text
 
 
-@settings(max_examples=settings.default.max_examples // 4)
+@one_in(4)
 @given(trees(["a", r"\n", "[^a]", '"', "(?m:^)", "(?m:$)", "$", "^", ".", r"\\"]))
 def test_the_characters_can_be_spelled_as_json(pattern: str) -> None:
     spelled = partial(spell_character, plain=True)

@@ -33,6 +33,7 @@ from fairlead.lowering.nodes import (
     Repeat,
     Rule,
 )
+from fairlead.lowering.regular import parts_of
 
 _DEEP = 200  # expressions looked at before the shortest string is searched for
 
@@ -214,15 +215,13 @@ class _Asking:
 def _entered(node: Expr) -> Iterable[Expr]:
     """What a text goes on to from a node, or into."""
     match node:
-        case Concat(head, tail):
-            return (head, tail)
-        case Alt(options):
-            return options
-        case Repeat(item) | Capture(item):
+        case Capture(item):
             return (item,)
-        case Rule(inhabited=False):
-            return (node.body,)
+        case Rule():
+            return () if node.inhabited else (node.body,)
         case Call(template, argument):
             return template.parts(argument)
-        case _:
+        case And() | Not():
             return ()
+        case _:
+            return parts_of(node)

@@ -120,10 +120,11 @@ def _firsts(node: Expr) -> tuple[Expr, ...]:
     """The parts whose derivatives make up that of `node`."""
     if isinstance(node, Concat) and not node.head.nullable:
         return (node.head,)
-    return _parts(node)
+    return parts_of(node)
 
 
-def _parts(node: Expr) -> tuple[Expr, ...]:
+def parts_of(node: Expr) -> tuple[Expr, ...]:
+    """The expressions that the regular `node` is made of."""
     match node:
         case Concat(head, tail):
             return (head, tail)

@@ -11,7 +11,8 @@ What this module does not know: nodes of a network, lexical states.
 from collections.abc import Callable
 
 from fairlead.lowering.expr import both, complement, repeat
-from fairlead.lowering.nodes import Alt, And, Concat, Expr, Repeat
+from fairlead.lowering.nodes import And, Concat, Expr, Not, Repeat
+from fairlead.lowering.regular import parts_of
 
 
 def counted_apart(
@@ -68,7 +69,7 @@ def holds(expr: Expr, wanted: "Callable[[Expr, Expr], bool]", known: "dict[Expr,
         if part in known:
             todo.pop()
             continue
-        below = _below(part)
+        below = () if isinstance(part, And | Not) else parts_of(part)
         missing = [inner for inner in below if inner not in known]
         if missing:
             todo += missing
@@ -82,18 +83,6 @@ def _is_wanted(part: Expr, wanted: "Callable[[Expr, Expr], bool]") -> bool:
         return False
     behind = part.tail.head if isinstance(part.tail, Concat) else part.tail
     return wanted(part.head, behind)
-
-
-def _below(part: Expr) -> "tuple[Expr, ...]":
-    match part:
-        case Concat(head, tail):
-            return (head, tail)
-        case Alt(options):
-            return options
-        case Repeat(item):
-            return (item,)
-        case _:
-            return ()
 
 
 def _merged(count: Expr, other: Expr, alive: "Callable[[Expr], bool]") -> Repeat | None:

@@ -16,7 +16,6 @@ from fairlead.vocabulary.flat_trie import FlatTrie
 _MOST_NODES: Final = 1 << 23
 _MOST_TOKENS: Final = 1 << 24
 MOST_FIRST: Final = 1 << 20
-_LEVELS: Final = 256  # kernels.tries.COUNTS
 
 
 @final
@@ -24,6 +23,8 @@ class Forest:
     """Tries in one another's company; the first is that of the vocabulary."""
 
     def __init__(self, trie: FlatTrie) -> None:
+        from fairlead.masks.kernels.tries import COUNTS
+
         nodes, tokens = len(trie.byte) + 1, len(trie.token_ids)
         self._nodes, self._tokens = nodes + _MOST_NODES, tokens + _MOST_TOKENS
         self._byte = untouched(self._nodes + 1, np.uint8)
@@ -39,7 +40,7 @@ class Forest:
         self.deepest = int(trie.depth.max(initial=0))
         self._first, self._free = nodes, nodes
         self._segments = untouched(2 * MOST_FIRST, np.int32)
-        self._levels = np.zeros(_LEVELS + 3 * (self.deepest + 2), np.int32)
+        self._levels = np.zeros(COUNTS + 3 * (self.deepest + 2), np.int32)
 
     @property
     def nbytes(self) -> int:

@@ -24,6 +24,7 @@ from fairlead.lowering.nodes import (
     Repeat,
     Rule,
 )
+from fairlead.lowering.regular import parts_of
 from fairlead.masks.kernels import record_layout as at
 
 MOST_RECORDS: Final = 1 << 22  # 128 bytes each
@@ -108,7 +109,7 @@ class Records:
         stack = [expr]
         while stack:
             node = stack[-1]
-            missing = [p for p in _parts(node) if p not in self._known and p not in found]
+            missing = [p for p in parts_of(node) if p not in self._known and p not in found]
             if missing:
                 stack.extend(missing)
             else:
@@ -199,21 +200,6 @@ class Records:
 
 
 _NONE: Final = np.zeros(0, np.int64)
-
-
-def _parts(expr: Expr) -> "tuple[Expr, ...]":
-    """What the record of a regular expression is made of."""
-    match expr:
-        case Concat(head, tail):
-            return head, tail
-        case Alt(options):
-            return options
-        case Repeat(item) | Not(item):
-            return (item,)
-        case And(left, right):
-            return left, right
-        case _:
-            return ()
 
 
 def _too_many(most: int, what: str, limit: str) -> LimitError:
