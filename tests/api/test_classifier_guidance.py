@@ -119,3 +119,14 @@ def test_a_classifier_that_fails_is_named_by_generate():
         fl.ModelError, match=r"the classifier <lambda> gave numbers of shape \(1,\)"
     ):
         guided.generate("x", fl.Regex("[abc]"))
+
+
+def test_what_stands_between_prompt_and_text_is_judged_by_no_call():
+    judge = Judge()
+    spelled = [b"a", b"b", b" ", b"<end>"]
+    vocabulary = fl.Vocabulary(spelled, eos_ids={3}, lead=b" ")
+    model = fl.Model(FakeModel.random(vocabulary)) + fl.classifier(judge, alpha=2)
+    chosen = model.choose("", ["ab", "ba", "bb"])
+    assert math.isclose(sum(chosen.values()), 1)
+    model.generate("", fl.Choice(["ab", "ba", "bb"]), seed=1)
+    assert not any(text.startswith(" ") for texts in judge.calls for text in texts)

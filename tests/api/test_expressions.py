@@ -2,7 +2,9 @@
 
 import asyncio
 import math
+from fractions import Fraction
 
+import numpy as np
 import pytest
 import torch
 
@@ -96,6 +98,34 @@ def test_classifiers_stand_on_either_side_and_can_be_subtracted():
     assert isinstance((2 * (BASE + TERM) - ANTI).node, Guided)
 
 
+def test_a_classifier_without_a_model_is_a_sum_too():
+    assert (TERM - BASE).node == (-BASE + TERM).node
+    pair = fl.gedi(EXPERT, ANTI, 4)
+    assert str(BASE + 0.5 * pair) == str(BASE - -pair / 2)
+    assert (BASE + 0 * pair).node is BASE.node
+    with pytest.raises(fl.LimitError, match="divisor"):
+        TERM / 0
+
+
+def test_models_are_added_up_by_sum():
+    assert repr(sum([BASE, 0.5 * EXPERT])) == "Model(base + 0.5*expert)"
+
+
+def test_what_cancels_is_printed_as_nothing():
+    assert str(BASE - BASE) == "0"
+
+
+def test_numbers_of_numpy_and_fractions_are_numbers():
+    factors = (np.float32(1.5), np.float64(1.5), Fraction(3, 2))
+    assert {repr(BASE * each) for each in factors} == {"Model(1.5*base)"}
+    assert repr(np.float32(1.5) * BASE / np.int64(2)) == "Model(0.75*base)"
+
+
+def test_a_leaf_under_another_name_is_the_same_leaf():
+    assert (BASE.named("other") - BASE).node == Linear(())
+    assert (2 * BASE).node == (BASE + BASE.named("other")).node
+
+
 def test_recipes_are_the_published_formulas():
     node = fl.dexperts(BASE, EXPERT, ANTI, **fl.published("dexperts-sentiment")).node
     assert node == Linear(((1.0, Nucleus(BASE.node, 0.9)), (3.2, EXPERT.node), (-3.2, ANTI.node)))
@@ -157,6 +187,16 @@ def test_unknown_published_settings_name_the_nearest():
         (lambda: fl.contrast(BASE, ANTI, style="x"), "style is 'x'"),
         (lambda: fl.cfg(BASE, ANTI, "1"), "gamma is '1'"),
         (lambda: fl.gedi(BASE, ANTI, rho=2), "rho is 2"),
+        (lambda: 1 - BASE, "1 cannot be added"),
+        (lambda: BASE.named(""), "not ''"),
+        (lambda: BASE.adapted(5), "5 is no adapter"),
+        (lambda: fl.cfg("base", ANTI), "'base' is no model"),
+        (lambda: fl.contrast(BASE, ANTI, style=[]), "style is"),
+        (lambda: fl.dola(layered(), "middle"), "layers is 'middle'"),
+        (lambda: fl.dola(layered(), 3), "layers is 3"),
+        (lambda: fl.gedi(BASE, ANTI) / 0, "divided by 0"),
+        (lambda: 1e6 * (BASE + fl.gedi(BASE, ANTI)), "alpha is"),
+        (lambda: fl.gedi(BASE, ANTI) * "2", "a factor of gedi"),
     ],
 )
 def test_what_is_no_arithmetic_is_refused(call, message):
@@ -171,6 +211,8 @@ def test_what_is_no_arithmetic_is_refused(call, message):
         (lambda: fl.dola(BASE + ANTI), "dola of several"),
         (lambda: BASE.exit_at(2), "early exits"),
         (lambda: fl.gedi(BASE + ANTI, BASE), "gedi of expressions"),
+        (lambda: BASE.adapted(tensors()).adapted(tensors()), "several adapters"),
+        (lambda: fl.published([]), "[]"),
         (
             lambda: BASE + fl.Model(FakeModel.random(fl.Vocabulary([b"x", b"<e>"], {1}))),
             "arithmetic on different vocabularies",
@@ -181,6 +223,10 @@ def test_what_cannot_be_combined_is_refused_by_name(call, feature):
     with pytest.raises(fl.UnsupportedError) as caught:
         call()
     assert caught.value.feature == feature
+
+
+def tensors() -> dict[str, torch.Tensor]:
+    return {"m.lora_A.weight": torch.ones(1, 2), "m.lora_B.weight": torch.ones(2, 1)}
 
 
 def layered() -> fl.Model:
@@ -198,6 +244,13 @@ def test_early_exits_share_the_models_forward():
     assert guided.generate("Hi", fl.Regex("[ab]{5}")).value
     with pytest.raises(fl.SourceError, match="9 blocks, an exit is after 1 to 8"):
         model.exit_at(9)
+
+
+def test_an_exit_of_an_exit_is_an_earlier_one():
+    early = layered().exit_at(5)
+    assert reading(leaves(early.exit_at(3).node)[0]).exit == 3
+    with pytest.raises(fl.SourceError, match="5 blocks, an exit is after 1 to 4"):
+        early.exit_at(5)
 
 
 @pytest.mark.parametrize(

@@ -77,3 +77,9 @@ def test_an_order_that_is_no_count_is_refused():
         fl.ngram(["a"], LETTERS, order=True)
     with pytest.raises(fl.LimitError, match="order is 0"):
         fl.ngram(["a"], LETTERS, order=0)
+
+
+def test_it_is_printed_by_its_name():
+    model = fl.ngram(TEXTS, LETTERS)
+    guided = model + 0.5 * fl.ngram(TEXTS, LETTERS, name="cats")
+    assert repr(guided) == "Model(ngram + 0.5*cats)"

@@ -81,3 +81,11 @@ def test_ends_and_pieces_of_characters_have_names():
 def test_a_trace_is_asked_for_by_a_count(bad):
     with pytest.raises(fl.SourceError, match="trace is"):
         fruit().generate("a", trace=bad)
+
+
+def test_a_stream_is_traced_like_a_call():
+    *_, last = fruit().stream("a", max_new_tokens=2, trace=1)
+    assert last.result is not None
+    assert last.result.trace == fruit().generate("a", max_new_tokens=2, trace=1).trace
+    with pytest.raises(fl.SourceError, match="trace is"):
+        fruit().stream("a", trace=-1)

@@ -192,6 +192,8 @@ def test_a_preset_that_is_none_is_refused_with_the_nearest_one():
         Sampling.preset("chat-bot")
     with pytest.raises(UnsupportedError, match="there are code generation, creative"):
         Sampling.preset("xyz")
+    with pytest.raises(UnsupportedError, match="no preset 5"):
+        Sampling.preset(5)  # pyright: ignore[reportArgumentType]
 
 
 def test_stop_has_the_name_of_transformers_as_well():

@@ -48,6 +48,17 @@ def prompted(node: Node, system: str | Callable[[Any], Any]) -> Node:
     return viewed(node, Rewritten(system), f"prompted({name})")
 
 
+def named(node: Node, name: object) -> Node:
+    """Every leaf under another name.
+
+    Raises:
+        SourceError: it is none.
+    """
+    if not isinstance(name, str) or not name:
+        raise SourceError(f"a model is named by a text that is not empty, not {name!r}"[:300])
+    return mapped(node, lambda leaf: Leaf(leaf.source, name))
+
+
 def viewed(node: Node, view: View, name: str) -> Node:
     """Every leaf with one more view of the prompt, which comes first."""
     return mapped(node, lambda leaf: _leaf(leaf, name, views=(view, *reading(leaf).views)))
@@ -67,16 +78,26 @@ def adapted(node: Node, source: str | Path | Adapter | Mapping[str, Tensor], nam
     """Every leaf with a LoRA adapter.
 
     Raises:
+        SourceError: it is neither a folder nor tensors.
         ModelError: it cannot be read.
-        UnsupportedError: it is of another kind, or a model takes none.
+        UnsupportedError: it is of another kind, or a model takes none, or has one already.
     """
     if isinstance(source, Adapter):
         adapter = source
     elif isinstance(source, Mapping):
         adapter = Adapter.of(name or "adapter", source)
-    else:
+    elif isinstance(source, str | Path):  # pyright: ignore[reportUnnecessaryIsInstance]
         adapter = read_adapter(source)
+    else:
+        raise SourceError(
+            f"{source!r} is no adapter: give a folder that PEFT wrote, or its tensors"[:300]
+        )
     for leaf in leaves(node):
+        if (there := reading(leaf).adapter) is not None:
+            raise UnsupportedError(
+                f"{leaf.name} has an adapter, {there!r}: a model is read with one at a time",
+                feature="several adapters",
+            )
         if not isinstance(reading(leaf).model, VariedModel):
             raise UnsupportedError(f"{leaf.name} takes no adapters", feature="adapters")
     shown = f"adapted({name or adapter.name})"
@@ -113,7 +134,7 @@ def checked_mask(given: object) -> Mask:
 
 
 def _exit(leaf: Leaf, block: int) -> Leaf:
-    layers = layers_of(leaf)
+    layers = reading(leaf).exit or layers_of(leaf)
     if not isinstance(block, int) or isinstance(block, bool) or not 1 <= block < layers:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise SourceError(
             f"exit_at({block!r}): {leaf.name} has {layers} blocks, an exit is after 1 to "

@@ -7,7 +7,6 @@ by row (`api.jobs`), its sources are compiled for the vocabulary of the first le
 """
 
 import asyncio
-import math
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +19,7 @@ from fairlead.api.arithmetic import (
     checked_mask,
     difference,
     exited,
+    named,
     prompted,
     viewed,
     with_term,
@@ -33,6 +33,7 @@ from fairlead.api.jobs import (
     grown,
     prompts_of,
     read_prompts,
+    shares,
 )
 from fairlead.api.prompts import read_choices, split_prompts
 from fairlead.api.result import Part
@@ -44,7 +45,7 @@ from fairlead.engine.prompt import PromptReader
 from fairlead.engine.reading import Reading
 from fairlead.engine.score import score
 from fairlead.engine.views import LastToken
-from fairlead.errors import DeadEndError, SourceError, UnsupportedError
+from fairlead.errors import SourceError, UnsupportedError
 from fairlead.logits.classifier import ClassifierTerm
 from fairlead.logits.expr import (
     GediTerm,
@@ -56,7 +57,6 @@ from fairlead.logits.expr import (
     Node,
     Nucleus,
     Plausible,
-    mapped,
     normalized,
     number,
     show,
@@ -147,6 +147,8 @@ class Model:
 
     def __str__(self) -> str:
         """The expression, its leaves, and what a token costs."""
+        if self.node == Linear(()):
+            return show(self.node)
         names = ", ".join(dict.fromkeys(leaf.name for leaf in self._ensemble.leaves))
         return f"{show(self.node)}\nleaves: {names}\nper token: {self.cost}"
 
@@ -154,13 +156,15 @@ class Model:
         """The sum of log-probabilities, or a model with a classifier."""
         return self._plus(other, 1.0)
 
-    def __radd__(self, other: object) -> "Model":
-        """A classifier with a model."""
-        return self._plus(other, 1.0)
+    __radd__ = __add__  # a classifier with a model; 0, with which `sum` begins
 
     def __sub__(self, other: object) -> "Model":
         """The difference of log-probabilities."""
         return self._plus(other, -1.0)
+
+    def __rsub__(self, other: object) -> "Model":
+        """A classifier without a model."""
+        return (-self)._plus(other, 1.0)
 
     def __mul__(self, factor: object) -> "Model":
         """The log-probabilities times a number."""
@@ -181,6 +185,8 @@ class Model:
     def _plus(self, other: object, sign: float) -> "Model":
         if isinstance(other, ClassifierTerm | GediTerm):
             return Model.of(with_term(self.node, other, sign))
+        if isinstance(other, int) and not other:
+            return self
         if not isinstance(other, Model):
             raise SourceError(
                 f"{other!r} cannot be added to a model: models, fairlead.classifier(…) and "
@@ -270,7 +276,7 @@ class Model:
 
     def named(self, name: str) -> "Model":
         """The model under another name in printed expressions."""
-        return Model.of(mapped(self.node, lambda leaf: Leaf(leaf.source, name)))
+        return Model.of(named(self.node, name))
 
     def generate(
         self,
@@ -324,17 +330,19 @@ class Model:
         *,
         sampling: Any = None,
         schema_in_prompt: bool = False,
+        trace: bool | int = False,
         **settings: Any,
     ) -> Iterator[Part]:
         """The text as it grows, with what can be read from it already.
 
-        Takes one prompt and gives one sequence; arguments and errors are those of `generate`.
+        One prompt, one sequence, no retries; other arguments and errors are those of `generate`.
 
         Yields:
             Parts; the last one holds the whole `Result`.
         """
         prompts, batch = split_prompts(prompt)
-        call = Call(self._ensemble, prompts, batch, source, sampling, settings, schema_in_prompt)
+        more = settings, schema_in_prompt, checked_trace(trace)
+        call = Call(self._ensemble, prompts, batch, source, sampling, *more)
         jobs = call.jobs()
         if batch or len(jobs) > 1:
             raise UnsupportedError(
@@ -381,12 +389,8 @@ class Model:
         tokens = [reader.continuation(reads[0], option) for option in options]
         ends = [any(o != option and o.startswith(option) for o in options) for option in options]
         asked = prompts[0] if isinstance(prompts[0], str) else ""
-        logs = score(self._ensemble, prompts_of(reads), tokens, ends, asked)
-        top = max(logs)
-        if top == -math.inf:
-            raise DeadEndError("the model gives no probability to any of the choices")
-        weights = [math.exp(log - top) for log in logs]
-        return {o: w / sum(weights) for o, w in zip(options, weights, strict=True)}
+        logs = score(self._ensemble, prompts_of(reads), tokens, ends, asked, reads[0].joint)
+        return shares(options, logs)
 
 
 def _model(given: object) -> Model:

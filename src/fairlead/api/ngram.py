@@ -17,7 +17,9 @@ from fairlead.vocabulary.spellings import Vocabulary
 AT_ONCE: Final = 1024  # texts for one call of the tokenizer
 
 
-def ngram(texts: Iterable[str] | Path, tokenizer: Any, order: int = 3) -> Model:
+def ngram(
+    texts: Iterable[str] | Path, tokenizer: Any, order: int = 3, *, name: str = "ngram"
+) -> Model:
     """An n-gram model, trained from texts in seconds.
 
     It is an expert or an anti-expert beside a model with the same tokens: what was frequent in the
@@ -30,6 +32,7 @@ def ngram(texts: Iterable[str] | Path, tokenizer: Any, order: int = 3) -> Model:
         tokenizer: whose tokens to use: a `Model`, a fast transformers tokenizer, or a `Vocabulary`,
             with which texts are spelled with the fewest tokens.
         order: tokens of the longest n-grams, 1 to 16; of no account where a file is read.
+        name: how it is printed in expressions.
 
     Returns:
         A model; on the device of the model whose tokens it uses.
@@ -47,11 +50,11 @@ def ngram(texts: Iterable[str] | Path, tokenizer: Any, order: int = 3) -> Model:
     """
     vocabulary, read, device = _parts(tokenizer)
     if isinstance(texts, Path):
-        return Model(NgramModel.open(texts, vocabulary, device=device), read)
+        return Model(NgramModel.open(texts, vocabulary, device=device), read, name=name)
     if not isinstance(order, int) or isinstance(order, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise SourceError(f"order is {order!r}: it must be a count")
     tokens = _tokens(_checked(texts), vocabulary, read)
-    return Model(NgramModel.train(tokens, vocabulary, order, device=device), read)
+    return Model(NgramModel.train(tokens, vocabulary, order, device=device), read, name=name)
 
 
 def _parts(tokenizer: Any) -> tuple[Vocabulary, Any, torch.device]:

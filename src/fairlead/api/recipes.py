@@ -77,7 +77,7 @@ def published(name: str) -> dict[str, float | int | str | None]:
     Raises:
         UnsupportedError: there is none of that name; with the nearest one.
     """
-    if name in PUBLISHED:
+    if isinstance(name, str) and name in PUBLISHED:  # pyright: ignore[reportUnnecessaryIsInstance]
         return dict(PUBLISHED[name])
     near = get_close_matches(str(name), list(PUBLISHED), 1)
     hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(PUBLISHED)}"
@@ -167,7 +167,7 @@ def contrast(
         UnsupportedError: the vocabularies are different.
     """
     styles = {"obrien-2023": 0.5, "li-2022": 1.0}
-    if style not in styles:
+    if not isinstance(style, str) or style not in styles:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise SourceError(f"style is {style!r}: it must be one of {', '.join(styles)}")
     share = number(alpha, "alpha", 0, 1)
     head = Plausible(_checked(expert).node, share, checked_mask(plausibility))
@@ -189,9 +189,10 @@ def cfg(conditional: Model, unconditional: Model | None = None, gamma: float = 1
     Raises:
         SourceError: a number is out of its range.
     """
-    other = _checked(conditional).unprompted() if unconditional is None else _checked(unconditional)
+    one = _checked(conditional)
+    other = one.unprompted() if unconditional is None else _checked(unconditional)
     weight = number(gamma, "gamma")
-    return Model.of(total([(weight, conditional.node), (1 - weight, other.node)]))
+    return Model.of(total([(weight, one.node), (1 - weight, other.node)]))
 
 
 def context_aware(with_context: Model, without: Model, alpha: float = 0.5) -> Model:
@@ -232,8 +233,10 @@ def dola(
         blocks: Sequence[int] = range(2, (count + 1) // 2, 2) or range(1, 2)
         if layers == "high":
             blocks = range((count + 1) // 2, count, 2)
-    else:
+    elif isinstance(layers, Sequence) and not isinstance(layers, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         blocks = layers
+    else:
+        raise SourceError(f"layers is {layers!r}: it must be 'low', 'high' or a list of blocks")
     early = tuple(exited(node, block) for block in blocks)
     if not early:
         raise SourceError("dola needs a block to compare with")

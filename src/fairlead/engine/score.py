@@ -34,6 +34,7 @@ def score(
     continuations: Sequence[Sequence[int]],
     ends: Sequence[bool],
     asked: str = "",
+    joint: bytes = b"",
 ) -> list[float]:
     """The log-probability of each continuation after the prompt (natural logarithm).
 
@@ -44,6 +45,8 @@ def score(
         ends: whether the end of the text counts with it: then the probability that one of the end
             ids comes next is a factor.
         asked: the prompt as a text, for classifiers that read it.
+        joint: bytes with which the continuations begin that are no part of the texts, for
+            classifiers.
 
     Raises:
         ModelError: an end counts, and the vocabulary has no end ids; or the model gave NaN or +∞.
@@ -62,7 +65,7 @@ def score(
         raise ModelError("the end of a text has no probability: the vocabulary has no end ids")
     _check_room(ensemble, prompts, max(map(len, continuations)))
     following = _following(continuations, ends, ensemble.vocabulary.eos_ids)
-    scoring = _Scoring(ensemble, following, asked)
+    scoring = _Scoring(ensemble, following, asked, joint)
     cache, first = ensemble.prefill([prompts])
     opening = scoring.logs(first, cache.sums, [()])[0]
     totals = [0.0] * len(continuations)
@@ -113,11 +116,13 @@ class _Scoring:
         ensemble: the expression.
         following: the tokens that may come after each beginning of a continuation.
         asked: the prompt as a text.
+        joint: what stands before each text, and is no part of it.
     """
 
     ensemble: Ensemble
     following: Mapping[tuple[int, ...], frozenset[int]]
     asked: str
+    joint: bytes
 
     @torch.inference_mode()
     def logs(
@@ -130,7 +135,7 @@ class _Scoring:
         vocabulary = self.ensemble.vocabulary
         contexts = list[TextContext]()
         if self.ensemble.reads_texts:
-            contexts = [TextContext.of(text, vocabulary, self.asked) for text in texts]
+            contexts = [TextContext.of(text, vocabulary, self.asked, self.joint) for text in texts]
         allowed = torch.zeros(len(texts), vocabulary.width, dtype=torch.bool)
         for row, text in enumerate(texts):
             allowed[row, list(self.following.get(text, ()))] = True

@@ -116,6 +116,7 @@ class ClassifierTerm:
         """The term with a part of its weight."""
         if not isinstance(divisor, int | float):
             return NotImplemented
+        _check("divisor", divisor, divisor != 0, "a number other than 0")
         return replace(self, alpha=self.alpha / divisor)
 
     def __neg__(self) -> "ClassifierTerm":

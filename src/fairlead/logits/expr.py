@@ -18,8 +18,9 @@ What this module does not know: tensors, models (a leaf's source is any hashable
 
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias, assert_never, final
+from dataclasses import dataclass, field, replace
+from numbers import Real
+from typing import Final, Literal, TypeAlias, assert_never, cast, final
 
 from fairlead.errors import SourceError
 from fairlead.logits.classifier import ClassifierTerm
@@ -39,7 +40,7 @@ class Leaf:
     """
 
     source: Hashable
-    name: str
+    name: str = field(compare=False)
 
 
 @final
@@ -128,6 +129,23 @@ class GediTerm:
     rho: float | int
     tau: float | int
 
+    def __mul__(self, factor: object) -> "GediTerm":
+        """The term with so many times its weight."""
+        weight = self.alpha * number(factor, "a factor of gedi(…)")
+        return replace(self, alpha=number(weight, "alpha"))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: object) -> "GediTerm":
+        """The term with a part of its weight."""
+        if divisor == 0:
+            raise SourceError("gedi(…) cannot be divided by 0")
+        return replace(self, alpha=self.alpha / number(divisor, "a divisor"))
+
+    def __neg__(self) -> "GediTerm":
+        """The term that steers the other way."""
+        return replace(self, alpha=-self.alpha)
+
     def __str__(self) -> str:
         """As it is printed in an expression."""
         return f"gedi({self.wanted.name}, {self.unwanted.name}, alpha={self.alpha:g})"
@@ -168,7 +186,7 @@ def total(parts: Sequence[tuple[float | int, Node]]) -> Node:
     for given, node in parts:
         factor = number(given, "a coefficient")
         inner, guides = (node.inner, node.terms) if isinstance(node, Guided) else (node, ())
-        terms.extend(replace(term, alpha=factor * term.alpha) for term in guides)
+        terms.extend(term * factor for term in guides)
         inside = inner.terms if isinstance(inner, Linear) else ((1.0, inner),)
         for weight, each in inside:
             coefficients[each] = coefficients.get(each, 0.0) + factor * weight
@@ -316,6 +334,8 @@ def number(
     Raises:
         SourceError: it is no number from `low` to `high`.
     """
-    if isinstance(given, int | float) and not isinstance(given, bool) and low <= given <= high:
-        return float(given)
+    if not isinstance(given, bool) and isinstance(given, Real):
+        value = cast("float", given)  # of Python, of numpy, or a fraction
+        if low <= value <= high:
+            return float(value)
     raise SourceError(f"{what} is {given!r}: it must be a number from {low:g} to {high:g}")

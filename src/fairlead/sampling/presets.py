@@ -25,9 +25,9 @@ def preset(name: str) -> tuple[float, float]:
     Raises:
         UnsupportedError: there is none of this name; with the nearest one.
     """
-    plain = name.lower().replace("_", " ").replace("-", " ")
+    plain = str(name).lower().replace("_", " ").replace("-", " ")
     if plain in PRESETS:
         return PRESETS[plain]
     near = difflib.get_close_matches(plain, PRESETS, 1)
     hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(PRESETS)}"
-    raise UnsupportedError(f"there is no preset {name!r}; {hint}", feature=name)
+    raise UnsupportedError(f"there is no preset {name!r}; {hint}", feature=str(name))
