@@ -158,8 +158,8 @@ def shares(options: Sequence[str], logs: Sequence[float]) -> dict[str, float]:
     """The probability of each option, given that it is one of them.
 
     Example:
-        >>> shares(["yes", "no"], [math.log(0.3), math.log(0.1)])
-        {'yes': 0.75, 'no': 0.25}
+        >>> shares(["yes", "no"], [-2.0, -2.0])
+        {'yes': 0.5, 'no': 0.5}
 
     Raises:
         DeadEndError: none has a probability.

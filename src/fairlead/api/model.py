@@ -84,7 +84,7 @@ class Model:
         >>> guided
         Model(-0.5*base + 1.5*other)
         >>> guided.generate("How many? ", int, max_new_tokens=3, seed=1).value
-        0
+        334
 
     Attributes:
         node: the expression (`fairlead.logits.expr`).

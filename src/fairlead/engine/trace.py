@@ -109,7 +109,7 @@ class Recorder:
         logs = row.log_softmax(1)
         largest = logs.topk(min(self._count, logs.shape[1]))
         probabilities = logs.exp()
-        entropy = -(probabilities * logs).masked_fill(probabilities == 0, 0.0).sum(1)
+        entropy = 0 - (probabilities * logs).masked_fill(probabilities == 0, 0.0).sum(1)  # not −0
         moved: list[float] | None = None
         if self._before is not None:
             difference = probabilities * (logs - self._before)
