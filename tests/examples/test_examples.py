@@ -18,6 +18,7 @@ WITHOUT_MODEL = {
     "operators": ("word + '!'                 'a!'", "['hello', '12']"),
 }
 WITH_MODEL = {
+    "chat": ("per token: 1 forward of 2 rows", "you: Who are you?", "bot: "),
     "choose": ("{'positive': 0.", "'negative': 0."),
     "person": ("Person(name='Maria Lopez', age=34, profession='", "tokens, "),
     "stream": ("items=[", "pieces="),
