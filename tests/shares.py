@@ -5,8 +5,7 @@ from hypothesis import HealthCheck, settings
 
 def one_in(share: int) -> settings:
     """Settings for one of `share` examples of the profile's."""
-    profile = settings()
     return settings(
-        max_examples=max(1, profile.max_examples // share),
-        suppress_health_check=[*profile.suppress_health_check, HealthCheck.too_slow],
+        max_examples=max(1, settings().max_examples // share),
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
     )

@@ -157,8 +157,18 @@ def test_mailboxes_are_those_of_rfc_5321(text, expected):
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "regex"])
 def test_what_is_drawn_from_a_format_no_validator_refuses(name):
+    check_drawn(name, seeds=10 if name.startswith("idn-") else 40)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["idn-email", "idn-hostname"])
+def test_what_is_drawn_from_a_format_of_all_scripts_no_validator_refuses(name):
+    check_drawn(name, seeds=400)
+
+
+def check_drawn(name, seeds):
     engine = machine({"type": "string", "format": name})
-    for seed in range(40):
+    for seed in range(seeds):
         text = draw(engine, random.Random(seed))
         assert verdict({"format": name}, json.loads(text)) is not False, text
 

@@ -41,9 +41,9 @@ def test_other_threads_do_not_pay() -> None:
     assert made == []
 
 
-def test_all_numbers_but_many_are_paid_for_by_the_steps_of_their_digits() -> None:
+def test_all_numbers_but_many_are_paid_for_one_by_one() -> None:
     amounts = frozenset(Decimal(3 * number) for number in range(700_007, 700_027))
     made: list[int] = []
     with metered(made.append):
         lower_other_numbers(Numbers(values=amounts))
-    assert sum(made) > 2_000 * len(amounts)  # 20,000 amounts are refused in seconds
+    assert sum(made) > len(amounts)  # 20,000 of them take 0.2 s
