@@ -111,3 +111,10 @@ def test_what_is_remembered_of_options_is_bounded(monkeypatch: pytest.MonkeyPatc
 def test_a_choice_of_which_one_option_holds_already_is_made() -> None:
     first = any_of(all_of(HERE[0], HERE[1]), all_of(HERE[0], HERE[2]))
     assert first_case(all_of(first, any_of(HERE[0], HERE[3])), lambda case: True, lambda case: True)
+
+
+def test_a_choice_with_one_option_left_is_made_at_once() -> None:
+    first = all_of(GONE[2], any_of(all_of(HERE[0], HERE[1]), HERE[2]))
+    accepted: list[tuple[object, ...]] = []
+    assert first_case(first, lambda case: False, lambda case: not accepted.append(case))
+    assert {atom.name for atom in accepted[0] if isinstance(atom, Required)} == {"a", "b"}

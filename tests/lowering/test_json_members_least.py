@@ -43,3 +43,11 @@ def test_a_search_that_takes_too_many_tries_is_refused(monkeypatch):
     monkeypatch.setattr(json_members_least, "MOST_LOOKED_AT", 3)
     with pytest.raises(LimitError, match="more than 3 tries"), metered(lambda parts: None):
         shortest(cover(EDGES))
+
+
+def test_within_a_name_and_behind_it_the_rest_is_the_shortest_for_that_name():
+    engine = machine(cover(EDGES), whitespace="compact")
+    state = engine.start()
+    for count, byte in enumerate(b'{"a"', 1):
+        state = engine.step(state, byte)
+        assert engine.shortest(state) == b'{"a":0,"b":0,"d":0}'[count:]
