@@ -89,3 +89,9 @@ def test_a_stream_is_traced_like_a_call():
     assert last.result.trace == fruit().generate("a", max_new_tokens=2, trace=1).trace
     with pytest.raises(fl.SourceError, match="trace is"):
         fruit().stream("a", trace=-1)
+
+
+def test_a_share_of_nothing_is_no_negative_zero():
+    result = fruit().generate("a", max_new_tokens=1, trace=1)
+    assert "removed 0.0%" in str(result.trace[0])
+    assert str(result.stats.mass_removed) == "0.0"

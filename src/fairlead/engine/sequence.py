@@ -150,7 +150,7 @@ class Sequence:
 
     def _stats(self, memory: int) -> Stats:
         count, whole = len(self.tokens), self._last - self._began
-        removed = [-math.expm1(min(kept, 0.0)) for kept in self._log_allowed]
+        removed = [0.0 - math.expm1(min(kept, 0.0)) for kept in self._log_allowed]  # not −0
         return Stats(
             time_to_first_token=self._first - self._began,
             time_per_output_token=(self._last - self._first) / max(1, len(removed) - 1),

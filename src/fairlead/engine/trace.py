@@ -129,7 +129,7 @@ class Recorder:
 
     def step(self, place: int, token: int, logprob: float, log_allowed: float) -> TracedStep:
         """What was told of a row, with the token that was drawn."""
-        removed = -math.expm1(min(log_allowed, 0.0))
+        removed = 0.0 - math.expm1(min(log_allowed, 0.0))  # not −0
         stages = tuple(self._stages[place])
         return TracedStep(token, self._spell(token), logprob, removed, stages)
 
