@@ -43,7 +43,7 @@ class Living:
     """What is known to have a text, and to have none.
 
     Args:
-        spellable: the bytes that exist.
+        spellable: the bytes that exist, as a 256-bit integer; also an attribute.
         word: the shortest text of an expression.
         arcs: disjoint byte sets and derivatives of a regular expression.
         fuel: called with the number of parts looked at, raises when there are too many.
@@ -56,7 +56,8 @@ class Living:
         arcs: Callable[[Expr], list[tuple[int, Expr]]],
         fuel: Callable[[int], None],
     ) -> None:
-        self._spellable, self._shortest = spellable, word
+        self._shortest = word
+        self.spellable = spellable
         self._arcs, self._fuel = arcs, fuel
         self._all_bytes = spellable == ALL_BYTES
         self._known: dict[Expr, bool] = {}
@@ -132,7 +133,7 @@ class Living:
     def _tells(self, node: Expr, look: "_Asking") -> bool:  # noqa: PLR0911  an arm for each node
         match node:
             case Bytes(members):
-                return bool(members & self._spellable)
+                return bool(members & self.spellable)
             case Concat(head, tail):
                 return bool(look(head) and look(tail))
             case Alt(options):
@@ -196,6 +197,11 @@ class _Asking:
     ) -> None:
         self._living, self._node, self._asked, self._waiting = living, node, asked, waiting
         self.missing: Expr | None = None
+
+    @property
+    def spellable(self) -> int:
+        """The bytes that exist."""
+        return self._living.spellable
 
     def __call__(self, part: Expr) -> bool | None:
         """Whether a part has a text; None where it has to be asked first."""

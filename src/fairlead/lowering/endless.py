@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
+from fairlead.lowering.expr import ALL_BYTES, EMPTY, alt, both, byte_set, concat, repeat
 from fairlead.lowering.nodes import Alt, And, Bytes, Concat, Empty, Epsilon, Expr, Not, Repeat
 
 _Known: TypeAlias = "WeakKeyDictionary[Expr, bool]"
@@ -21,15 +22,69 @@ _endless: _Known = WeakKeyDictionary()
 _ended: _Known = WeakKeyDictionary()
 
 
-def surely_endless(expr: Expr) -> bool:
-    """Whether the regular `expr` surely has infinitely many strings.
+def surely_endless(expr: Expr, spellable: int = ALL_BYTES) -> bool:
+    """Whether the regular `expr` surely has infinitely many strings of these bytes.
 
     >>> from fairlead.lowering.expr import both, byte_set, complement, literal, repeat
     >>> words = repeat(byte_set(b"abc"))
     >>> surely_endless(words), surely_endless(both(words, complement(literal("cab"))))
     (True, True)
     """
+    if spellable != ALL_BYTES:
+        expr = _spelled(expr, spellable)
     return _told(expr, _endless, _is_endless)
+
+
+def _spelled(root: Expr, spellable: int) -> Expr:
+    """Surely no more than what `root` has of these bytes; for what is the opposite of an end, all.
+
+    Of bytes that exist there are infinitely many strings, whatever is taken away that has an end.
+    """
+    made: dict[Expr, Expr] = {}
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        parts = _parts(node)
+        missing = [part for part in parts if part not in made]
+        if missing:
+            stack += missing
+        else:
+            made[stack.pop()] = _of(node, [made[part] for part in parts], spellable)
+    return made[root]
+
+
+def _parts(node: Expr) -> tuple[Expr, ...]:
+    match node:
+        case Concat(head, tail):
+            return head, tail
+        case And(left, right):
+            return left, right
+        case Alt(options):
+            return options
+        case Repeat(item):
+            return (item,)
+        case _:
+            return ()
+
+
+def _of(node: Expr, parts: list[Expr], spellable: int) -> Expr:  # noqa: PLR0911  one for each node
+    match node:
+        case Bytes(members):
+            return byte_set(members & spellable)
+        case Concat():
+            return concat(*parts)
+        case And():
+            return both(*parts)
+        case Alt():
+            return alt(*parts)
+        case Repeat(_, low, high):
+            return repeat(parts[0], low, high)
+        case Epsilon():
+            return node
+        case Not():
+            return node if spellable else EMPTY
+        case _:
+            return EMPTY
 
 
 def surely_ended(expr: Expr) -> bool:

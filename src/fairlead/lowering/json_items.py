@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Iterator
 from functools import lru_cache
 from typing import cast, final
 
-from fairlead.lowering.expr import EMPTY, UNSURE, alt, call, capture, concat, literal
+from fairlead.lowering.expr import ALL_BYTES, EMPTY, UNSURE, alt, call, capture, concat, literal
 from fairlead.lowering.json_formulas import Formula, all_of
 from fairlead.lowering.json_items_dealt import critical, deal
 from fairlead.lowering.json_items_read import told_apart
@@ -24,6 +24,8 @@ from fairlead.lowering.json_items_twice import can_end, repeatable
 from fairlead.lowering.json_items_ways import Rest, Step, Ways, among, beside
 from fairlead.lowering.json_objects import UNKNOWN, Least
 from fairlead.lowering.json_progress import Judge
+from fairlead.lowering.json_room import among as spelled_among
+from fairlead.lowering.json_room import room, writes
 from fairlead.lowering.json_text import JsonStyle
 from fairlead.lowering.json_values import read_exact
 from fairlead.lowering.nodes import Expr, Look
@@ -62,7 +64,12 @@ class ItemsTemplate:
 
     def lives(self, argument: Hashable, look: Look) -> bool | None:
         """Whether some items suffice."""
-        rest = cast("Rest", argument)
+        return self._lives(cast("Rest", argument), look)
+
+    def _lives(self, rest: Rest, look: Look) -> bool | None:
+        left = room(rest.position, "[]", spelled_among(look.spellable))
+        if left is not None:
+            return self._few(rest, left, look)
         if UNKNOWN in rest.used:
             return True
         if rest.twice is False:
@@ -71,9 +78,11 @@ class ItemsTemplate:
 
     def lives_after(
         self, argument: Hashable, look: Look, captured: Callable[[], bytes | None]
-    ) -> bool:
-        """Behind any item that has been captured some items suffice."""
-        return True
+    ) -> bool | None:
+        """Behind any item that has been captured some items suffice, if they can be written."""
+        if look.spellable == ALL_BYTES:
+            return True
+        return self._lives(_behind(cast("Rest", argument), captured()), look)
 
     def parts(self, argument: Hashable) -> Iterator[Expr]:
         """The items, as they may be at each position at first."""
@@ -85,7 +94,8 @@ class ItemsTemplate:
     def least(self, argument: Hashable, least: Least) -> bytes | None:
         """The shortest rest, or nearly so where it matters which values came."""
         rest = cast("Rest", argument)
-        words = self._words(rest, least)
+        left = room(rest.position, "[]", writes(least))
+        words = self._words(rest, least) if left is None else self._few_words(rest, left, least)
         if words is None:
             return None
         text = b",".join(words)
@@ -144,6 +154,29 @@ class ItemsTemplate:
         if can_end(self._ways, behind, look):
             return new
         return all_of(new, repeatable(self._ways, behind, look))
+
+    def _few(self, rest: Rest, left: int, look: Look) -> bool | None:
+        """The same where there are marks for one item, for none, or not even for an end."""
+        if left < 0 or self._ways.ends(rest):
+            return left >= 0
+        values = self._last_values(rest) if left else ()
+        return next((found for part in values if (found := look(part)) is not False), False)
+
+    def _few_words(self, rest: Rest, left: int, least: Least) -> list[bytes] | None:
+        """The shortest of such items."""
+        if left < 0 or self._ways.ends(rest):
+            return None if left < 0 else []
+        words = [least(part) for part in self._last_values(rest)] if left else []
+        found = [word for word in words if word is not None]
+        return [min(found, key=lambda word: (len(word), word))] if found else None
+
+    def _last_values(self, rest: Rest) -> list[Expr]:
+        """What an item may be behind which the array may end."""
+        return [
+            self._value(step.value)
+            for step in self._ways.steps(rest)
+            if self._ways.ends(Rest(step.position, rest.used, step.said, rest.twice))
+        ]
 
     def _words(self, rest: Rest, least: Least) -> list[bytes] | None:
         """Items that suffice: the nearest, or the least of them, one by one, that leaves a way."""

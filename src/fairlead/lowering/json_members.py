@@ -22,6 +22,7 @@ from typing import cast, final
 
 from fairlead.lowering.endless import surely_endless
 from fairlead.lowering.expr import (
+    ALL_BYTES,
     EMPTY,
     EPSILON,
     UNSURE,
@@ -56,6 +57,7 @@ from fairlead.lowering.json_members_least import Words, least_members
 from fairlead.lowering.json_members_lives import Ways, can_end
 from fairlead.lowering.json_objects import UNKNOWN, Extras, Least
 from fairlead.lowering.json_progress import Judge, Pairs, Progress
+from fairlead.lowering.json_room import among, bounded, writes
 from fairlead.lowering.json_text import QUOTE, JsonStyle
 from fairlead.lowering.nodes import Expr, Look
 
@@ -138,7 +140,7 @@ class MembersTemplate:
     ) -> bool | None:
         """The same behind an undeclared key; where keys run out it matters which."""
         member = cast("Member", argument)
-        if not self._endless(member.key):
+        if not self._endless(member.key, look.spellable):
             member = Member(self._known(member, captured()), member.key)
         return self._lives_behind_key(member.rest, member.key, look)
 
@@ -281,7 +283,7 @@ class MembersTemplate:
     def _lives_behind_key(self, rest: Rest, key: int, look: Look) -> bool | None:
         place = self.behind(rest.place, key)
         for said, value in self.after(rest.said, key).items():
-            found = look(self._value(value))
+            found = self._lives(key, value, look)
             if found:
                 found = self._can_end(Rest(place, rest.extras, said), look)
             if found is not False:
@@ -293,8 +295,11 @@ class MembersTemplate:
 
         Where members are not counted it is so behind all keys that leave the same to be said.
         """
+        if look.spellable != ALL_BYTES:
+            said = bounded(rest.said, rest.place, "{}", among(look.spellable))
+            rest = Rest(rest.place, rest.extras, said)
         plain = not self.style.ordered and self._counts_nothing(rest.said)
-        key = rest.said if plain else rest
+        key = (rest.said if plain else rest, look.spellable)
         if key in self._ending:
             return True
         found = self._find_end(rest, look)
@@ -311,7 +316,7 @@ class MembersTemplate:
 
     def _find_end(self, rest: Rest, look: Look) -> bool | None:
         def another(key: int, extras: Extras) -> "Extras | None":
-            if self._endless(key):
+            if self._endless(key, look.spellable):
                 return extras
             word = look.word(concat(QUOTE, self._unused(key, extras), QUOTE))
             return None if word is None else extras | {json.loads(word)}
@@ -321,14 +326,21 @@ class MembersTemplate:
             words,
             lambda case, key: said_of(case, self._keys[key]),
             {self.names[key]: key for key in self.free(rest.place)},
-            lambda value: look(self._value(value)),
+            lambda key, value: self._lives(key, value, look),
             another,
         )
         return can_end(ways, rest.said, rest.extras)
 
-    def _endless(self, key: int) -> bool:
+    def _lives(self, key: int, value: Formula, look: Look) -> bool | None:
+        """Whether a member has a text: its value has, and a vocabulary of few bytes has its key."""
+        found = look(self._value(value))
+        if found and look.spellable != ALL_BYTES:
+            return look(concat(QUOTE, self._contents[key], QUOTE, self.style.colon))
+        return found
+
+    def _endless(self, key: int, spellable: int) -> bool:
         """Whether keys of a class never run out."""
-        return surely_endless(self._contents[key])
+        return surely_endless(self._contents[key], spellable)
 
     # Least
 
@@ -349,7 +361,8 @@ class MembersTemplate:
             return least(concat(QUOTE, self._unused(key, used), body))
 
         words = self._words(rest.place, word)
-        found = least_members(words, rest.said, rest.extras)
+        said = bounded(rest.said, rest.place, "{}", writes(least))
+        found = least_members(words, said, rest.extras)
         if found is None:
             return None
         listed = sorted(found) if self.style.ordered else sorted(found, key=lambda pair: pair[1])

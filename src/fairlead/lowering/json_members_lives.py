@@ -42,14 +42,15 @@ class Ways:
         words: how formulas go on, and which keys there are.
         said: what atoms that all hold say of the value of a key.
         names: the numbers of the names that may come.
-        lives: whether a value has a text; None where that has to be asked first.
+        lives: whether a member of a key has a text with a value; None where that has to be asked
+            first.
         another: the extra keys with one more of a class, None if there is none.
     """
 
     words: Words
     said: Callable[[Case, int], Formula]
     names: dict[str, int]
-    lives: Callable[[Formula], bool | None]
+    lives: Callable[[int, Formula], bool | None]
     another: "Callable[[int, Extras], Extras | None]"
 
 
@@ -78,7 +79,7 @@ def _needed(ways: Ways, case: Case) -> bool | None:
             return False
         if isinstance(atom, Required):
             key = ways.names.get(atom.name)
-            found = key is not None and ways.lives(ways.said(case, key))
+            found = key is not None and ways.lives(key, ways.said(case, key))
             if not found:
                 return found
     return True
@@ -106,7 +107,7 @@ def _fill(
     for key in ways.words.keys:
         if missing <= 0:
             break
-        found = key not in taken and ways.lives(ways.said(case, key))
+        found = key not in taken and ways.lives(key, ways.said(case, key))
         if found is None:
             return None
         if found and ways.words.single(key):
@@ -147,7 +148,7 @@ def _search(ways: Ways, said: Formula, extras: Extras) -> bool | None:
         tried = stack.pop()
         more: Extras | None = tried.extras
         if tried.key is not None:
-            lives = ways.lives(tried.value)
+            lives = ways.lives(tried.key, tried.value)
             if lives is None:
                 return None
             if not words.single(tried.key):

@@ -29,6 +29,7 @@ from functools import cached_property, lru_cache
 from typing import TypeAlias, cast, final
 
 from fairlead.lowering.expr import (
+    ALL_BYTES,
     EMPTY,
     EPSILON,
     UNSURE,
@@ -41,6 +42,7 @@ from fairlead.lowering.expr import (
     literal,
 )
 from fairlead.lowering.json_keys import KeyTrie
+from fairlead.lowering.json_room import among, room, writes
 from fairlead.lowering.json_text import QUOTE, JsonStyle
 from fairlead.lowering.nodes import Expr, Look
 
@@ -138,14 +140,20 @@ class ObjectTemplate:
     def lives(self, argument: Hashable, look: Look) -> bool | None:
         """Whether the values that are still required have texts, and some key goes on from here."""
         position, _, node = cast("Argument", argument)
-        parts = self.members.values if self.members.allowed is None else self._words
+        spelled = among(look.spellable)
+        any_key = self.members.allowed is None and look.spellable == ALL_BYTES
+        parts = self.members.values if any_key else self._words
         for index in self._missing(position):
             found = look(parts[index])
             if not found:
                 return found
         if node == BEHIND:
-            return True
-        below = (parts[index] for index in self._trie.below(node, self._coming(position)))
+            return self._fits(position, spelled)
+        below = (
+            parts[index]
+            for index in self._trie.below(node, self._coming(position))
+            if self._fits(position, spelled, index)
+        )
         return next((found for part in below if (found := look(part)) is not False), False)
 
     def lives_after(
@@ -154,7 +162,8 @@ class ObjectTemplate:
         """The same behind an undeclared key, with its value."""
         position, extras, _ = cast("Argument", argument)
         behind = (self._behind_other(position), extras, BEHIND)
-        return look(self.members.others) and self.lives(behind, look)
+        value = self.members.others if look.spellable == ALL_BYTES else self._other_body
+        return look(value) and self.lives(behind, look)
 
     def parts(self, argument: Hashable) -> tuple[Expr, ...]:
         """The values; none, where nothing can be refused."""
@@ -168,7 +177,7 @@ class ObjectTemplate:
         if node != BEHIND:
             return self._least_in_key(position, node, words, least)
         listed = self._listed(words)
-        if listed is None:
+        if listed is None or not self._fits(position, writes(least)):
             return None
         return b"{" + listed[1:] + b"}" if position < 0 else listed + b"}"
 
@@ -191,7 +200,7 @@ class ObjectTemplate:
         best: tuple[int, bytes, int] | None = None
         for index in self._trie.below(node, self._coming(position)):
             word = least(self._words[index])
-            if word is not None:
+            if word is not None and self._fits(position, writes(least), index):
                 added = -1 if index in missing else len(word)
                 best = min(best or (added, word, index), (added, word, index))
         if best is None:
@@ -290,6 +299,13 @@ class ObjectTemplate:
         if self.members.ordered and missing:
             unused = [index for index in unused if index <= missing[0]]
         return self._trie.among(unused)
+
+    def _fits(
+        self, position: int, spelled: Callable[[str], bool], begun: int | None = None
+    ) -> bool:
+        """Whether there are marks for the members that are missing, but the one that has begun."""
+        left = room(position, "{}", spelled)
+        return left is None or len({*self._missing(position)} - {begun}) <= left
 
     def _unused(self, position: int) -> list[int]:
         position = max(position, 0)

@@ -28,6 +28,11 @@ from fairlead.errors import FairleadError
 class Look(Protocol):
     """Answers about the parts of an expression."""
 
+    @property
+    def spellable(self) -> int:
+        """The bytes that exist, as a 256-bit integer."""
+        ...
+
     def __call__(self, part: "Expr") -> bool | None:
         """Whether it has a text; None: not known yet, and then the question comes again."""
         ...
