@@ -323,10 +323,12 @@ def test_choices_of_an_expression_are_products_of_its_steps():
 
 
 def test_a_classifier_steers_what_is_generated():
+    source = fl.Regex("[ab]{1,9}")
+    settings = [fl.Sampling(temperature=1.0, seed=seed) for seed in range(30)]
     lengths = {
         kind: [
-            len(model.generate("Go: ", fl.Regex("[ab]{1,9}"), temperature=1.0, seed=seed).text) % 2
-            for seed in range(30)
+            len(result.text) % 2
+            for result in model.generate(["Go: "] * 30, [source] * 30, sampling=settings)
         ]
         for kind, model in {"plain": BASE, "even": BASE + TERM}.items()
     }
