@@ -254,7 +254,7 @@ def test_aliases_and_undeclared_keys_are_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["[" * 100_000, "[" * 600 + "]" * 600 + " ", '{"a": ' + "9" * 5_000 + ","]
+    "text", ["[" * 20_000, "[" * 600 + "]" * 600 + " ", '{"a": ' + "9" * 5_000 + ","]
 )
 def test_what_is_too_deep_or_too_long_for_python_shows_nothing_or_less(text: str) -> None:
     assert partial(Any, text) in (None, {})
