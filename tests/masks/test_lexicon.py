@@ -87,3 +87,20 @@ def test_a_lexicon_that_has_met_a_huge_language_is_left_to_those_who_use_it(
     monkeypatch.setattr(lexicon, "RENEW_AT_PARTS", first.parts - 1)
     second = lexicon.shared_lexicon(ALL_BYTES)
     assert second is not first
+
+
+def test_what_an_opposite_takes_away_is_found_before_counts_within_counts_are_searched() -> None:
+    pattern = r"^(?!.*://)(?=.{1,255}$)((.{1,63}\.){1,127}(?![0-9]*$)[a-z0-9-]+\.?)$"
+    tokens = [bytes((byte,)) for byte in range(256)]
+    constraint = fl.compile(
+        fl.JsonSchema({"type": "string", "pattern": pattern}, whitespace="compact"),
+        fl.Vocabulary([*tokens, b"<eos>"], eos_ids={256}),
+    )
+    state = constraint.start()
+    for text in ("", "a", ".", ":", "/"):
+        for byte in text.encode() or b'"':
+            state = constraint.advance(state, byte)
+        row = constraint.mask(state)
+        for byte in b"a./:":
+            allowed = bool(row[byte >> 5] >> (byte & 31) & 1)
+            assert allowed is not (text == "/" and byte == ord("/"))

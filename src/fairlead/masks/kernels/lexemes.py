@@ -9,6 +9,7 @@ from typing import Final
 from fairlead.masks.kernels.algebra import alt_of, both_of, not_of, pair_of, repeat_of
 from fairlead.masks.kernels.derive import derive
 from fairlead.masks.kernels.layout import ACCEPTS, DEAD_END, EXPANDED, GOES_ON
+from fairlead.masks.kernels.meets import meet_inside
 from fairlead.masks.kernels.record_layout import (
     ABOUT,
     ALIVE,
@@ -26,6 +27,7 @@ from fairlead.masks.kernels.record_layout import (
     FLAG,
     GENERATION,
     GUESS,
+    HARD,
     IS_ALIVE,
     KIND,
     LINE,
@@ -64,6 +66,7 @@ from fairlead.masks.kernels.views import (
 )
 
 _MOST_ITEM_STATES: Final = 2048
+_SHORT_SEARCH: Final = 1024  # records that wait in a search that may be done without
 
 
 @inner
@@ -78,6 +81,7 @@ def explore(context: Context, what: int, start: int, ahead: int) -> int:
     apart()
     context[GENERATION] += 1
     turn, sought, last, heap, place = int(context[GENERATION]), 0, 0, 0, 0
+    short = False
     _queue(context, int(int32s(context, STATE_RECORD)[start]) if what == EXPAND else start, turn)
     while place < context[TOP] and context[WANT] == 0:
         queued = int(int64s(context, LIST)[place])
@@ -85,8 +89,12 @@ def explore(context: Context, what: int, start: int, ahead: int) -> int:
         derive(context, record)
         if sought:
             sought, last = _look_on(context, heap, record, sought, last)
+            if short and sought and context[TOP] - heap > _SHORT_SEARCH:
+                put(context, sought, ABOUT, field(context, sought, ABOUT) | HARD)
+                context[TOP], sought = heap, 0
             continue
-        sought = _unknown(context, record)
+        found = _unknown(context, record)
+        sought, short = abs(found), found < 0
         if sought:
             context[GENERATION] += 1
             heap, last = int(context[TOP]), _met(context, sought, 0, 0)
@@ -109,7 +117,8 @@ def explore(context: Context, what: int, start: int, ahead: int) -> int:
 def _unknown(context: Context, record: int) -> int:
     """What has to be searched before it is known what is alive: a rule, both of two, a complement.
 
-    0 if all arcs of the record are known to lead to something alive, or not to.
+    0 if all arcs of the record are known to lead to something alive, or not to; below 0 if that is
+    only a part of what has to be searched.
     """
     apart()
     lines, listed, base = int64s(context, LINE), int64s(context, LIST), int(context[TOP])
@@ -120,9 +129,17 @@ def _unknown(context: Context, record: int) -> int:
             if field(context, part, ABOUT) & (SURE | ALIVE | DEAD):
                 context[TOP] -= 1
                 continue
-            if field(context, part, KIND) in (AND, NOT, RULE):
+            kind = field(context, part, KIND)
+            if kind == AND:
+                inside = meet_inside(context, part)
+                if inside:
+                    push(context, inside)
+                if inside or field(context, part, ABOUT) & DEAD:
+                    continue
+            if kind in (AND, NOT, RULE):
+                below = int(listed[context[TOP] - 2]) if context[TOP] > base + 1 else 0
                 context[TOP] = base
-                return part
+                return -part if field(context, below, KIND) == AND else part
             inside = _deciding(context, part)
             if inside:
                 push(context, inside)

@@ -73,6 +73,7 @@ NULLABLE: Final = 1
 SURE: Final = 2  # it has a text, as can be seen
 ALIVE: Final = 4  # it has a text, as was found
 DEAD: Final = 8  # it has none
+HARD: Final = 16  # a part of a meet, and a short search does not tell
 
 MOST: Final = 1 << 60  # a count beyond it cannot be read to its end by anybody
 
