@@ -260,21 +260,22 @@ RECIPES = st.recursive(
 
 def cooked(recipe) -> Node:
     """The node of a recipe; a sum that cancels itself is its first part."""
-    match recipe:
-        case Leaf():
-            return recipe
-        case ("sum", one, other, first, second):
-            left = cooked(one)
-            made = total([(first, left), (second, cooked(other))])
-            return made if leaves(made) else left
-        case ("nucleus", one, p):
-            return Nucleus(cooked(one), p)
-        case ("plausible", one, alpha):
-            return Plausible(cooked(one), alpha, "pre_mask")
-        case ("farthest", one, *among):
-            return Farthest(cooked(one), tuple(map(cooked, among)))
-        case (kind, *parts):
-            return (Maximum if kind == "maximum" else Minimum)(tuple(map(cooked, parts)))
+    if isinstance(recipe, Leaf):
+        return recipe
+    kind, one, *rest = recipe
+    first = cooked(one)
+    if kind == "sum":
+        made = total([(rest[1], first), (rest[2], cooked(rest[0]))])
+        made = made if leaves(made) else first
+    elif kind == "nucleus":
+        made = Nucleus(first, rest[0])
+    elif kind == "plausible":
+        made = Plausible(first, rest[0], "pre_mask")
+    elif kind == "farthest":
+        made = Farthest(first, tuple(map(cooked, rest)))
+    else:
+        made = (Maximum if kind == "maximum" else Minimum)((first, *map(cooked, rest)))
+    return made
 
 
 @settings(max_examples=300)

@@ -1,6 +1,7 @@
 """Values and support: finite whatever a model gives."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -48,15 +49,19 @@ def test_closing_writes_minus_infinity_and_leaves_the_values():
     assert kept.values.tolist() == [[0, 0, 0]]
 
 
-def test_what_is_reported_knows_no_filters_and_no_classifiers():
-    rows = Rows(
-        torch.tensor([[5.0, 1.0]]),
-        torch.tensor([[True, True]]),
-        kept=torch.tensor([[True, False]]),
-        own=torch.tensor([[0.0, 0.0]]),
-    )
-    assert rows.total().item() == pytest.approx(math.log(2))
-    assert rows.reported(torch.tensor([[True, True]])).tolist() == [[0.0, 0.0]]
+def test_what_is_reported_knows_no_classifiers_and_the_filters_without_the_constraint():
+    everything = torch.tensor([[True, True, True]])
+    own = Rows(torch.zeros(1, 3), everything)
+    guided = Rows(torch.tensor([[5.0, 1.0, 0.0]]), everything, torch.tensor([[True, False, False]]))
+    rows = replace(guided, own=own)
+    assert rows.total().item() == pytest.approx(math.log(3))
+    assert rows.reported(everything).tolist() == [[0.0] * 3]
+    # A filter that would keep the first two tokens of everything keeps the last of what is allowed.
+    filtered = own.keep(torch.tensor([[False, False, True]]), torch.tensor([[True, True, False]]))
+    assert filtered.total().item() == pytest.approx(math.log(3))
+    narrow = own.keep(torch.tensor([[True, False, False]]), torch.tensor([[True, True, False]]))
+    assert narrow.total().item() == pytest.approx(math.log(2))
+    assert narrow.reported(everything).tolist() == [[0.0, -math.inf, -math.inf]]
 
 
 def test_normalising_is_over_the_support():

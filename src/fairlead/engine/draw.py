@@ -129,7 +129,7 @@ def draw(
     values = rows.closed(allowed)
     if watch is not None:
         watch("constraint", values)
-    reported = values if rows.kept is rows.own is None else rows.reported(allowed)
+    reported = values if rows.own is None else rows.reported(allowed)
     kept = reported.logsumexp(1) - total if plan.held else torch.zeros_like(total)
 
     def drawn(values: Tensor) -> list[list[float]]:
@@ -149,8 +149,8 @@ def draw(
         back = drawn(moved)
     for place, where in enumerate(places):
         if not back[1][place] > -math.inf:
-            filtered = bool((reported[place] > -math.inf).any())
-            raise _dead_end(values[place], histories[place], where, filtered=filtered)
+            possible = rows.values[place][rows.support[place] & allowed[place]] > -math.inf
+            raise _dead_end(values[place], histories[place], where, filtered=bool(possible.any()))
     surprise = [None if math.isnan(each) else each for each in back[4]]
     return Drawn([int(token) for token in back[0]], back[1], back[2], surprise)
 

@@ -153,8 +153,8 @@ class _Evaluation:
             rows = self.value(each)
             made = replace(made, values=made.values.add(rows.values, alpha=coefficient))
             if coefficient > 0:
-                kept = both(made.kept, rows.kept)
-                made = replace(made, support=made.support & rows.support, kept=kept)
+                kept, free = both(made.kept, rows.kept), both(made.free, rows.free)
+                made = replace(made, support=made.support & rows.support, kept=kept, free=free)
             if self.step.watch is not None:
                 sign = "+" if coefficient > 0 else "-"
                 self.step.tell(f"{sign} {abs(coefficient):g}*{show(each)}", made)
@@ -162,24 +162,20 @@ class _Evaluation:
 
     def _filtered(self, node: Nucleus | Plausible) -> Rows:
         """Fewer tokens, the values as they are."""
-        rows = self.value(node.inner)
-        allowed = self.step.allowed
-        row = rows.closed(allowed if node.when == "post_mask" else None)
-        if isinstance(node, Nucleus):
-            mass = torch.full((len(row),), node.p, dtype=torch.float64, device=row.device)
-            kept = top_p(row, mass) > -math.inf
-        else:
-            kept = min_p(row, torch.full((len(row),), node.alpha, device=row.device)) > -math.inf
-        if node.when == "pre_mask":  # what is allowed may be disjoint from what is plausible
-            kept = kept | ~(kept & allowed).any(1, keepdim=True)
-        rows = rows.keep(kept)
+        rows, allowed = self.value(node.inner), self.step.allowed
+        free = _kept(node, rows.closed())
+        if node.when == "post_mask":
+            kept = _kept(node, rows.closed(allowed))
+        else:  # what is allowed may be disjoint from what is plausible
+            kept = free | (allowed & ~(free & allowed).any(1, keepdim=True))
+        rows = rows.keep(kept, free)
         self.step.tell(show(node), rows)
         return rows
 
     def _guided(self, node: Guided) -> Rows:
         """The classifiers' say on the tokens that may be drawn."""
         rows = self.value(node.inner).normalized()
-        own = rows.values
+        own = rows
         self.step.tell("constraint", rows, self.step.allowed)
         for term in node.terms:
             held = Rows(rows.values, rows.effective(self.step.allowed))
@@ -200,19 +196,36 @@ class _Evaluation:
         return Rows(rows.values + term.alpha * logs, kept)
 
 
+def _kept(
+    node: Nucleus | Plausible, row: Float[Tensor, "batch vocabulary"]
+) -> Bool[Tensor, "batch vocabulary"]:
+    """What a filter leaves of a closed row."""
+    if isinstance(node, Plausible):
+        return min_p(row, torch.full((len(row),), node.alpha, device=row.device)) > -math.inf
+    mass = torch.full((len(row),), node.p, dtype=torch.float64, device=row.device)
+    return top_p(row, mass) > -math.inf
+
+
 def _greatest(parts: Sequence[Rows]) -> Rows:
     """For each token the greatest value of those parts that can give it."""
     values = torch.stack([part.closed() for part in parts]).amax(0)
     support = torch.stack([part.support for part in parts]).any(0)
     kept = torch.stack([part.effective() for part in parts]).any(0)
-    return Rows(values.clamp(min=LEAST), support, kept)
+    free = torch.stack([_unheld(part) for part in parts]).any(0)
+    return Rows(values.clamp(min=LEAST), support, kept, free)
 
 
 def _least(parts: Sequence[Rows]) -> Rows:
     """For each token the least value, where all parts can give it."""
     values = torch.stack([part.values for part in parts]).amin(0)
     support = torch.stack([part.support for part in parts]).all(0)
-    return Rows(values, support, torch.stack([part.effective() for part in parts]).all(0))
+    kept = torch.stack([part.effective() for part in parts]).all(0)
+    return Rows(values, support, kept, torch.stack([_unheld(part) for part in parts]).all(0))
+
+
+def _unheld(rows: Rows) -> Bool[Tensor, "batch vocabulary"]:
+    """What could be drawn without a constraint."""
+    return rows.support if rows.free is None else rows.support & rows.free
 
 
 def _farthest(of: Rows, among: Sequence[Rows]) -> Rows:

@@ -31,14 +31,16 @@ class Rows:
         values: finite logarithms, not normalised; of a single model, its own logits as they are.
         support: what the models themselves can give.
         kept: what the filters of the expression leave; None for everything.
-        own: values before classifiers, which log-probabilities are reported of; None for `values`.
+        free: what they would leave without a constraint, which probabilities are shares of.
+        own: the rows before classifiers, which probabilities are reported of; None for these.
         soundness: NaN in a row where a model gave NaN or +∞, else 0.
     """
 
     values: Float[Tensor, "batch vocabulary"]
     support: Bool[Tensor, "batch vocabulary"]
     kept: Bool[Tensor, "batch vocabulary"] | None = None
-    own: Float[Tensor, "batch vocabulary"] | None = None
+    free: Bool[Tensor, "batch vocabulary"] | None = None
+    own: "Rows | None" = None
     soundness: Float[Tensor, "batch"] | None = None
 
     @classmethod
@@ -82,9 +84,13 @@ class Rows:
         held = self.support if self.kept is None else self.support & self.kept
         return held if allowed is None else held & allowed
 
-    def keep(self, kept: Bool[Tensor, "batch vocabulary"]) -> "Rows":
-        """The same values with fewer tokens."""
-        return replace(self, kept=both(self.kept, kept))
+    def keep(
+        self,
+        kept: Bool[Tensor, "batch vocabulary"],
+        free: Bool[Tensor, "batch vocabulary"] | None = None,
+    ) -> "Rows":
+        """The same values with fewer tokens, and with those that would be left of everything."""
+        return replace(self, kept=both(self.kept, kept), free=both(self.free, free))
 
     def normalized(self) -> "Rows":
         """Log-probabilities over the support, filters left aside."""
@@ -95,20 +101,22 @@ class Rows:
     def total(self) -> Float[Tensor, "batch"]:
         """The logarithm of the whole mass of which probabilities are reported.
 
-        Neither constraint nor filters count. NaN or +∞ where a model gave either.
+        It is that of the expression without the constraint and without classifiers: of what its
+        filters would leave of everything, and of what they leave now. NaN where a model gave NaN
+        or +∞.
         """
-        total = self._own.where(self.support, -math.inf).logsumexp(1)
+        rows = self.own or self
+        held = rows.support
+        if rows.free is not None and rows.kept is not None:
+            held = held & (rows.free | rows.kept)
+        total = rows.values.where(held, -math.inf).logsumexp(1)
         return total if self.soundness is None else total + self.soundness
 
     def reported(
         self, allowed: Bool[Tensor, "batch vocabulary"]
     ) -> Float[Tensor, "batch vocabulary"]:
-        """The values of which probabilities are reported, −∞ where the constraint forbids."""
-        return self._own.masked_fill(~(self.support & allowed), -math.inf)
-
-    @property
-    def _own(self) -> Float[Tensor, "batch vocabulary"]:
-        return self.values if self.own is None else self.own
+        """The values of which probabilities are reported, −∞ where nothing may be drawn."""
+        return (self.own or self).closed(allowed)
 
 
 def _ordinary(logits: Float[Tensor, "batch vocabulary"], total: Float[Tensor, "batch"]) -> bool:
