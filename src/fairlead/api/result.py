@@ -19,7 +19,8 @@ class Result:
         text: the generated text.
         tokens: the ids drawn, end ids left out.
         logprobs: for each token the model's own log-probability of it (natural logarithm, before
-            the constraint and all filters).
+            the constraint and all filters of the settings); of an expression, that of its
+            arithmetic and its own nuclei and plausible sets, before classifiers.
         log_z: logarithm of the mass that the constraint allowed, summed over all steps; 0 for free
             text. How far the sample is from the model's own distribution.
         finish_reason: "stop", "length" (free text only) or "interrupted".

@@ -107,7 +107,8 @@ class Completion:
             the end of the token that completed it.
         text: their text without the joint, cut before the stop string.
         logprobs: for each token, the model's own log-probability of it (natural logarithm), before
-            the constraint, temperature and filters, as vLLM and OpenAI report it.
+            the constraint, temperature and filters, as vLLM and OpenAI report it; of an
+            expression, that of its arithmetic and its own filters, before classifiers.
         log_allowed: for each step (one more than tokens where an end id was drawn), the log of the
             model's probability of all tokens that were allowed: 0 without a constraint. A token's
             log-probability under the constraint is its `logprob - log_allowed`.
