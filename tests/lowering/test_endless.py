@@ -15,7 +15,7 @@ from fairlead.lowering.expr import (
     literal,
     repeat,
 )
-from fairlead.lowering.nodes import Expr
+from fairlead.lowering.nodes import Expr, Rule
 from fairlead.lowering.regular import contains
 
 WORDS = repeat(byte_set(b"ab"))
@@ -79,3 +79,17 @@ def test_nesting_has_no_depth() -> None:
         expr = alt(concat(literal("b"), expr), literal(f"c{level}"))
     assert surely_ended(expr)
     assert surely_endless(alt(expr, concat(expr, WORDS)))
+
+
+def test_of_few_bytes_only_what_they_spell_is_endless() -> None:
+    only_a = 1 << ord("a")
+    mixed = concat(
+        alt(literal("a"), literal("b")), alt(EPSILON, literal("c"), repeat(literal("ab"), 1))
+    )
+    assert surely_endless(mixed)
+    assert not surely_endless(mixed, only_a)
+    assert surely_endless(both(WORDS, complement(literal("b"))), only_a)
+    assert surely_endless(alt(concat(literal("b"), WORDS), concat(literal("a"), WORDS)), only_a)
+    assert not surely_endless(complement(literal("b")), 0)
+    assert not surely_endless(concat(literal("a"), Rule("unknown")), only_a)
+    assert not surely_endless(concat(WORDS, literal("b")), only_a)

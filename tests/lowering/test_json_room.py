@@ -151,3 +151,15 @@ def test_names_that_differ_in_bytes_that_do_not_exist_run_out(count):
 )  # fmt: skip
 def test_without_a_mark_there_is_less_room(place, without, expected):
     assert room(place, "{}", lambda mark: mark not in without) == expected
+
+
+def test_without_a_comma_an_array_has_one_item():
+    for schema in (
+        {"type": "array", "contains": {"const": 1}},
+        {"type": "array", "contains": {"const": 1}, "uniqueItems": True},
+        {"type": "array", "contains": {"const": "b"}, "minItems": 2},
+        {"type": "array", "not": {"uniqueItems": True}},
+        {"anyOf": [{"type": "array", "contains": {"const": 1}}, {"const": 1}]},
+    ):
+        check(schema, ARRAYS, b",")
+        check(schema, ARRAYS, b"]")
