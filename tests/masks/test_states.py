@@ -8,6 +8,7 @@ from fairlead.lowering.expr import literal, repeat
 from fairlead.lowering.sources import lower_source
 from fairlead.masks import lexicon, records
 from fairlead.masks.bits import unpack
+from fairlead.masks.network import Network
 from fairlead.masks.states import States
 
 CLOSED = fl.Vocabulary([b"a", b"b", b"ab", b"<end>"], eos_ids={3})
@@ -73,6 +74,31 @@ def test_captures_within_captures_are_read_exactly(schema, text) -> None:
                 constraint.advance(state, token)
         state, plain = constraint.advance(state, byte), machine.step(plain, byte)
     assert constraint.accepts(state)
+
+
+@pytest.mark.parametrize(
+    ("owner", "step"), [(States, "_filled"), (States, "_after"), (Network, "start")]
+)
+def test_a_state_goes_on_in_a_new_network_where_the_old_one_is_full(
+    owner: type, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    constraint = fl.compile(fl.Regex("(ab|c)*d"), BYTES)
+    whole = {byte: constraint.advance(constraint.start(), byte) for byte in b"ac"}
+    expected = {byte: constraint.mask(state).tolist() for byte, state in whole.items()}
+    real, failures = getattr(owner, step), [fl.LimitError("full", limit="parts", given=1)]
+
+    def once(self: object, *arguments: object) -> object:
+        if failures:
+            raise failures.pop()
+        return real(self, *arguments)
+
+    monkeypatch.setattr(owner, step, once)
+    fl.clear_cache()
+    fresh = fl.compile(fl.Regex("(ab|c)*d"), BYTES)
+    for byte in b"ac":
+        state = fresh.advance(fresh.start(), byte)
+        assert fresh.mask(state).tolist() == expected[byte]
+    assert not failures
 
 
 def test_a_text_goes_on_where_what_all_constraints_share_is_full(

@@ -219,7 +219,7 @@ class _Asking:
 
 
 def _entered(node: Expr) -> Iterable[Expr]:
-    """What a text goes on to from a node, or into."""
+    """What a text goes on to from a node that is not regular, or into."""
     match node:
         case Capture(item):
             return (item,)
@@ -227,7 +227,5 @@ def _entered(node: Expr) -> Iterable[Expr]:
             return () if node.inhabited else (node.body,)
         case Call(template, argument):
             return template.parts(argument)
-        case And() | Not():
-            return ()
         case _:
             return parts_of(node)

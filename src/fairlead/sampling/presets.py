@@ -15,7 +15,7 @@ PRESETS: Final[dict[str, tuple[float, float]]] = {
 }
 
 
-def preset(name: str) -> tuple[float, float]:
+def preset(name: object) -> tuple[float, float]:
     """(temperature, top_p) of a use; `_` and `-` stand for spaces.
 
     Example:

@@ -191,7 +191,7 @@ class Sampling:
         return cls(**known)  # pyright: ignore[reportArgumentType]
 
     @classmethod
-    def preset(cls, name: str, **settings: Any) -> "Sampling":
+    def preset(cls, name: object, **settings: Any) -> "Sampling":
         """Settings for a use, with others beside them.
 
         Example:
