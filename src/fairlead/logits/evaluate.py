@@ -244,8 +244,8 @@ def jensen_shannon(
 ) -> Float[Tensor, "batch"]:
     """The Jensen-Shannon divergence of two rows of log-probabilities, in nats, 0 to log 2.
 
-    As H((p + q) / 2) − (H(p) + H(q)) / 2, which needs one logarithm: 0.2 instead of 0.9 ms for
-    49,152 tokens. `first` is `one.exp()`, for those who have it.
+    As H((p + q) / 2) − (H(p) + H(q)) / 2, which needs one logarithm: 0.14 ms for 49,152 tokens.
+    `first` is `one.exp()`, for those who have it.
     """
     first = one.exp() if first is None else first
     second = other.exp()

@@ -122,8 +122,8 @@ class Rows:
 def _ordinary(logits: Float[Tensor, "batch vocabulary"], total: Float[Tensor, "batch"]) -> bool:
     """Whether nothing is excluded, infinite, or so large that differences would be.
 
-    Asking costs a third of what it saves: 0.13 instead of 0.43 ms for 49,152 tokens. On a GPU it
-    would wait for everything before it.
+    Such rows take 66 µs instead of 173 for 49,152 tokens. On a GPU, asking would wait for all that
+    was begun before.
     """
     return bool((logits.amin(1) > LEAST).all()) and bool((total < -LEAST).all())
 
