@@ -1,6 +1,6 @@
 """What has a text is told without finding one, exactly; and only what matters for it is made."""
 
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -8,7 +8,7 @@ from fairlead.automata import living
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import alt, both, byte_set, complement, concat, literal, repeat
 from fairlead.lowering.json_schema import Lowering, lower_json_schema
-from fairlead.lowering.nodes import Capture, Expr, Rule
+from fairlead.lowering.nodes import Expr, Rule
 from fairlead.syntax.json_schema_source import JsonSchema
 
 
@@ -21,13 +21,6 @@ def rule(name: str, body: Expr | None = None) -> Rule:
 
 def lives(expr: Expr) -> bool:
     return Derivatives(expr).alive(expr)
-
-
-def test_what_is_captured_is_entered() -> None:
-    # Templates of today end with what they capture, so no schema leads through one from outside.
-    inner = rule("inner", literal("a"))
-    capture = Capture(inner, None, cast("Any", None), 0)
-    assert list(living._entered(capture)) == [inner]
 
 
 def test_rules_that_come_back_to_themselves_are_decided() -> None:

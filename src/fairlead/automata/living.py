@@ -221,11 +221,9 @@ class _Asking:
 def _entered(node: Expr) -> Iterable[Expr]:
     """What a text goes on to from a node that is not regular, or into."""
     match node:
-        case Capture(item):
-            return (item,)
         case Rule():
             return () if node.inhabited else (node.body,)
         case Call(template, argument):
             return template.parts(argument)
-        case _:
+        case _:  # captures come up while a template is read, never before
             return parts_of(node)
