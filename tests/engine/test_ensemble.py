@@ -138,7 +138,6 @@ def test_probabilities_are_those_of_the_arithmetic_before_the_constraint():
 def test_the_shortest_context_is_the_limit():
     node = total([(1, leaf(Counting(context=20))), (1, leaf(Counting(seed=1, context=4)))])
     ensemble = Ensemble(node)
-    assert ensemble.context == 4
     done = generate(ensemble, [Request((0,), others=((0, 0),))])[0]
     assert len(done.tokens) <= 2
     with pytest.raises(fl.LimitError, match="context is 4"):

@@ -70,8 +70,8 @@ class Call:
         samplings = [read_sampling(one, self.settings) for one in each]
         jobs = list[Job]()
         for prompt, what, how in zip(self.prompts, sources, samplings, strict=True):
-            described = self.shown and what is not None
-            asked = _with_description(prompt, what) if described and what else prompt
+            shown = what if self.shown else None
+            asked = prompt if shown is None else _with_description(prompt, shown)
             request = self._request(asked, what, how)
             jobs.extend(Job(asked, what, sample) for sample in request.samples())
         return jobs

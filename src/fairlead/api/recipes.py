@@ -13,10 +13,11 @@ What an expression holds can be printed, and changed with the operators of `Mode
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from functools import reduce
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias, cast
 
-from fairlead.api.arithmetic import checked_mask, exited, layers_of
+from fairlead.api.arithmetic import exited, layers_of
 from fairlead.api.model import Model
 from fairlead.errors import SourceError, UnsupportedError
 from fairlead.logits.expr import (
@@ -24,13 +25,7 @@ from fairlead.logits.expr import (
     GediTerm,
     Leaf,
     Mask,
-    Maximum,
-    Minimum,
-    Node,
-    Nucleus,
-    Plausible,
     number,
-    total,
 )
 
 Weighed: TypeAlias = Model | tuple[Model, float] | Sequence[Model | tuple[Model, float]]
@@ -118,10 +113,10 @@ def dexperts(
     """
     if expert is None and anti is None:
         raise SourceError("dexperts needs an expert or an anti-expert")
-    kept = _checked(base).node
+    kept = _checked(base)
     if nucleus is not None:
-        kept = Nucleus(kept, number(nucleus, "nucleus", 1e-9, 1), checked_mask(plausibility))
-    return Model.of(_steered(kept, base, expert, anti, alpha))
+        kept = kept.nucleus(number(nucleus, "nucleus", 1e-9, 1), plausibility)
+    return _steered(kept, base, expert, anti, alpha)
 
 
 def proxy_tune(
@@ -139,7 +134,7 @@ def proxy_tune(
         SourceError: a number is out of its range.
         UnsupportedError: the vocabularies are different.
     """
-    return Model.of(_steered(_checked(base).node, base, expert, anti, alpha))
+    return _steered(_checked(base), base, expert, anti, alpha)
 
 
 def contrast(
@@ -169,12 +164,11 @@ def contrast(
     styles = {"obrien-2023": 0.5, "li-2022": 1.0}
     if not isinstance(style, str) or style not in styles:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise SourceError(f"style is {style!r}: it must be one of {', '.join(styles)}")
-    share = number(alpha, "alpha", 0, 1)
-    head = Plausible(_checked(expert).node, share, checked_mask(plausibility))
+    head = _checked(expert).plausible(alpha, plausibility)
     weight = number(styles[style] if beta is None else beta, "beta")
     if style == "li-2022":
-        return Model.of(total([(1.0, head), (-weight / 0.5, _checked(amateur).node)]))
-    return Model.of(total([(1 + weight, head), (-weight, _checked(amateur).node)]))
+        return head - weight * _checked(amateur).temperature(0.5)
+    return (1 + weight) * head - weight * _checked(amateur)
 
 
 def cfg(conditional: Model, unconditional: Model | None = None, gamma: float = 1.5) -> Model:
@@ -192,7 +186,7 @@ def cfg(conditional: Model, unconditional: Model | None = None, gamma: float = 1
     one = _checked(conditional)
     other = one.unprompted() if unconditional is None else _checked(unconditional)
     weight = number(gamma, "gamma")
-    return Model.of(total([(weight, one.node), (1 - weight, other.node)]))
+    return weight * one + (1 - weight) * other
 
 
 def context_aware(with_context: Model, without: Model, alpha: float = 0.5) -> Model:
@@ -207,8 +201,7 @@ def context_aware(with_context: Model, without: Model, alpha: float = 0.5) -> Mo
         SourceError: a number is out of its range.
     """
     weight = number(alpha, "alpha")
-    parts = [(1 + weight, _checked(with_context).node), (-weight, _checked(without).node)]
-    return Model.of(total(parts))
+    return (1 + weight) * _checked(with_context) - weight * _checked(without)
 
 
 def dola(
@@ -240,8 +233,7 @@ def dola(
     early = tuple(exited(node, block) for block in blocks)
     if not early:
         raise SourceError("dola needs a block to compare with")
-    head = Plausible(node, number(alpha, "alpha", 0, 1))
-    return Model.of(total([(1.0, head), (-1.0, Farthest(node, early))]))
+    return model.plausible(alpha) - Model.of(Farthest(node, early))
 
 
 def gedi(
@@ -277,7 +269,8 @@ def maximum(*models: Model) -> Model:
     Raises:
         SourceError: there are none.
     """
-    return Model.of(Maximum(_nodes(models)))
+    first, *others = _several(models)
+    return first.maximum(*others)
 
 
 def minimum(*models: Model) -> Model:
@@ -286,37 +279,37 @@ def minimum(*models: Model) -> Model:
     Raises:
         SourceError: there are none.
     """
-    return Model.of(Minimum(_nodes(models)))
+    first, *others = _several(models)
+    return first.minimum(*others)
 
 
-def _nodes(models: Sequence[Model]) -> tuple[Node, ...]:
+def _several(models: Sequence[Model]) -> list[Model]:
     if not models:
         raise SourceError("there is no model to take the greatest or least of")
-    return tuple(_checked(model).node for model in models)
+    return [_checked(model) for model in models]
 
 
 def _steered(
-    kept: Node, base: Model, expert: Weighed | None, anti: Weighed | None, alpha: float
-) -> Node:
+    kept: Model, base: Model, expert: Weighed | None, anti: Weighed | None, alpha: float
+) -> Model:
     weight = number(alpha, "alpha")
-    parts = [(1.0, kept)]
-    parts += [(weight * each, node) for node, each in _weighed(base if expert is None else expert)]
-    parts += [(-weight * each, node) for node, each in _weighed(base if anti is None else anti)]
-    return total(parts)
+    added = _weighed(base if expert is None else expert)
+    taken = _weighed(base if anti is None else anti)
+    return kept + weight * (added - taken)
 
 
-def _weighed(given: object) -> list[tuple[Node, float]]:
-    """Each model with its weight, 1 where none is given."""
+def _weighed(given: object) -> Model:
+    """The sum of models with their weights, 1 where none is given."""
     if isinstance(given, Model):
-        return [(given.node, 1.0)]
+        return given
     several = isinstance(given, Sequence) and not isinstance(given, str)
     listed = list(cast("Sequence[object]", given)) if several else []
     if not listed:
         raise SourceError(f"{given!r} is no model, and no list of models or (model, weight)"[:300])
     first, *rest = listed
     if isinstance(first, Model) and len(rest) == 1 and isinstance(rest[0], int | float):
-        return [(first.node, number(rest[0], "a weight"))]
-    return [pair for each in listed for pair in _weighed(each)]
+        return first * number(rest[0], "a weight")
+    return reduce(Model.__add__, map(_weighed, listed))
 
 
 def _checked(given: object) -> Model:

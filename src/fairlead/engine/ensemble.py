@@ -175,12 +175,6 @@ class Ensemble:
             return model
         return cls(Leaf(Reading(model, PromptReader(model.vocabulary)), "model"))
 
-    @property
-    def context(self) -> int | None:
-        """The least number of tokens that one of the models can read, None without a limit."""
-        limits = [each.model.context for each in self.contexts]
-        return min((limit for limit in limits if limit is not None), default=None)
-
     def prefill(self, prompts: Sequence[Prompts]) -> tuple[EnsembleCache, Logits]:
         """A cache with a row for each prompt, and the logits after it, [batch, vocabulary]."""
         caches, parts = zip(*(each.prefill(prompts) for each in self.backbones), strict=True)
