@@ -90,7 +90,7 @@ class Kernels:
     def _tell(self) -> None:
         if self._done == 0:
             once = "once on this machine" if self._folder else "as no cache folder can be written"
-            _write(f"{self._head()}, {once} (20 to 30 s) ...\n")
+            _write(f"{self._head()}, {once} (half a minute) ...\n")
         elif sys.stderr.isatty():
             seconds = time.perf_counter() - self._begun
             _write(f"\r{self._done} of {self._count}, {seconds:.0f} s \r")
