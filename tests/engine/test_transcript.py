@@ -88,3 +88,14 @@ def test_a_stop_string_is_found_once_also_while_a_longer_one_may_follow():
         transcript.push(piece)
         found.append(list(transcript.stop_places()))
     assert found == [[0], [], [], [0]]
+
+
+def test_a_fork_grows_on_its_own():
+    transcript = Transcript(stops=["END"])
+    transcript.push("é".encode()[:1])
+    assert transcript.take() == ""
+    other = transcript.fork()
+    transcript.push("é".encode()[1:])
+    other.push("ê".encode()[1:])
+    assert (transcript.take(), other.take()) == ("é", "ê")
+    assert (transcript.text, other.text) == ("é", "ê")

@@ -41,6 +41,10 @@ class Free:
         """The tokens that may come next, packed."""
         return self._text if self._count < self._least else self._text | self._ends
 
+    def admits(self, token: int) -> bool:
+        """Whether a token of `row` may be taken: always."""
+        return True
+
     def take(self, token: int) -> bool:
         """Go on by a token; never refused."""
         self._count += 1
@@ -83,6 +87,14 @@ class Held:
 
     def take(self, token: int) -> bool:
         """Go on by a token, or refuse it and have a narrower row."""
+        if not self.admits(token):
+            return False
+        self._state, self._row = self._constraint.advance(self._state, token), None
+        self._count, self._refused = self._count + 1, 0
+        return True
+
+    def admits(self, token: int) -> bool:
+        """Whether a token of `row` may be taken; if not, the row has become narrower."""
         after = self._constraint.advance(self._state, token)
         left = self._most - self._count - 1
         if not self._constraint.fits(after, left):
@@ -98,8 +110,6 @@ class Held:
                 self._row = others
                 self._refused += 1
                 return False
-        self._state, self._row = after, None
-        self._count, self._refused = self._count + 1, 0
         return True
 
     def matches(self, text: str) -> bool:
@@ -114,7 +124,7 @@ class Held:
         return rest if rest.any() else row
 
 
-Cursor: TypeAlias = Free | Held
+Cursor: TypeAlias = Free | Held  # `copy.copy` forks them: what they hold is never changed in place
 
 
 @lru_cache(16)

@@ -22,7 +22,8 @@ from torch import Tensor
 
 from fairlead.engine.penalties import Penalties
 from fairlead.engine.request import Request
-from fairlead.errors import DeadEndError, ModelError
+from fairlead.engine.spread import Spread, centred, check_logits
+from fairlead.errors import DeadEndError
 from fairlead.logits.rows import Rows
 from fairlead.logits.surprise import surprises
 from fairlead.logits.warp import Moment, Warps, Watch, warp
@@ -36,7 +37,6 @@ from fairlead.vocabulary.spellings import Vocabulary
 GREEDY: Final[Sampler] = Greedy()
 CATEGORICAL: Final[Sampler] = Categorical()
 NAMED: Final = 5  # bad words in a message
-EXTREME: Final = 1e18  # a logit that the coldest temperature makes infinite
 
 
 @final
@@ -125,12 +125,10 @@ def draw(
         DeadEndError: nothing is allowed, the model gives all that is allowed no probability, or bad
             words forbid it.
     """
-    total = rows.total()  # NaN if a model gave NaN or +∞
-    values = rows.closed(allowed)
+    spread = Spread.of(rows, allowed, held=plan.held)
+    values, reported, total, kept = spread.values, spread.reported, spread.total, spread.kept
     if watch is not None:
         watch("constraint", values)
-    reported = values if rows.own is None else rows.reported(allowed)
-    kept = reported.logsumexp(1) - total if plan.held else torch.zeros_like(total)
 
     def drawn(values: Tensor) -> list[list[float]]:
         row = plan.penalties.apply(values, histories, watch)
@@ -144,8 +142,8 @@ def draw(
     back = drawn(values)
     places = [f"step {step} of row {number}" for step, number in zip(steps, numbers, strict=True)]
     for place, where in enumerate(places):
-        _check_logits(back[3][place], where)
-    if not all(log > -math.inf for log in back[1]) and (moved := _moved(values)) is not None:
+        check_logits(back[3][place], where)
+    if not all(log > -math.inf for log in back[1]) and (moved := centred(values)) is not None:
         back = drawn(moved)
     for place, where in enumerate(places):
         if not back[1][place] > -math.inf:
@@ -189,26 +187,6 @@ def _never_left_out(vocabulary: Vocabulary) -> tuple[int, ...]:
     """Ends of texts and of lines, without which a text goes on for ever: XTC keeps them."""
     lines = [token for token, spelled in enumerate(vocabulary.tokens) if spelled == b"\n"]
     return (*sorted(vocabulary.eos_ids), *lines)
-
-
-def _moved(
-    values: Float[Tensor, "batch vocabulary"],
-) -> Float[Tensor, "batch vocabulary"] | None:
-    """The rows whose best value is out of all proportion, with it at 0; None if there are none.
-
-    A temperature makes everything infinite there. A step in which that happens is done again.
-    """
-    highest = values.amax(1, keepdim=True)
-    far = (highest.abs() > EXTREME) & (highest > -math.inf)
-    return torch.where(far, values - highest, values) if bool(far.any()) else None
-
-
-def _check_logits(total: float, where: str) -> None:
-    if math.isnan(total) or total == math.inf:
-        raise ModelError(
-            f"the model gave NaN or infinite logits at {where}: its weights or its precision are "
-            "at fault (float16 overflows; try float32 or bfloat16)"
-        )
 
 
 def _dead_end(

@@ -11,6 +11,7 @@ The rules of ending, in the order in which they are looked at:
 What this module does not know: logits, devices, other rows.
 """
 
+import copy
 import math
 import time
 from typing import final
@@ -118,6 +119,29 @@ class Sequence:
             whole = self.constrained and self._cursor.accepts
             self.finish_reason = "stop" if whole else "length"
         return True
+
+    def admits(self, token: int) -> bool:
+        """Whether a token of `row` may be taken; if not, `row` has become narrower."""
+        return token in self._vocabulary.eos_ids or self._cursor.admits(token)
+
+    def fork(self) -> "Sequence":
+        """The same row, which grows on its own: neither sees what happens to the other."""
+        other = copy.copy(self)
+        other.tokens = [*self.tokens]
+        other._logprobs, other._log_allowed = [*self._logprobs], [*self._log_allowed]
+        other._trace = [*self._trace]
+        other._cursor, other._transcript = copy.copy(self._cursor), self._transcript.fork()
+        return other
+
+    @property
+    def steps(self) -> int:
+        """How many tokens were drawn, an end id included."""
+        return len(self._log_allowed)
+
+    @property
+    def text(self) -> str:
+        """The text so far."""
+        return self._transcript.text
 
     def note(self, step: TracedStep) -> None:
         """Keep what the stages of the last step did."""

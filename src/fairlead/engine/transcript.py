@@ -12,6 +12,7 @@ What this module does not know: tokens, constraints.
 """
 
 import codecs
+import copy
 from collections.abc import Iterator
 from typing import final
 
@@ -38,6 +39,14 @@ class Transcript:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._taken = 0
         self._searched = 0
+
+    def fork(self) -> "Transcript":
+        """The same text, which grows on its own."""
+        other = copy.copy(self)
+        other._bytes = bytearray(self._bytes)
+        other._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        other._decoder.setstate(self._decoder.getstate())
+        return other
 
     @property
     def text(self) -> str:

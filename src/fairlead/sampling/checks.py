@@ -97,6 +97,13 @@ def _is_key(value: object) -> bool:
     return _is_count(value, 0) or _is_text(value) or _is_ids(value)
 
 
+def is_judge(value: object) -> bool:
+    """Whether it is what texts can be ranked by."""
+    if isinstance(value, str):
+        return value in ("logprob", "majority")
+    return callable(value) or callable(getattr(value, "log_probs", None))
+
+
 BIAS: Final = (
     "a mapping from token ids, tuples of them, or texts to finite numbers, or a function from the "
     "text so far to such a mapping"
@@ -107,6 +114,9 @@ FRACTION: Final = _numbers(0, 1, "a number from 0 to 1")
 FINITE: Final = _numbers(-math.inf, math.inf, "a finite number")
 POSITIVE: Final = _numbers(0, math.inf, "a finite number above 0", but=0)
 NOT_NEGATIVE: Final = _numbers(0, math.inf, "a finite number from 0 up")
+
+EXACTNESS: Final = ("local", "rejection", "asap", "smc")
+JUDGE: Final = '"logprob", "majority", a classifier, or a function from a text to a number'
 
 RANGES: Final[Mapping[str, Check]] = {
     "do_sample": ((lambda value: isinstance(value, bool)), "True, False or None"),
@@ -144,10 +154,29 @@ RANGES: Final[Mapping[str, Check]] = {
     "min_new_tokens": _counts(0),
     "max_new_tokens": _counts(1),
     "num_return_sequences": _counts(1),
+    "num_beams": _counts(1),
+    "length_penalty": FINITE,
+    "early_stopping": ((lambda value: value in (True, False, "never")), 'True, False or "never"'),
+    "num_beam_groups": _counts(1),
+    "diversity_penalty": NOT_NEGATIVE,
+    "stochastic_beams": ((lambda value: isinstance(value, bool)), "True or False"),
+    "penalty_alpha": FRACTION,
+    "best_of": _counts(1),
+    "best_by": (is_judge, JUDGE),
+    "exactness": (
+        (lambda value: value in EXACTNESS),
+        f"one of {', '.join(map(repr, EXACTNESS))}",
+    ),
+    "max_attempts": _counts(1),
+    "particles": _counts(1),
+    "resample_below": FRACTION,
+    "critic": (callable, "a function from a text to a number"),
 }
 OPTIONAL: Final = {
     "do_sample", "temperature", "top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff",
     "eta_cutoff", "top_h", "top_n_sigma", "xtc_probability", "mirostat_mode", "repetition_penalty",
     "presence_penalty", "frequency_penalty", "flat_penalty", "no_repeat_ngram_size",
-    "bad_words_ids", "logit_bias", "dry_multiplier", "seed",
+    "bad_words_ids", "logit_bias", "dry_multiplier", "seed", "length_penalty", "early_stopping",
+    "diversity_penalty", "penalty_alpha", "best_of", "best_by", "max_attempts", "particles",
+    "resample_below", "critic",
 }  # fmt: skip

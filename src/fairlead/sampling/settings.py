@@ -16,12 +16,12 @@ from fairlead.errors import LimitError, UnsupportedError
 from fairlead.sampling.checks import check, wrong
 from fairlead.sampling.order import read_order
 from fairlead.sampling.presets import preset
+from fairlead.sampling.search import Search, check_search, search_of
 
 # transformers' names that mean something, but not yet here: refused rather than ignored.
 LATER: Final = (
-    "num_beams", "num_beam_groups", "diversity_penalty", "length_penalty", "early_stopping",
-    "penalty_alpha", "guidance_scale", "watermarking_config", "assistant_model",
-    "prompt_lookup_num_tokens", "min_length", "max_length", "max_time",
+    "guidance_scale", "watermarking_config", "assistant_model", "prompt_lookup_num_tokens",
+    "min_length", "max_length", "max_time",
 )  # fmt: skip
 ALIASES: Final = {
     "stop_strings": "stop",
@@ -96,11 +96,34 @@ class Sampling:
             what is before them is a whole text of the constraint.
         min_new_tokens: no end before so many tokens.
         max_new_tokens: at most so many tokens. Constrained text is brought to its end within them.
-        num_return_sequences: how many samples of the prompt.
+        num_return_sequences: how many texts for each prompt.
+        num_beams: beam search with so many beams: the texts of the greatest score. With sampling,
+            beams are drawn instead of taken (a seed alone is not sampling there).
+        length_penalty: a text's score is its log-probability over its length to this power; of
+            beams (1), and of `best_of`, where it is 0.
+        early_stopping: of beams: True ends with the first `num_beams` whole texts, False when no
+            better one is likely, "never" when none can be.
+        num_beam_groups: diverse beam search: groups of beams, each kept away from those before it.
+        diversity_penalty: subtracted for each group before that took the token at this step.
+        stochastic_beams: `num_beams` texts drawn without replacement, with importance weights.
+        penalty_alpha: contrastive search: the weight of being unlike what was before, of the
+            `top_k` (4) most probable tokens.
+        best_of: draw so many texts and keep the best `num_return_sequences`.
+        best_by: what is best: "logprob" (the model's own, see `length_penalty`), "majority" (the
+            value that comes most often), a classifier, or a function from a text to a number.
+        exactness: "local" holds each token to the constraint and leaves the model's probabilities
+            of whole texts distorted; "rejection" draws from the model as conditioned on the
+            constraint, exactly; "asap" approaches that from sample to sample; "smc" approximates it
+            with weighted particles.
+        max_attempts: of "rejection", for each text.
+        particles: of "smc".
+        resample_below: particles are resampled where their effective number falls below this share.
+        critic: of "smc": a function from a beginning of a text to the logarithm of its worth.
 
     Raises:
         LimitError: a value is out of its range, naming it and the range.
-        UnsupportedError: `order` names no stage, or leaves one out that is on.
+        UnsupportedError: `order` names no stage, or leaves one out that is on; or settings that do
+            not go together.
 
     Example:
         >>> Sampling(temperature=0.7, top_p=0.9).samples, Sampling().samples
@@ -142,6 +165,20 @@ class Sampling:
     min_new_tokens: int = 0
     max_new_tokens: int = 256
     num_return_sequences: int = 1
+    num_beams: int = 1
+    length_penalty: float | int | None = None
+    early_stopping: bool | str | None = None
+    num_beam_groups: int = 1
+    diversity_penalty: float | int | None = None
+    stochastic_beams: bool = False
+    penalty_alpha: float | int | None = None
+    best_of: int | None = None
+    best_by: Any = None
+    exactness: str = "local"
+    max_attempts: int | None = None
+    particles: int | None = None
+    resample_below: float | int | None = None
+    critic: Callable[[str], float | int] | None = None
 
     def __post_init__(self) -> None:
         """Check every value once; afterwards they are trusted."""
@@ -155,14 +192,7 @@ class Sampling:
                 given=self.max_new_tokens,
                 needed=self.min_new_tokens,
             )
-        if self.num_return_sequences > 1 and not self.samples:
-            raise LimitError(
-                f"num_return_sequences is {self.num_return_sequences}, but the most probable text "
-                "is one: give a temperature or a seed, or do_sample=True",
-                limit="num_return_sequences",
-                given=self.num_return_sequences,
-                needed=1,
-            )
+        check_search(self)
 
     @classmethod
     def of(cls, arguments: Mapping[str, object]) -> "Sampling":
@@ -215,7 +245,24 @@ class Sampling:
         """Whether tokens are drawn at random."""
         if self.temperature == 0 or self.do_sample is False:
             return False
-        return bool(self.do_sample) or any(getattr(self, name) is not None for name in RANDOM)
+        if self.do_sample or self.stochastic_beams:
+            return True
+        given = {name for name in RANDOM if getattr(self, name) is not None}
+        if self.num_beams > 1:
+            given.discard("seed")
+        if self.penalty_alpha is not None:
+            given.discard("top_k")
+        return bool(given)
+
+    @property
+    def search(self) -> Search:
+        """What looks for the texts.
+
+        Example:
+            >>> Sampling(num_beams=4).search, Sampling(temperature=0.7, best_of=4).search
+            ('beams', None)
+        """
+        return search_of(self)
 
     @property
     def stops(self) -> tuple[str, ...]:
