@@ -3,6 +3,7 @@
 import asyncio
 import math
 from fractions import Fraction
+from functools import reduce
 
 import numpy as np
 import pytest
@@ -109,6 +110,47 @@ def test_a_classifier_without_a_model_is_a_sum_too():
 
 def test_models_are_added_up_by_sum():
     assert repr(sum([BASE, 0.5 * EXPERT])) == "Model(base + 0.5*expert)"
+    assert sum([TERM, BASE]) == BASE + TERM
+    assert sum([fl.gedi(EXPERT, ANTI), BASE]) == BASE + fl.gedi(EXPERT, ANTI)
+    assert BASE + (TERM - 0) == BASE - (0 - TERM) == BASE + TERM
+    assert BASE + (0 + fl.gedi(EXPERT, ANTI) - 0) == BASE - (0 - fl.gedi(EXPERT, ANTI))
+
+
+def test_expressions_that_are_written_alike_are_equal():
+    assert BASE + 1.5 * (EXPERT - ANTI) == BASE + 1.5 * EXPERT - 1.5 * ANTI
+    assert len({BASE + TERM, BASE + TERM, BASE - TERM, BASE.prompted("x"), BASE}) == 4
+    assert BASE.node != BASE
+
+
+def test_a_part_that_later_turns_out_to_cancel_is_refused_then():
+    model = layered()
+    with pytest.raises(fl.SourceError, match="or a part of it is"):
+        (model - model.exit_at(2)).nucleus(0.9).exit_at(1)
+
+
+@pytest.mark.parametrize(
+    ("grown", "limit"),
+    [
+        (lambda model: model.nucleus(0.9), "expression depth"),
+        (lambda model: fl.contrast(model, ANTI), "expression depth"),
+        (lambda model: fl.maximum(model, model.plausible(0.1)), "expression size"),
+    ],
+)
+def test_what_is_too_deep_or_too_much_is_refused_while_it_is_written(grown, limit):
+    def grow(count):
+        return reduce(lambda model, _: grown(model), range(count), BASE)
+
+    assert grow(5).generate("Hi", max_new_tokens=1).tokens
+    with pytest.raises(fl.LimitError) as caught:
+        grow(200)
+    assert caught.value.limit == limit
+
+
+def test_numbers_of_classifiers_are_those_of_numpy_and_fractions_too():
+    assert TERM * np.float32(0.5) / Fraction(1, 2) == TERM
+    for bad in (True, "2", 10**400, math.nan, np.float32("nan")):
+        with pytest.raises(fl.LimitError, match="factor of a classifier"):
+            _ = TERM * bad
 
 
 def test_what_cancels_is_printed_as_nothing():
@@ -197,6 +239,22 @@ def test_unknown_published_settings_name_the_nearest():
         (lambda: fl.gedi(BASE, ANTI) / 0, "divided by 0"),
         (lambda: 1e6 * (BASE + fl.gedi(BASE, ANTI)), "alpha is"),
         (lambda: fl.gedi(BASE, ANTI) * "2", "a factor of gedi"),
+        (lambda: 2 / BASE, "multiplied or divided by numbers; not with 2"),
+        (lambda: BASE**2, "not with 2"),
+        (lambda: 2**BASE, "not with 2"),
+        (lambda: BASE // 2, "not with 2"),
+        (lambda: BASE % 2, "not with 2"),
+        (lambda: BASE @ ANTI, r"not with Model\(anti\)"),
+        (lambda: TERM + TERM, "can be added to a model"),
+        (lambda: sum([TERM, TERM]), "one after the other"),
+        (lambda: TERM - fl.gedi(BASE, ANTI), "one after the other"),
+        (lambda: fl.gedi(BASE, ANTI) + TERM, "one after the other"),
+        (lambda: TERM + 2, "can be added to a model"),
+        (lambda: 2 - fl.gedi(BASE, ANTI), "can be added to a model"),
+        (lambda: 2 / TERM, "be multiplied or divided by a number"),
+        (lambda: fl.gedi(BASE, ANTI) ** 2, "be multiplied or divided by a number"),
+        (lambda: fl.maximum(BASE, ANTI - ANTI), "or a part of it is"),
+        (lambda: fl.Model(3), "3 is no language model"),
     ],
 )
 def test_what_is_no_arithmetic_is_refused(call, message):

@@ -13,12 +13,15 @@ from torch import Tensor
 from fairlead.engine.adapter import Adapter
 from fairlead.engine.backends.peft_folder import read_adapter
 from fairlead.engine.ensemble import reading
-from fairlead.engine.model import VariedModel
+from fairlead.engine.model import LanguageModel, VariedModel
 from fairlead.engine.views import Rewritten, System, View
 from fairlead.errors import SourceError, UnsupportedError
 from fairlead.logits.classifier import ClassifierTerm
 from fairlead.logits.expr import GediTerm, Leaf, Mask, Node, guided, leaves, mapped, total
 
+NO_ARITHMETIC: Final = (
+    "models are added to and taken from one another, and multiplied or divided by numbers"
+)
 SHOWN: Final = 24  # characters of a prompt in a leaf's name
 
 
@@ -118,6 +121,16 @@ def layers_of(leaf: Leaf) -> int:
             feature="early exits",
         )
     return layers
+
+
+def check_language_model(given: object) -> None:
+    """Refuse what gives no logits.
+
+    Raises:
+        SourceError: it is no language model.
+    """
+    if not isinstance(given, LanguageModel):
+        raise SourceError(f"{given!r} is no language model: fairlead.load loads one"[:300])
 
 
 def checked_mask(given: object) -> Mask:

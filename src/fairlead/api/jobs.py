@@ -4,8 +4,7 @@ What this module does not know: what is written in an expression; it runs as an 
 """
 
 import contextlib
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final, final
 
@@ -19,7 +18,7 @@ from fairlead.engine.loop import Decoding
 from fairlead.engine.prompt import Prompt as Read
 from fairlead.engine.request import Completion, Request
 from fairlead.engine.views import read
-from fairlead.errors import DeadEndError, FairleadError, SourceError, UnsupportedError
+from fairlead.errors import FairleadError, SourceError, UnsupportedError
 from fairlead.sampling.settings import Sampling
 from fairlead.syntax.sources import Source
 
@@ -152,23 +151,6 @@ def read_prompts(ensemble: Ensemble, prompt: Prompt) -> list[Read]:
 def prompts_of(reads: list[Read]) -> Prompts:
     """The tokens alone."""
     return tuple(each.tokens for each in reads)
-
-
-def shares(options: Sequence[str], logs: Sequence[float]) -> dict[str, float]:
-    """The probability of each option, given that it is one of them.
-
-    Example:
-        >>> shares(["yes", "no"], [-2.0, -2.0])
-        {'yes': 0.5, 'no': 0.5}
-
-    Raises:
-        DeadEndError: none has a probability.
-    """
-    top = max(logs)
-    if top == -math.inf:
-        raise DeadEndError("the model gives no probability to any of the choices")
-    weights = [math.exp(log - top) for log in logs]
-    return {o: w / sum(weights) for o, w in zip(options, weights, strict=True)}
 
 
 def check_lossless(ensemble: Ensemble) -> None:

@@ -15,7 +15,9 @@ from typing import Any, final
 from torch import Tensor
 
 from fairlead.api.arithmetic import (
+    NO_ARITHMETIC,
     adapted,
+    check_language_model,
     checked_mask,
     difference,
     exited,
@@ -24,18 +26,10 @@ from fairlead.api.arithmetic import (
     viewed,
     with_term,
 )
+from fairlead.api.choices import probabilities
 from fairlead.api.cost import Cost, cost_of
-from fairlead.api.jobs import (
-    Call,
-    check_lossless,
-    checked_retries,
-    checked_trace,
-    grown,
-    prompts_of,
-    read_prompts,
-    shares,
-)
-from fairlead.api.prompts import read_choices, split_prompts
+from fairlead.api.jobs import Call, checked_retries, checked_trace, grown
+from fairlead.api.prompts import split_prompts
 from fairlead.api.result import Part
 from fairlead.engine.adapter import Adapter
 from fairlead.engine.ensemble import Ensemble
@@ -43,7 +37,6 @@ from fairlead.engine.loop import Decoding
 from fairlead.engine.model import LanguageModel
 from fairlead.engine.prompt import PromptReader
 from fairlead.engine.reading import Reading
-from fairlead.engine.score import score
 from fairlead.engine.views import LastToken
 from fairlead.errors import SourceError, UnsupportedError
 from fairlead.logits.classifier import ClassifierTerm
@@ -57,6 +50,7 @@ from fairlead.logits.expr import (
     Node,
     Nucleus,
     Plausible,
+    check_size,
     normalized,
     number,
     show,
@@ -98,6 +92,7 @@ class Model:
         Without a transformers tokenizer, texts are spelled with the fewest tokens, and chat
         messages are refused. The name is printed in expressions.
         """
+        check_language_model(language_model)
         reader = PromptReader(language_model.vocabulary, tokenizer)
         self._set(Leaf(Reading(language_model, reader), name))
 
@@ -107,12 +102,14 @@ class Model:
 
         Raises:
             UnsupportedError: their vocabularies are different, naming what one of them lacks.
+            LimitError: it is nested more than 100 deep, or has more than 1,000 nodes.
         """
         made = cls.__new__(cls)
         made._set(node)
         return made
 
     def _set(self, node: Node) -> None:
+        check_size(node)
         self.node = node
         if node != Linear(()):  # 0 can be added to something, and not run
             _ = self._ensemble  # different vocabularies are told now, not when it is run
@@ -181,6 +178,20 @@ class Model:
     def __neg__(self) -> "Model":
         """The log-probabilities times −1."""
         return self * -1
+
+    def __rtruediv__(self, other: object) -> "Model":
+        """Refused, like powers: neither is a sum of log-probabilities."""
+        raise SourceError(f"{NO_ARITHMETIC}; not with {other!r}"[:300])
+
+    __pow__ = __rpow__ = __floordiv__ = __mod__ = __matmul__ = __rtruediv__
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are the same expression of the same models, as they are written."""
+        return self.node == other.node if isinstance(other, Model) else NotImplemented
+
+    def __hash__(self) -> int:
+        """That of the expression."""
+        return hash(self.node)
 
     def _plus(self, other: object, sign: float) -> "Model":
         if isinstance(other, ClassifierTerm | GediTerm):
@@ -379,18 +390,7 @@ class Model:
             DeadEndError: no choice has a probability.
             ModelError: it gave values that are no numbers.
         """
-        check_lossless(self._ensemble)
-        options = read_choices(choices)
-        prompts, batch = split_prompts(prompt)
-        if batch:
-            raise UnsupportedError("choose takes one prompt", feature="choose on a batch")
-        reads = read_prompts(self._ensemble, prompts[0])
-        reader = self._ensemble.contexts[0].reader
-        tokens = [reader.continuation(reads[0], option) for option in options]
-        ends = [any(o != option and o.startswith(option) for o in options) for option in options]
-        asked = prompts[0] if isinstance(prompts[0], str) else ""
-        logs = score(self._ensemble, prompts_of(reads), tokens, ends, asked, reads[0].joint)
-        return shares(options, logs)
+        return probabilities(self._ensemble, prompt, choices)
 
 
 def _model(given: object) -> Model:

@@ -25,7 +25,7 @@ from fairlead.engine.model import LanguageModel, VariedModel
 from fairlead.engine.prompt import PromptReader
 from fairlead.engine.reading import Reading
 from fairlead.errors import SourceError
-from fairlead.logits.expr import GediTerm, Guided, Leaf, Node, leaves, walk
+from fairlead.logits.expr import GediTerm, Guided, Leaf, Linear, Node, leaves, walk
 from fairlead.vocabulary.spellings import Vocabulary
 
 Prompts: TypeAlias = tuple[tuple[int, ...], ...]
@@ -151,13 +151,15 @@ class Ensemble:
         """Sort the leaves by what they share.
 
         Raises:
-            SourceError: there are no leaves.
+            SourceError: a part of it is 0.
             UnsupportedError: their vocabularies are different.
         """
         self.node = node
         self.leaves = tuple(leaves(node))
-        if not self.leaves:
-            raise SourceError("the expression is empty: its terms cancel each other")
+        if any(each == Linear(()) for each in walk(node)):
+            raise SourceError(
+                "the expression is empty, or a part of it is: its terms cancel each other"
+            )
         self.contexts = tuple(dict.fromkeys(reading(leaf).context for leaf in self.leaves))
         main = self.contexts[0].model
         self.vocabulary: Vocabulary = main.vocabulary
@@ -229,10 +231,11 @@ class Ensemble:
         own = [place for place, each in enumerate(self.contexts) if each.model is model]
         read = [leaf for leaf in self.leaves if reading(leaf).model is model]
         exits = tuple(sorted({e for leaf in read if (e := reading(leaf).exit) is not None}))
+        places = {self.contexts[place]: number for number, place in enumerate(own)}
         heads = tuple(
             (
                 leaf,
-                own.index(self.contexts.index(reading(leaf).context)),
+                places[reading(leaf).context],
                 0 if (e := reading(leaf).exit) is None else 1 + exits.index(e),
             )
             for leaf in read

@@ -68,7 +68,7 @@ class FakeModel:
         self.context = context
         self.layers = len(exits) + 1
         self._functions = (*exits, function)
-        self._adapted = adapted
+        self._adapted = dict(adapted)
 
     @classmethod
     def table(

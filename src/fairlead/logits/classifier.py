@@ -9,18 +9,34 @@ allowed: it says that the class is impossible.
 What this module does not know: tokens, logits, where classifiers come from.
 """
 
-import sys
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, Protocol, TypeAlias, final, get_args, runtime_checkable
+from numbers import Real
+from typing import (
+    Any,
+    Final,
+    Literal,
+    Protocol,
+    TypeAlias,
+    TypeGuard,
+    cast,
+    final,
+    get_args,
+    runtime_checkable,
+)
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from fairlead.errors import LimitError, ModelError, UnsupportedError
+from fairlead.errors import LimitError, ModelError, SourceError, UnsupportedError
 
 Rest: TypeAlias = Literal["drop", "keep"]
+NO_ARITHMETIC: Final = (
+    "a classifier can be added to a model or taken from it, one after the other (model + a + b), "
+    "and be multiplied or divided by a number"
+)
 ROUNDING: Final = 1e-4  # above 0 by so little is how float32 sums of probabilities round
 
 
@@ -106,26 +122,55 @@ class ClassifierTerm:
 
     def __mul__(self, factor: object) -> "ClassifierTerm":
         """The term with so many times its weight; what it asks and drops stays the same."""
-        if not isinstance(factor, int | float):
-            return NotImplemented
-        return replace(self, alpha=self.alpha * factor)
+        return replace(self, alpha=self.alpha * _finite("factor", factor))
 
     __rmul__ = __mul__
 
     def __truediv__(self, divisor: object) -> "ClassifierTerm":
         """The term with a part of its weight."""
-        if not isinstance(divisor, int | float):
-            return NotImplemented
         _check("divisor", divisor, divisor != 0, "a number other than 0")
-        return replace(self, alpha=self.alpha / divisor)
+        return replace(self, alpha=self.alpha / _finite("divisor", divisor))
 
     def __neg__(self) -> "ClassifierTerm":
         """The term that steers the other way."""
         return replace(self, alpha=-self.alpha)
 
+    def __add__(self, other: object) -> "ClassifierTerm":
+        """The term itself with 0, with which `sum` begins. Models say what they do with it."""
+        return self if joins(other) else NotImplemented
+
+    __radd__ = __add__
+
+    def __sub__(self, other: object) -> "ClassifierTerm":
+        """The term itself without 0."""
+        return self if joins(other) else NotImplemented
+
+    def __rsub__(self, other: object) -> "ClassifierTerm":
+        """The term that steers the other way, from 0."""
+        return -self if joins(other) else NotImplemented
+
+    def __rtruediv__(self, other: object) -> "ClassifierTerm":
+        """Refused: a classifier is no divisor."""
+        raise SourceError(NO_ARITHMETIC)
+
+    __pow__ = __rpow__ = __rtruediv__
+
     def __str__(self) -> str:
         """The term as it stands in a printed expression."""
         return f"classifier({self.name}, alpha={self.alpha:g}, top={self.top})"
+
+
+def joins(other: object) -> bool:
+    """Whether a term and `other` are the term: `other` is 0. False: the other one has the say.
+
+    Raises:
+        SourceError: it is another number, or a term.
+    """
+    if isinstance(other, Real) or hasattr(other, "alpha"):
+        if isinstance(other, int) and not other:
+            return True
+        raise SourceError(NO_ARITHMETIC)
+    return False
 
 
 def asked(term: ClassifierTerm, texts: Sequence[str]) -> Float[Tensor, "texts"]:
@@ -172,10 +217,19 @@ def shown(texts: Sequence[str], wrong: Tensor) -> str:
     return repr(text if len(text) <= 60 else f"…{text[-60:]}")
 
 
-def _is_number(value: object) -> bool:
-    if not isinstance(value, int | float) or isinstance(value, bool):
+def _is_number(value: object) -> TypeGuard[float | int]:
+    """Whether it is a finite number: of Python, of numpy, or a fraction."""
+    if isinstance(value, bool) or not isinstance(value, Real):
         return False
-    return abs(value) <= sys.float_info.max  # which `isfinite` cannot say of a huge integer
+    try:
+        return math.isfinite(cast("float", value))
+    except OverflowError:  # a huge integer
+        return False
+
+
+def _finite(name: str, value: object) -> float:
+    _check(name, value, _is_number(value), "a finite number")
+    return float(cast("float", value))
 
 
 def _check_count(name: str, value: object) -> None:

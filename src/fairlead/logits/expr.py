@@ -22,10 +22,12 @@ from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Final, Literal, TypeAlias, assert_never, cast, final
 
-from fairlead.errors import SourceError
-from fairlead.logits.classifier import ClassifierTerm
+from fairlead.errors import LimitError, SourceError
+from fairlead.logits.classifier import NO_ARITHMETIC, ClassifierTerm, joins
 
 LARGEST: Final = 1e6  # of coefficients; float32 sums stay finite (logits.rows)
+DEEPEST: Final = 100  # nodes within one another, which are walked by recursion
+MOST: Final = 1000  # nodes; one that is written twice counts twice
 Mask: TypeAlias = Literal["post_mask", "pre_mask"]
 
 
@@ -146,6 +148,26 @@ class GediTerm:
         """The term that steers the other way."""
         return replace(self, alpha=-self.alpha)
 
+    def __add__(self, other: object) -> "GediTerm":
+        """The term itself with 0, with which `sum` begins. Models say what they do with it."""
+        return self if joins(other) else NotImplemented
+
+    __radd__ = __add__
+
+    def __sub__(self, other: object) -> "GediTerm":
+        """The term itself without 0."""
+        return self if joins(other) else NotImplemented
+
+    def __rsub__(self, other: object) -> "GediTerm":
+        """The term that steers the other way, from 0."""
+        return -self if joins(other) else NotImplemented
+
+    def __rtruediv__(self, other: object) -> "GediTerm":
+        """Refused: a classifier is no divisor."""
+        raise SourceError(NO_ARITHMETIC)
+
+    __pow__ = __rpow__ = __rtruediv__
+
     def __str__(self) -> str:
         """As it is printed in an expression."""
         return f"gedi({self.wanted.name}, {self.unwanted.name}, alpha={self.alpha:g})"
@@ -233,6 +255,26 @@ def walk(node: Node) -> Iterator[Node]:
         each = waiting.pop()
         yield each
         waiting.extend(reversed(inside(each)))
+
+
+def check_size(node: Node) -> None:
+    """Refuse what is nested too deeply, or is too much, to be looked at node by node.
+
+    Raises:
+        LimitError: it is, naming the limit.
+    """
+    level, depth, count = [node], 0, 0
+    while level:
+        depth, count = depth + 1, count + len(level)
+        for name, given, most in (("depth", depth, DEEPEST), ("size", count, MOST)):
+            if given > most:
+                raise LimitError(
+                    f"the {name} of the expression is {given} nodes or more: it must be {most} at "
+                    "most",
+                    limit=f"expression {name}",
+                    given=given,
+                )
+        level = [inner for each in level for inner in inside(each)]
 
 
 def inside(node: Node) -> tuple[Node, ...]:
