@@ -99,6 +99,29 @@ def test_no_combination_draws_what_is_masked_or_impossible(
             assert (rows > -math.inf).any(1).all(), (given, name)
 
 
+@pytest.mark.parametrize("settings", FILTERS, ids=str)
+@pytest.mark.parametrize(("heat", "best"), [(1e-20, 1e19), (0.7, 3e38)])
+def test_where_a_temperature_overflows_the_greatest_is_still_the_greatest(
+    settings: dict[str, object], heat: float, best: float
+):
+    logits = torch.zeros(ROWS, WIDTH)
+    logits[:, 3], logits[:, 8] = best * 0.9, best
+    masks = [pack(list(range(WIDTH)), WIDTH)] * ROWS
+    done, _ = drawn(
+        {**settings, "xtc_probability": 0, "temperature": heat, "seed": 5}, logits, masks
+    )
+    assert done.tokens == [8] * ROWS
+
+
+def test_where_a_temperature_overflows_ties_are_drawn_alike():
+    logits = torch.zeros(400, WIDTH)
+    logits[:, [3, 8]] = 3e38
+    masks = [pack([3, 4, 8], WIDTH)] * 400
+    done, _ = drawn({"temperature": 0.7, "seed": 5}, logits, masks)
+    assert 150 < done.tokens.count(3) < 250
+    assert set(done.tokens) == {3, 8}
+
+
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_a_model_that_gives_no_numbers_is_at_fault_whatever_the_settings(bad: float):
     logits, masks = some_logits(), some_masks()

@@ -42,6 +42,66 @@ def test_each_stage_is_told_with_its_tokens_its_entropy_and_how_far_it_moved():
     assert str(step).splitlines()[0].startswith(f"'{step.text}'  log p -2.303, removed 75.0%")
 
 
+def flat(p: tuple[float, ...] = (1.0,) * 9) -> fl.Model:
+    return fl.Model(FakeModel(WORDS, lambda prefix: [math.log(each) for each in p]), name="flat")
+
+
+UNLIKE = flat((0.1, 0.3, 0.1, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05))
+EXPRESSIONS = [
+    fruit(),
+    2 * fruit(),
+    -UNLIKE,
+    fruit() + 0.5 * UNLIKE,
+    fruit().nucleus(0.6),
+    fruit().nucleus(0.6, "pre_mask"),
+    fl.contrast(fruit(), UNLIKE),
+    fl.dexperts(fruit(), UNLIKE),
+    fl.maximum(fruit(), UNLIKE.plausible(0.5)),
+    fl.minimum(fruit(), UNLIKE),
+    fruit() + fl.classifier({"d": 1}, alpha=2, top=2),
+    fruit() + fl.gedi(fruit(), UNLIKE, alpha=2),
+    fl.maximum(fruit() + fl.classifier({"d": 1}, alpha=2), UNLIKE),
+]
+
+
+@pytest.mark.parametrize("model", EXPRESSIONS, ids=repr)
+def test_the_constraint_is_a_stage_of_its_own_that_moved_by_what_it_removed(model):
+    for source in (fl.Regex("[dfg]"), fl.Regex("[ab]"), None):
+        [step] = model.generate("a", source, trace=9, max_new_tokens=1, temperature=1.0).trace
+        names = [stage.name for stage in step.stages]
+        assert names.count("constraint") == 1
+        assert len(set(names)) == len(names)
+        stage = step.stages[names.index("constraint")]
+        if source is None:  # ids that are no text are nobody's, which is no constraint
+            assert step.mass_removed == 0
+        else:
+            assert stage.moved == pytest.approx(-math.log1p(-step.mass_removed), abs=1e-5)
+            assert {each.text for each in stage.top} <= set(
+                "dfg" if "d" in source.pattern else "ab"
+            )
+        assert all(not math.isnan(stage.entropy) for stage in step.stages)
+        shares = [each.probability for each in stage.top]
+        entropy = -sum(share * math.log(share) for share in shares)
+        assert stage.entropy == pytest.approx(entropy, abs=1e-5)
+
+
+def test_of_tied_tokens_the_first_are_shown():
+    step = flat().generate("a", fl.Regex("[b-g]"), trace=3, max_new_tokens=1).trace[0]
+    assert [[each.text for each in stage.top] for stage in step.stages] == [
+        list("abc"),
+        list("bcd"),
+    ]
+
+
+def test_stages_are_told_once_where_a_temperature_overflows():
+    model = fl.Model(FakeModel(WORDS, lambda prefix: [1e25, 5e24, *[0.0] * 7]), name="huge")
+    settings = {"temperature": 1e-20, "top_k": 3, "repetition_penalty": 1.1, "seed": 1}
+    [step] = model.generate("a", trace=2, max_new_tokens=1, **settings).trace
+    names = ["huge", "constraint", "repetition_penalty", "temperature", "top_k"]
+    assert [stage.name for stage in step.stages] == names
+    assert [(stage.entropy, stage.top[0].text) for stage in step.stages] == [(0, "a")] * 5
+
+
 def test_the_terms_of_an_expression_and_its_classifiers_are_stages():
     class Short:
         def log_probs(self, texts):
@@ -65,9 +125,12 @@ def test_no_trace_is_kept_where_none_is_asked_for():
 
 def test_a_token_that_a_limit_refused_is_not_in_the_trace():
     model = fl.Model(FakeModel(WORDS, lambda prefix: [2.0, 1.0, 0.0, 0, 0, 0, 0, 0, -9.0]))
-    result = model.generate("a", fl.Regex("(aa)*b?"), max_new_tokens=3, trace=1)
-    assert len(result.trace) in {len(result.tokens), len(result.tokens) + 1}
-    assert [step.token for step in result.trace][: len(result.tokens)] == list(result.tokens)
+    result = model.generate("a", fl.Regex("(aaa|b)c?"), max_new_tokens=2, trace=9, top_p=0.5)
+    first, second = result.trace  # "a" is likelier, and its rest would not fit
+    assert result.text == first.text + second.text == "bc"
+    assert [stage.name for stage in first.stages] == ["model", "constraint", "top_p"]
+    assert [each.text for each in first.stages[1].top] == ["b"]
+    assert first.stages[1].moved == pytest.approx(-math.log1p(-first.mass_removed), abs=1e-5)
 
 
 def test_ends_and_pieces_of_characters_have_names():

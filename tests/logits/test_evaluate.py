@@ -314,13 +314,48 @@ def test_a_model_that_gives_no_numbers_shows_in_its_row(bad):
         assert sound.isfinite().tolist() == [True, False, True], show(node)
 
 
-def test_stages_are_told_to_a_watcher():
+def told_of(node, **more):
+    """The names of the nodes that a watcher is told of, and how far each moved."""
     told = []
+
+    def watch(name, row, since):
+        assert row.shape == (3, SIZE)
+        moved = None if since is None else divergence(row, since)
+        told.append((name, moved))
+
+    evaluate(node, step(logits(0), watch=watch, **more))
+    return told
+
+
+def divergence(row, since):
+    p, q = (each.double().log_softmax(1) for each in (row, since))
+    return (p.exp() * (p - q)).masked_fill(p == -math.inf, 0).sum(1).tolist()
+
+
+def test_nodes_are_told_to_a_watcher_with_what_they_were_made_of():
     node = total([(1, Nucleus(A, 0.9)), (2, B), (-2, C)])
-    evaluate(node, step(logits(0), watch=lambda stage, row: told.append((stage, tuple(row.shape)))))
-    names = ["base.nucleus(0.9)", "+ 1*base.nucleus(0.9)", "+ 2*expert", "- 2*anti"]
-    for lone in (A, total([(2, A)])):
-        alone = []
-        evaluate(lone, step(logits(0), watch=lambda stage, row, told=alone: told.append(stage)))
-        assert alone == [show(lone)]
-    assert told == [(name, (3, SIZE)) for name in names]
+    a, b, c = (logits(0)[each].double().log_softmax(1) for each in (A, B, C))
+    nucleus = evaluate(Nucleus(A, 0.9), step(logits(0))).closed().double()
+    assert told_of(node) == [
+        ("base", None),
+        ("base.nucleus(0.9)", pytest.approx(divergence(nucleus, a), abs=1e-5)),
+        ("+ 1*base.nucleus(0.9)", pytest.approx([0, 0, 0], abs=1e-5)),
+        ("+ 2*expert", pytest.approx(divergence(nucleus + 2 * b, nucleus), abs=1e-5)),
+        (
+            "- 2*anti",
+            pytest.approx(divergence(nucleus + 2 * b - 2 * c, nucleus + 2 * b), abs=1e-5),
+        ),
+    ]
+    assert told_of(A) == [("base", None)]
+    assert told_of(total([(2, A)])) == [
+        ("base", None),
+        ("2*base", pytest.approx(divergence(2 * a, a), abs=1e-5)),
+    ]
+    for both, name, kind in (
+        (a.maximum(b), "maximum(base, expert)", Maximum),
+        (a.minimum(b), "minimum(base, expert)", Minimum),
+        (b, "farthest(base, expert)", Farthest),
+    ):
+        node = kind((A, B)) if kind is not Farthest else Farthest(A, (B,))
+        moved = pytest.approx(divergence(both, a), abs=1e-5)
+        assert told_of(node) == [("base", None), ("expert", None), (name, moved)]

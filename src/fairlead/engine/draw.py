@@ -130,11 +130,18 @@ def draw(
     if watch is not None:
         watch("constraint", values)
 
+    told = list[tuple[str, Tensor]]()
+
+    def note(name: str, row: Tensor) -> None:
+        told.append((name, row))
+
     def drawn(values: Tensor) -> list[list[float]]:
-        row = plan.penalties.apply(values, histories, watch)
-        tokens, left, bits = _choose(row, plan, histories, steps, watch)
+        told.clear()
+        row = plan.penalties.apply(values, histories, watch and note)
+        tokens, left, bits = _choose(row, plan, histories, steps, watch and note)
         chosen = reported.gather(1, tokens[:, None])[:, 0] - total
-        chosen = torch.where(left > -math.inf, chosen, -math.inf)  # if nothing may be drawn
+        # −∞ if nothing may be drawn, or if the temperature made a logit infinite.
+        chosen = torch.where(left.isfinite(), chosen, -math.inf)
         # One transfer; ids are exact in float64 up to 2^53.
         stacked = torch.stack([each.double() for each in (tokens, chosen, kept, total, bits)])
         return cast("list[list[float]]", stacked.tolist())  # pyright: ignore[reportUnknownMemberType]
@@ -145,6 +152,9 @@ def draw(
         check_logits(back[3][place], where)
     if not all(log > -math.inf for log in back[1]) and (moved := centred(values)) is not None:
         back = drawn(moved)
+    if watch is not None:
+        for stage in told:
+            watch(*stage)
     for place, where in enumerate(places):
         if not back[1][place] > -math.inf:
             possible = rows.values[place][rows.support[place] & allowed[place]] > -math.inf

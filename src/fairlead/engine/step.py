@@ -88,8 +88,8 @@ def _drawn(
         logits = {leaf: row[places] for leaf, row in logits.items()}
         sums = {leaf: row[places] for leaf, row in sums.items()}
     texts = [row.text_context() for row in rows] if ensemble.reads_texts else []
-    watch = None if recorder is None else recorder.watch
-    state = Step(logits, allowed, ensemble.vocabulary, sums, texts, watch)
+    watch, nodes = (None, None) if recorder is None else (recorder.watch, recorder.watch_node)
+    state = Step(logits, allowed, ensemble.vocabulary, sums, texts, nodes)
     return draw(
         evaluate(ensemble.node, state),
         allowed,

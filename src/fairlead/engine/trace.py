@@ -1,11 +1,13 @@
 """`Trace`: what each stage of each step did to the distribution, kept on request.
 
-    model, or each term of the expression ─▶ constraint ─▶ classifiers ─▶ penalties ─▶ temperature
+    model, or each node of the expression ─▶ constraint ─▶ classifiers ─▶ penalties ─▶ temperature
     ─▶ filters ─▶ the token
 
 A stage is told as a row of logits; what is kept of it is small: its most probable tokens, its
-entropy, and how far it moved from the stage before (Kullback-Leibler divergence, in nats). That of
-the constraint is −log of the mass it left.
+entropy, and how far it moved (Kullback-Leibler divergence, in nats): a node of an expression from
+what it was made of (its first part; in a sum, the sum before the term), any other stage from the
+one before it. That of the constraint is −log of the mass it left. Filters of an expression are told
+with all that they leave, under the constraint or without it.
 
 What this module does not know: which stages there are.
 """
@@ -19,6 +21,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from fairlead.logits.filters import largest
 from fairlead.vocabulary.spellings import Vocabulary
 
 
@@ -41,8 +44,8 @@ class Stage:
         name: of a term of the expression, "constraint", a classifier, a penalty, a filter.
         top: its most probable tokens, the first one first.
         entropy: in nats.
-        moved: Kullback-Leibler divergence of this stage from the one before, in nats; None for the
-            first one; infinite where this stage has a token that the one before did not.
+        moved: Kullback-Leibler divergence from what it was made of, in nats; None for a model by
+            itself; infinite where this stage has a token that that had not.
     """
 
     name: str
@@ -101,27 +104,38 @@ class Recorder:
         self._stages: list[list[Stage]] = []
         self._named = {token: name for name, token in vocabulary.special.items()}
 
-    @torch.inference_mode()
     def watch(self, name: str, row: Float[Tensor, "batch vocabulary"]) -> None:
         """Keep what is small of the rows after a stage; a constraint is told once."""
         if name == "constraint" and any(each.name == name for each in self._first()):
             return
+        self._keep(name, row, self._before)
+
+    def watch_node(
+        self,
+        name: str,
+        row: Float[Tensor, "batch vocabulary"],
+        since: Float[Tensor, "batch vocabulary"] | None,
+    ) -> None:
+        """Keep what is small of a node, `since` being what it was made of."""
+        self._keep(name, row, None if since is None else since.log_softmax(1))
+
+    @torch.inference_mode()
+    def _keep(self, name: str, row: Tensor, before: Tensor | None) -> None:
         logs = row.log_softmax(1)
-        largest = logs.topk(min(self._count, logs.shape[1]))
+        likely, ids = largest(logs, min(self._count, logs.shape[1]))
         probabilities = logs.exp()
         entropy = 0 - (probabilities * logs).masked_fill(probabilities == 0, 0.0).sum(1)  # not −0
         moved: list[float] | None = None
-        if self._before is not None:
-            difference = probabilities * (logs - self._before)
+        if before is not None:
+            difference = probabilities * (logs - before)
             moved = _numbers(difference.masked_fill(probabilities == 0, 0.0).sum(1).clamp(min=0))
         self._before = logs
         if not self._stages:
             self._stages = [[] for _ in range(len(logs))]
         for place, spread in enumerate(_numbers(entropy)):
-            tokens, likely = largest.indices[place], largest.values[place].exp()
             found = [
                 Likely(int(token), self._spell(int(token)), p)
-                for token, p in zip(tokens, _numbers(likely), strict=True)
+                for token, p in zip(ids[place], _numbers(likely[place].exp()), strict=True)
                 if p > 0
             ]
             step = None if moved is None else moved[place]

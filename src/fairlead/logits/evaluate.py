@@ -12,9 +12,9 @@ What this module does not know: models, constraints, temperature, what is drawn.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, assert_never, final
+from typing import Final, TypeAlias, assert_never, final
 
 import torch
 from jaxtyping import Bool, Float
@@ -32,15 +32,16 @@ from fairlead.logits.expr import (
     Node,
     Nucleus,
     Plausible,
+    inside,
     leaves,
     show,
 )
 from fairlead.logits.filters import min_p, top_p
 from fairlead.logits.rescore import gedi_log_probs, rescore
 from fairlead.logits.rows import LEAST, Rows, both
-from fairlead.logits.warp import Watch
 from fairlead.vocabulary.spellings import Vocabulary
 
+NodeWatch: TypeAlias = Callable[[str, Tensor, Tensor | None], None]
 SMALLEST: Final = 1e-38  # a probability that is added to nothing and has a logarithm
 
 
@@ -55,7 +56,7 @@ class Step:
         sums: for each leaf of a GeDi pair, the log-probability of the text so far.
         texts: the text so far of each row, for classifiers.
         vocabulary: what tokens spell, for classifiers.
-        watch: told of each stage, for traces.
+        watch: told of each node, for traces: its name, its rows, and those that it was made of.
     """
 
     leaves: Mapping[Leaf, Float[Tensor, "batch vocabulary"]]
@@ -63,12 +64,20 @@ class Step:
     vocabulary: Vocabulary
     sums: Mapping[Leaf, Float[Tensor, "batch"]] = field(default_factory=dict[Leaf, Tensor])
     texts: Sequence[TextContext] = ()
-    watch: Watch | None = None
+    watch: NodeWatch | None = None
 
-    def tell(self, stage: str, rows: Rows, allowed: Tensor | None = None) -> None:
-        """Tell the watcher what a stage made of the rows, without the constraint or with it."""
+    def tell(self, name: str, rows: Rows, since: Rows | None = None) -> None:
+        """Tell the watcher what a node is, and what it was made of: a part, or a sum so far.
+
+        Filters are told with all that they leave, under the constraint or without it; what
+        classifiers have guided is about what is allowed alone.
+        """
         if self.watch is not None:
-            self.watch(stage, rows.closed(allowed))
+            before = None if since is None else self._seen(since)
+            self.watch(name, self._seen(rows), before)
+
+    def _seen(self, rows: Rows) -> Float[Tensor, "batch vocabulary"]:
+        return rows.unheld() if rows.own is None else rows.closed(self.allowed)
 
 
 def evaluate(node: Node, step: Step) -> Rows:
@@ -89,12 +98,15 @@ def evaluate(node: Node, step: Step) -> Rows:
     match node:
         case Linear(((coefficient, Leaf() as leaf),)):
             rows = _scaled(step.leaves[leaf], coefficient)
-            step.tell(show(node), rows)
+            if step.watch is not None:
+                whole = Rows.of(step.leaves[leaf])
+                step.tell(leaf.name, whole)
+                step.tell(show(node), rows, whole)
             return rows
         case _:
             pass
     read = {leaf: Rows.of(step.leaves[leaf]) for leaf in leaves(node)}
-    rows = _Evaluation(step, read).value(node)
+    rows = _Evaluation(step, read, node).value(node)
     sound = torch.stack([each.soundness for each in read.values() if each.soundness is not None])
     return replace(rows, soundness=sound.sum(0))
 
@@ -119,6 +131,7 @@ class _Evaluation:
 
     step: Step
     read: Mapping[Leaf, Rows]
+    root: Node
 
     def value(self, node: Node) -> Rows:
         """The rows of a node."""
@@ -127,65 +140,85 @@ class _Evaluation:
                 rows = self.read[node]
             case Linear():
                 rows = self._sum(node)
-            case Maximum(parts):
-                rows = _greatest([self._normal(part) for part in parts])
-            case Minimum(parts):
-                rows = _least([self._normal(part) for part in parts])
+            case Maximum() | Minimum() | Farthest():
+                rows = self._picked(node)
             case Nucleus() | Plausible():
                 rows = self._filtered(node)
-            case Farthest(of, among):
-                rows = _farthest(self._normal(of), [self._normal(each) for each in among])
             case Guided():
                 rows = self._guided(node)
             case _:
                 assert_never(node)
         return rows
 
+    def _part(self, node: Node) -> Rows:
+        """The rows of a part. Sums tell of their leaves as they add them, other nodes here."""
+        rows = self.value(node)
+        if isinstance(node, Leaf):
+            self.step.tell(node.name, rows)
+        return rows
+
     def _normal(self, node: Node) -> Rows:
-        """The log-probabilities of a node; those of a leaf are."""
-        return self.read[node] if isinstance(node, Leaf) else self.value(node).normalized()
+        """The log-probabilities of a part; those of a leaf are."""
+        rows = self._part(node)
+        return rows if isinstance(node, Leaf) else rows.normalized()
+
+    def _picked(self, node: Maximum | Minimum | Farthest) -> Rows:
+        """Of several rows the greatest, the least, or the farthest from the first."""
+        parts = [self._normal(each) for each in inside(node)]
+        match node:
+            case Maximum():
+                rows = _greatest(parts)
+            case Minimum():
+                rows = _least(parts)
+            case _:
+                rows = _farthest(parts[0], parts[1:])
+        self.step.tell(show(node), rows, parts[0])
+        return rows
 
     def _sum(self, node: Linear) -> Rows:
         """Σ coefficient · node. Only what is added holds the whole to its tokens."""
         zeros = torch.zeros_like(self.step.allowed, dtype=torch.float32)
         made = Rows(zeros, torch.ones_like(self.step.allowed))
-        for coefficient, each in node.terms:
-            rows = self.value(each)
+        for place, (coefficient, each) in enumerate(node.terms):
+            rows, before = self.value(each), made
             made = replace(made, values=made.values.add(rows.values, alpha=coefficient))
             if coefficient > 0:
                 kept, free = both(made.kept, rows.kept), both(made.free, rows.free)
                 made = replace(made, support=made.support & rows.support, kept=kept, free=free)
             if self.step.watch is not None:
                 sign = "+" if coefficient > 0 else "-"
-                self.step.tell(f"{sign} {abs(coefficient):g}*{show(each)}", made)
+                first = None if isinstance(each, Leaf) else rows
+                since = before if place else first
+                self.step.tell(f"{sign} {abs(coefficient):g}*{show(each)}", made, since)
         return made
 
     def _filtered(self, node: Nucleus | Plausible) -> Rows:
         """Fewer tokens, the values as they are."""
-        rows, allowed = self.value(node.inner), self.step.allowed
-        free = _kept(node, rows.closed())
+        inner, allowed = self._part(node.inner), self.step.allowed
+        free = _kept(node, inner.closed())
         if node.when == "post_mask":
-            kept = _kept(node, rows.closed(allowed))
+            kept = _kept(node, inner.closed(allowed))
         else:  # what is allowed may be disjoint from what is plausible
             kept = free | (allowed & ~(free & allowed).any(1, keepdim=True))
-        rows = rows.keep(kept, free)
-        self.step.tell(show(node), rows)
+        rows = inner.keep(kept, free)
+        self.step.tell(show(node), rows, inner)
         return rows
 
     def _guided(self, node: Guided) -> Rows:
         """The classifiers' say on the tokens that may be drawn."""
-        rows = self.value(node.inner).normalized()
-        own = rows
-        self.step.tell("constraint", rows, self.step.allowed)
+        inner = self._part(node.inner).normalized()
+        rows = replace(inner, own=inner.own or inner)
+        if node is self.root:
+            self.step.tell("constraint", rows, inner)
         for term in node.terms:
-            held = Rows(rows.values, rows.effective(self.step.allowed))
+            held, before = Rows(rows.values, rows.effective(self.step.allowed)), rows
             if isinstance(term, GediTerm):
                 done = self._gedi(held, term)
             else:
                 done = rescore(held, term, self.step.texts, self.step.vocabulary)
             rows = replace(rows.keep(done.support), values=done.values)
-            self.step.tell(str(term), rows, self.step.allowed)
-        return replace(rows, own=own)
+            self.step.tell(str(term), rows, before)
+        return rows
 
     def _gedi(self, rows: Rows, term: GediTerm) -> Rows:
         wanted, unwanted = self.read[term.wanted].values, self.read[term.unwanted].values

@@ -105,12 +105,15 @@ class Rows:
         filters would leave of everything, and of what they leave now. NaN where a model gave NaN
         or +∞.
         """
-        rows = self.own or self
-        held = rows.support
-        if rows.free is not None and rows.kept is not None:
-            held = held & (rows.free | rows.kept)
-        total = rows.values.where(held, -math.inf).logsumexp(1)
+        total = (self.own or self).unheld().logsumexp(1)
         return total if self.soundness is None else total + self.soundness
+
+    def unheld(self) -> Float[Tensor, "batch vocabulary"]:
+        """The values without a constraint, −∞ where filters leave nothing with it or without it."""
+        held = self.support
+        if self.free is not None and self.kept is not None:
+            held = held & (self.free | self.kept)
+        return self.values.where(held, -math.inf)
 
     def reported(
         self, allowed: Bool[Tensor, "batch vocabulary"]
