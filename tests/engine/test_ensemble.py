@@ -93,6 +93,26 @@ def test_another_vocabulary_is_read_in_the_ids_of_the_main_one():
     torch.testing.assert_close(logits[second][0, 1], alone(other, (3, 2, 1))[[3, 2, 1, 0]])
 
 
+def test_the_vocabulary_is_the_one_that_all_models_have_in_whatever_order_they_are_written():
+    more = fl.Vocabulary([b"a", b"c", b"bc", b"b", b"<eos>", b"ab"], eos_ids={4})
+    small, large = Counting(), Counting(more, 1)
+    first, second = (
+        Ensemble(total([(1, leaf(each)) for each in order]))
+        for order in ((small, large), (large, small))
+    )
+    assert first.vocabulary == second.vocabulary == small.vocabulary
+    assert [each.model for each in second.contexts] == [small, large]
+    request = Request((0,), None, fl.Sampling(seed=1, max_new_tokens=6), others=((0,),))
+    assert generate(first, [request])[0].tokens == generate(second, [request])[0].tokens
+    strange = fl.Vocabulary([b"a", b"b", b"<eos>", b"c", b"d"], eos_ids={2})
+    with pytest.raises(fl.UnsupportedError, match="lacks 2 of the tokens"):
+        Ensemble(total([(1, leaf(large)), (1, leaf(Counting(strange)))]))
+    one = Counting(fl.Vocabulary([b"a", b"<eos>"], eos_ids={1}))
+    for order in ((one, large), (large, one)):  # what few tokens spell is no text that others read
+        with pytest.raises(fl.UnsupportedError, match="lacks 4 of the tokens"):
+            Ensemble(total([(1, leaf(each)) for each in order]))
+
+
 def test_different_vocabularies_are_refused():
     strange = fl.Vocabulary([b"a", b"x", b"<eos>"], eos_ids={2})
     with pytest.raises(fl.UnsupportedError, match="different vocabularies"):

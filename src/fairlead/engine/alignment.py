@@ -21,6 +21,7 @@ from fairlead.errors import ModelError, UnsupportedError
 from fairlead.vocabulary.spellings import Vocabulary
 
 SHOWN = 5  # tokens in a message
+MOST = 2  # times as many tokens: with more of them, a text has other tokens than it is read with
 
 
 @final
@@ -89,7 +90,8 @@ def aligned(main: Vocabulary, other: Vocabulary) -> Alignment:
         [2.0, 1.0, 0.0]
 
     Raises:
-        UnsupportedError: `other` lacks tokens that `main` has: they are of different tokenizers.
+        UnsupportedError: `other` lacks tokens that `main` has, or has more than twice as many: they
+            are of different tokenizers.
     """
     spelled = dict[bytes, int]()
     for token, spelling in enumerate(other.tokens):
@@ -108,6 +110,8 @@ def aligned(main: Vocabulary, other: Vocabulary) -> Alignment:
             ids[token] = found
     if missing:
         raise _different(main, other, missing)
+    if sum(map(bool, main.tokens)) * MOST < len(spelled):
+        raise _different(other, main, sorted(spelled.keys() - set(main.tokens)))
     for name, token in main.special.items():
         ids[token] = other.special.get(name, -1)
     ends, main_ends = tuple(sorted(other.eos_ids)), tuple(sorted(main.eos_ids))

@@ -6,8 +6,9 @@ A batch of a backbone holds all rows of its first context, then all rows of the 
 differ in their exit alone share a row, prompts that are equal are read once, and the cache is used
 at every step, so a step costs one forward for each model, however many leaves read it.
 
-The first context is the main one: its vocabulary is that of the expression, its reader's joint that
-of the text.
+One context is the main one: its vocabulary is that of the expression, its reader's joint that of
+the text. It is the first one whose tokens all others have as well, so that what is drawn can be read
+by all.
 
 What this module does not know: constraints, sampling, when a row ends.
 """
@@ -24,7 +25,7 @@ from fairlead.engine.alignment import Alignment, aligned
 from fairlead.engine.model import LanguageModel, VariedModel
 from fairlead.engine.prompt import PromptReader
 from fairlead.engine.reading import Reading
-from fairlead.errors import SourceError
+from fairlead.errors import SourceError, UnsupportedError
 from fairlead.logits.expr import GediTerm, Guided, Leaf, Linear, Node, leaves, walk
 from fairlead.vocabulary.spellings import Vocabulary
 
@@ -141,7 +142,7 @@ class Ensemble:
 
     Attributes:
         node: the expression; every leaf's source is a `Reading`.
-        leaves: its leaves, the main one first.
+        leaves: its leaves, in the order in which they are written.
         contexts: what they read, the main one first.
         backbones: the models that run, with what is read from each.
         vocabulary: the main one's.
@@ -160,10 +161,11 @@ class Ensemble:
             raise SourceError(
                 "the expression is empty, or a part of it is: its terms cancel each other"
             )
-        self.contexts = tuple(dict.fromkeys(reading(leaf).context for leaf in self.leaves))
-        main = self.contexts[0].model
-        self.vocabulary: Vocabulary = main.vocabulary
-        self.device: torch.device = main.device
+        written = list(dict.fromkeys(reading(leaf).context for leaf in self.leaves))
+        main = _main(written)
+        self.contexts = (main, *(each for each in written if each is not main))
+        self.vocabulary: Vocabulary = main.model.vocabulary
+        self.device: torch.device = main.model.device
         self.backbones = tuple(self._backbone(model) for model in self._models())
         terms = [term for each in walk(node) if isinstance(each, Guided) for term in each.terms]
         pairs = [term for term in terms if isinstance(term, GediTerm)]
@@ -254,6 +256,27 @@ class Ensemble:
 
     def _watched(self, logits: Logits) -> Logits:
         return {leaf: logits[leaf] for leaf in self._summed} if self._summed else NO_SUMS
+
+
+def _main(contexts: Sequence[Reading]) -> Reading:
+    """The first context whose tokens all others have.
+
+    Raises:
+        UnsupportedError: there is none, naming what others lack of the first one's tokens.
+    """
+    vocabularies = list(dict.fromkeys(each.model.vocabulary for each in contexts))
+    if len(vocabularies) == 1:
+        return contexts[0]
+    refused: list[UnsupportedError] = []
+    for vocabulary in vocabularies:
+        try:
+            for other in vocabularies:
+                aligned(vocabulary, other)
+        except UnsupportedError as error:
+            refused.append(error)
+            continue
+        return next(each for each in contexts if each.model.vocabulary == vocabulary)
+    raise refused[0]
 
 
 def reading(leaf: Leaf) -> Reading:
