@@ -7,8 +7,8 @@ differ in their exit alone share a row, prompts that are equal are read once, an
 at every step, so a step costs one forward for each model, however many leaves read it.
 
 One context is the main one: its vocabulary is that of the expression, its reader's joint that of
-the text. It is the first one whose tokens all others have as well, so that what is drawn can be read
-by all.
+the text. It is the first one whose tokens all others have as well, so that what is drawn can be
+read by all.
 
 What this module does not know: constraints, sampling, when a row ends.
 """
