@@ -149,3 +149,10 @@ def test_a_source_of_an_unknown_kind_is_refused():
 def test_a_chain_without_end_is_followed_once_around():
     constraint = fl.compile(fl.Regex("(ab)*"), fl.Vocabulary([b"a", b"b"]))
     assert constraint.forced(constraint.start()) == (0, 1)
+
+
+def test_a_budget_above_the_size_of_the_vocabulary_is_still_a_budget():
+    vocabulary = fl.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
+    constraint = fl.compile(fl.Regex("0{7}|1{5}"), vocabulary)
+    assert constraint.mask_within(constraint.start(), 6).tolist() == [0b10]
+    assert constraint.mask_within(constraint.start(), 7).tolist() == [0b11]

@@ -17,6 +17,7 @@ from fairlead.engine.ensemble import Ensemble, Prompts
 from fairlead.engine.loop import Decoding
 from fairlead.engine.prompt import Prompt as Read
 from fairlead.engine.request import Completion, Request
+from fairlead.engine.search.loop import find
 from fairlead.engine.views import read
 from fairlead.errors import FairleadError, SourceError, UnsupportedError
 from fairlead.sampling.settings import Sampling
@@ -28,11 +29,19 @@ ANSWER: Final = "Answer with JSON of this form:"
 @final
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One prompt with its source, and the request made of them."""
+    """One prompt with its source, and the request made of them.
+
+    Attributes:
+        prompt: as it is asked.
+        source: what the text must be.
+        request: what is run; jobs of one search have the same.
+        place: which of the texts that a search finds.
+    """
 
     prompt: Prompt
     source: Source | None
     request: Request
+    place: int = 0
 
 
 @final
@@ -72,30 +81,52 @@ class Call:
             shown = what if self.shown else None
             asked = prompt if shown is None else _with_description(prompt, shown)
             request = self._request(asked, what, how)
-            jobs.extend(Job(asked, what, sample) for sample in request.samples())
+            if how.search is None:
+                jobs.extend(Job(asked, what, sample) for sample in request.samples())
+            else:
+                if self.trace:
+                    raise UnsupportedError(
+                        f"a search ({how.search}) leaves no trace: its steps are those of several "
+                        "texts",
+                        feature="trace of a search",
+                    )
+                one = next(request.samples())
+                jobs.extend(Job(asked, what, one, n) for n in range(how.num_return_sequences))
         return jobs
 
-    def results(self, retries: int) -> list[Result]:
+    def results(self, jobs: list[Job], retries: int) -> list[Result]:
         """What comes out of all rows; those that a validator refuses are asked again."""
-        jobs = self.jobs()
         results = self.run(jobs)
         for attempt in range(1, retries + 1):
-            failed = [n for n, r in enumerate(results) if r.error and r.finish_reason == "stop"]
-            again = self.run([self.retried(jobs[n], results[n], attempt) for n in failed])
-            for n, result in zip(failed, again, strict=True):
-                results[n] = result
+            failed = {
+                n: self.retried(jobs[n], result, attempt)
+                for n, result in results.items()
+                if result.error and result.finish_reason == "stop"
+            }
             if not failed:
                 break
-        return results
+            again = self.run([*failed.values()])
+            results |= {n: again[place] for place, n in enumerate(failed) if place in again}
+        return [*results.values()]
 
-    def run(self, jobs: list[Job]) -> list[Result]:
-        """The rows to their end, as one batch."""
-        decoding = Decoding(self.ensemble, [job.request for job in jobs])
+    def run(self, jobs: list[Job]) -> dict[int, Result]:
+        """What comes out of each job, those left out of which a search finds nothing more.
+
+        Rows that are drawn by themselves run as one batch, those of searches as another.
+        """
+        drawn = {n: job.request for n, job in enumerate(jobs) if not job.request.sampling.search}
+        decoding = Decoding(self.ensemble, [*drawn.values()])
         with contextlib.suppress(KeyboardInterrupt):  # one that comes between two steps
             for _ in decoding:
                 pass
-        done = decoding.completions
-        return [read_result(job, each) for job, each in zip(jobs, done, strict=True)]
+        done = dict(zip(drawn, decoding.completions, strict=True))
+        searched = {id(job.request): job.request for job in jobs if job.request.sampling.search}
+        found = dict(zip(searched, find(self.ensemble, [*searched.values()]), strict=True))
+        for n, job in enumerate(jobs):
+            texts = found.get(id(job.request), [])
+            if job.place < len(texts):
+                done[n] = texts[job.place]
+        return {n: read_result(jobs[n], done[n]) for n in sorted(done)}
 
     def retried(self, job: Job, result: Result, attempt: int) -> Job:
         """The job once more, with what was wrong said after the answer.
@@ -108,7 +139,8 @@ class Call:
             answered = {"role": "assistant", "content": result.text}
             prompt = [*job.prompt, answered, {"role": "user", "content": complaint}]
             request = self._request(prompt, job.source, job.request.sampling)
-            return Job(prompt, job.source, replace(request, sample=job.request.sample))
+            request = replace(request, sample=job.request.sample)
+            return replace(job, prompt=prompt, request=request)
         sampling = job.request.sampling
         if not sampling.samples:
             sampling = replace(sampling, do_sample=True, temperature=1.0, seed=sampling.seed or 0)
@@ -209,6 +241,10 @@ def read_result(job: Job, done: Completion) -> Result:
         stats=done.stats,
         seed=done.seed,
         trace=done.trace,
+        score=done.score,
+        weight=done.weight,
+        population=done.population,
+        attempts=done.attempts,
     )
 
 

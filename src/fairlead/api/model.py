@@ -316,6 +316,7 @@ class Model:
 
         Returns:
             A `Result`; a list of them, in order, where several prompts or sequences were asked for.
+            Of a search there are fewer where no more texts are found.
 
         Raises:
             SourceError, UnsupportedError, UnsatisfiableError: as `fairlead.compile`.
@@ -327,8 +328,8 @@ class Model:
         call = Call(
             self._ensemble, prompts, batch, source, sampling, settings, schema_in_prompt, traced
         )
-        results = call.results(asked)
-        return results if batch or len(results) > 1 else results[0]
+        results = call.results(jobs := call.jobs(), asked)
+        return results if batch or len(jobs) > 1 else results[0]
 
     async def agenerate(self, prompt: Any, source: Any = None, **arguments: Any) -> Any:
         """`generate` in a thread of its own, so that an event loop goes on meanwhile."""
@@ -355,9 +356,9 @@ class Model:
         more = settings, schema_in_prompt, checked_trace(trace)
         call = Call(self._ensemble, prompts, batch, source, sampling, *more)
         jobs = call.jobs()
-        if batch or len(jobs) > 1:
+        if batch or len(jobs) > 1 or jobs[0].request.sampling.search:
             raise UnsupportedError(
-                "stream takes one prompt and gives one sequence: use generate for several",
+                "stream takes one prompt and draws one sequence: use generate for more",
                 feature="stream of several sequences",
             )
         return grown(jobs[0], Decoding(self._ensemble, [jobs[0].request]))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, final
 
-from fairlead.engine.request import FinishReason, Stats
+from fairlead.engine.request import FinishReason, Population, Stats
 from fairlead.engine.trace import TracedStep
 from fairlead.errors import FairleadError
 
@@ -30,6 +30,12 @@ class Result:
         seed: the seed of the random choices, None where there were none.
         trace: for each step what each stage did to the distribution, where it was asked for;
             `print` a step to read it.
+        score: what a search ranked the text by: of beams the log-probability over the power of the
+            length, of stochastic beams the perturbed log-probability, of best_of what `best_by`
+            says.
+        weight: the importance weight of a text drawn without replacement (stochastic beams).
+        population: the particles of sequential Monte Carlo; the text is a draw from them.
+        attempts: how many texts rejection drew until this one.
     """
 
     value: Any
@@ -42,6 +48,10 @@ class Result:
     stats: Stats = field(compare=False)
     seed: int | None = None
     trace: tuple[TracedStep, ...] | None = None
+    score: float | None = None
+    weight: float | None = None
+    population: Population | None = None
+    attempts: int | None = None
 
     def __str__(self) -> str:
         """The text."""

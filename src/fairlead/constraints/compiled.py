@@ -168,7 +168,7 @@ class CompiledConstraint:
         Raises:
             LimitError: `distance(state)` is more than `tokens_left`.
         """
-        if state.ended or tokens_left > len(self.vocabulary.tokens):
+        if state.ended or tokens_left > LONGEST:
             return self.mask(state)
         with self._lock:
             needed = self._distance(self._states.rest(state))

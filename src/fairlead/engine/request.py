@@ -99,6 +99,39 @@ class Stats:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Particle:
+    """One of the texts that sequential Monte Carlo ends with.
+
+    Attributes:
+        text: the text.
+        tokens: its tokens, end ids left out.
+        log_weight: the logarithm of its weight; weights of a population need not sum to 1.
+    """
+
+    text: str
+    tokens: tuple[int, ...]
+    log_weight: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Population:
+    """What sequential Monte Carlo ends with.
+
+    Attributes:
+        particles: the texts with their weights.
+        log_evidence: the logarithm of an unbiased estimate of the probability that the model gives
+            to the whole language (times the critic's worth, where there is one).
+        effective_sample_size: (Σ weight)² / Σ weight², from 1 to the number of particles.
+    """
+
+    particles: tuple[Particle, ...]
+    log_evidence: float
+    effective_sample_size: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Completion:
     """One generated text.
 
@@ -117,6 +150,11 @@ class Completion:
         seed: the seed of its random choices, None where none were made.
         stats: what it cost.
         trace: what each stage of each step did, where it was asked for.
+        score: what a search ranked it by: of beams the log-probability over the power of the
+            length, of stochastic beams the perturbed log-probability.
+        weight: the importance weight of a text drawn without replacement.
+        population: what sequential Monte Carlo ended with; the text is a draw from it.
+        attempts: how many texts rejection drew until this one.
     """
 
     tokens: tuple[int, ...]
@@ -127,6 +165,10 @@ class Completion:
     seed: int | None
     stats: Stats = field(compare=False)
     trace: tuple[TracedStep, ...] | None = None
+    score: float | None = None
+    weight: float | None = None
+    population: Population | None = None
+    attempts: int | None = None
 
     @property
     def log_z(self) -> float:

@@ -36,6 +36,8 @@ class Sequence:
         request: what was asked for.
         tokens: drawn so far, end ids left out.
         finish_reason: why it ended, None while it goes on.
+        vocabulary: of the tokens.
+        most: how many tokens it may take.
         history: what the choice of the next token may depend on.
     """
 
@@ -44,7 +46,7 @@ class Sequence:
         self.request = request
         self.tokens: list[int] = []
         self.finish_reason: FinishReason | None = None
-        self.number, self._vocabulary, self._most = number, vocabulary, most
+        self.number, self.vocabulary, self.most = number, vocabulary, most
         self._least = request.sampling.min_new_tokens
         rules = Rules.of(request.sampling, vocabulary)
         self.history = History.begin(rules, request.prompt, request.joint)
@@ -63,7 +65,7 @@ class Sequence:
         Without end ids, a text that can only be empty has ended already.
         """
         self._began = self._first = self._last = now
-        if not self._vocabulary.eos_ids and self._cursor.over:
+        if not self.vocabulary.eos_ids and self._cursor.over:
             self.finish_reason = "stop"
 
     @property
@@ -74,7 +76,7 @@ class Sequence:
     def text_context(self) -> TextContext:
         """The text so far, as classifiers read it."""
         request = self.request
-        return TextContext.of(self.tokens, self._vocabulary, request.asked, request.joint)
+        return TextContext.of(self.tokens, self.vocabulary, request.asked, request.joint)
 
     def row(self) -> Row:
         """The tokens that may come next, packed."""
@@ -95,7 +97,7 @@ class Sequence:
             surprise: what mirostat learns from it.
         """
         began = time.perf_counter()
-        ends = token in self._vocabulary.eos_ids
+        ends = token in self.vocabulary.eos_ids
         taken = ends or self._cursor.take(token)
         over = taken and not ends and self._cursor.over
         self._note_time(began)
@@ -112,17 +114,17 @@ class Sequence:
         self.tokens.append(token)
         self.history = self.history.after(token, surprise)
         self._logprobs.append(logprob)
-        self._transcript.push(self._vocabulary.tokens[token] or b"")
+        self._transcript.push(self.vocabulary.tokens[token] or b"")
         if self._stopped() or over:
             self.finish_reason = "stop"
-        elif len(self.tokens) >= self._most:
+        elif len(self.tokens) >= self.most:
             whole = self.constrained and self._cursor.accepts
             self.finish_reason = "stop" if whole else "length"
         return True
 
     def admits(self, token: int) -> bool:
         """Whether a token of `row` may be taken; if not, `row` has become narrower."""
-        return token in self._vocabulary.eos_ids or self._cursor.admits(token)
+        return token in self.vocabulary.eos_ids or self._cursor.admits(token)
 
     def fork(self) -> "Sequence":
         """The same row, which grows on its own: neither sees what happens to the other."""
@@ -187,8 +189,8 @@ class Sequence:
     def _place(self) -> Cursor:
         request = self.request
         if request.constraint is None:
-            return Free(self._vocabulary, self._least)
-        return Held(request.constraint, joint=request.joint, least=self._least, most=self._most)
+            return Free(self.vocabulary, self._least)
+        return Held(request.constraint, joint=request.joint, least=self._least, most=self.most)
 
     def _stopped(self) -> bool:
         """Whether a stop string ends the text; if so, it is cut off."""

@@ -1,0 +1,104 @@
+"""The seam between the loop over a batch and a search for the texts of one prompt.
+
+A search holds some rows of a batch. At each step it is given what the expression says of the next
+token of each, and answers with the rows that go on and with the row that each of them comes from;
+the loop reorders the caches. Rows are forked, never rolled back.
+
+Laws:
+
+- `step` takes only tokens that `Sequence.admits`; where one is refused, the row's mask has become
+  narrower, and the search asks for new scores by answering None, with its rows as they were;
+- a search that has no rows left has ended its round, and `begin` says whether there is another;
+  each round begins with rows that have no tokens, after the prompt.
+
+What this module does not know: how scores come about, how rows are run.
+"""
+
+from collections.abc import Sequence as Listed
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias, cast, final, runtime_checkable
+
+from jaxtyping import Float
+from torch import Tensor
+
+from fairlead.engine.request import Completion
+from fairlead.engine.sequence import Sequence
+
+Kind: TypeAlias = Literal["beam", "local", "open"]
+"""What the scores of a search are, each step by itself:
+
+"beam": log-probabilities of the whole vocabulary, then mask, biases and penalties, and temperature
+    and filters only if beams are drawn; not normalised again, as in transformers' beam search. A
+    text's sum of them is the model's log-probability of it, where nothing else is switched on.
+"local": log-probabilities of what ordinary sampling draws from: all stages, normalised over what is
+    allowed.
+"open": the same without the constraint, normalised over everything, and −∞ where the constraint
+    does not allow a token: what is missing from 1 is what it removes.
+"""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What is said of the next token of each row of a search.
+
+    Attributes:
+        logs: float32, of the kind the search asks for; −∞ where nothing may be drawn.
+        own: the model's own log-probabilities, as results report them.
+        kept: the log of the model's probability of all that is allowed.
+    """
+
+    logs: Float[Tensor, "rows vocabulary"]
+    own: Float[Tensor, "rows vocabulary"]
+    kept: Float[Tensor, "rows"]
+
+    def part(self, begin: int, end: int) -> "Scores":
+        """Those of some of the rows."""
+        return Scores(self.logs[begin:end], self.own[begin:end], self.kept[begin:end])
+
+    def child(self, row: Sequence, place: int, token: int) -> Sequence:
+        """A fork of the row at `place` with a token that it admits."""
+        child = row.fork()
+        logprob = float(self.own[place, token])
+        child.take(token, logprob, float(self.kept[place]))
+        return child
+
+
+@runtime_checkable  # the tests check annotations
+class Search(Protocol):
+    """The texts of one prompt, while they are looked for."""
+
+    @property
+    def kind(self) -> Kind:
+        """What its scores are."""
+        ...
+
+    @property
+    def rows(self) -> Listed[Sequence]:
+        """The rows that need scores now; none of them has ended."""
+        ...
+
+    def begin(self) -> bool:
+        """Set out on the next round, False if there is none."""
+        ...
+
+    def step(self, scores: Scores) -> Listed[int] | None:
+        """Replace the rows by those that go on.
+
+        Returns:
+            For each row that goes on, the place of the row that it comes from; None to be asked
+            again, because the mask of a row has become narrower.
+
+        Raises:
+            DeadEndError: nothing can go on, and nothing is whole.
+        """
+        ...
+
+    def completions(self, memory: int) -> list[Completion]:
+        """What was found, the best first; `memory` bytes were in use at most."""
+        ...
+
+
+def numbers(tensor: Tensor) -> list[float]:
+    """The elements of a tensor of one dimension."""
+    return cast("list[float]", tensor.tolist())  # pyright: ignore[reportUnknownMemberType]

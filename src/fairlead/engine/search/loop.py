@@ -1,0 +1,129 @@
+"""The loop over searches: those of all prompts run as one batch, step by step, round by round.
+
+Prompts are read once; their cache is kept, and every round begins with a copy of it.
+
+What this module does not know: what a search does with its rows.
+"""
+
+import contextlib
+import time
+from collections.abc import Sequence as Listed
+from dataclasses import dataclass
+from typing import Any, final
+
+import torch
+
+from fairlead.engine.ensemble import Ensemble, EnsembleCache, Logits, Prompts
+from fairlead.engine.limits import checked
+from fairlead.engine.memory import peak_memory
+from fairlead.engine.model import LanguageModel
+from fairlead.engine.request import Completion, Request
+from fairlead.engine.search.base import Kind, Search
+from fairlead.engine.search.made import search_for
+from fairlead.engine.search.scores import scores
+from fairlead.engine.sequence import Sequence
+
+
+def find(model: LanguageModel[Any] | Ensemble, requests: Listed[Request]) -> list[list[Completion]]:
+    """What is found for each request, the best first.
+
+    An interrupt from the keyboard ends it in order, with what there is.
+
+    Example:
+        >>> from fairlead.engine.fake import FakeModel
+        >>> from fairlead.sampling.settings import Sampling
+        >>> from fairlead.vocabulary.spellings import Vocabulary
+        >>> vocabulary = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
+        >>> model = FakeModel.table(vocabulary, [[0, 1, 0], [0, 0, 9], [0, 0, 0]])
+        >>> two = Sampling(num_beams=2, num_return_sequences=2, max_new_tokens=3)
+        >>> [[done.text for done in found] for found in find(model, [Request((0,), sampling=two)])]
+        [['b', 'ab']]
+
+    Raises:
+        LimitError: a request cannot come out right within its limits.
+        ModelError: a constraint is for another vocabulary, or the model gave NaN or +∞.
+        DeadEndError: nothing that is allowed has a probability.
+    """
+    ensemble = Ensemble.of(model)
+    roots = [
+        Sequence(number, request, ensemble.vocabulary, checked(request, ensemble))
+        for number, request in enumerate(requests)
+    ]
+    began = time.perf_counter()
+    for root in roots:
+        root.begin(began)
+    searches = {n: search_for(root) for n, root in enumerate(roots) if root.finish_reason is None}
+    with contextlib.suppress(KeyboardInterrupt):
+        _run(ensemble, [requests[n].prompts for n in searches], [*searches.values()])
+    memory = peak_memory(ensemble.device)
+    return [
+        searches[n].completions(memory) if n in searches else [root.completion(memory)]
+        for n, root in enumerate(roots)
+    ]
+
+
+def _run(ensemble: Ensemble, prompts: Listed[Prompts], searches: Listed[Search]) -> None:
+    if not searches:
+        return
+    begun = _Forward(*ensemble.prefill(prompts))
+    while parents := [n for n, each in enumerate(searches) if each.begin() for _ in each.rows]:
+        _round(ensemble, searches, _selected(ensemble, begun, parents))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Forward:
+    """The rows of a batch after a forward."""
+
+    cache: EnsembleCache
+    logits: Logits
+
+
+def _round(ensemble: Ensemble, searches: Listed[Search], forward: _Forward) -> None:
+    """All rows of the searches to their ends."""
+    while True:
+        parents = _stepped(ensemble, searches, forward)
+        if not parents:
+            return
+        cache = forward.cache
+        if parents != list(range(cache.rows)):
+            cache = ensemble.select(cache, parents)
+        rows = [row for search in searches for row in search.rows]
+        last = torch.tensor([row.tokens[-1:] for row in rows], device=ensemble.device)
+        cache, logits = ensemble.extend(cache, last)
+        forward = _Forward(cache, {leaf: each[:, 0] for leaf, each in logits.items()})
+
+
+def _stepped(ensemble: Ensemble, searches: Listed[Search], forward: _Forward) -> list[int]:
+    """A step of every search that has rows: where each row of the next batch comes from."""
+    places = dict[int, range]()
+    begin = 0
+    for number, search in enumerate(searches):
+        places[number] = range(begin, begin + len(search.rows))
+        begin += len(search.rows)
+    parents = dict[int, list[int]]()
+    waiting = [number for number, own in places.items() if own]
+    while waiting:  # more than once only where a limit refuses a token
+        again = list[int]()
+        kinds: list[Kind] = [searches[number].kind for number in waiting]
+        for kind in dict.fromkeys(kinds):
+            group = [number for number in waiting if searches[number].kind == kind]
+            rows = [row for number in group for row in searches[number].rows]
+            where = [place for number in group for place in places[number]]
+            made = scores(ensemble, forward.cache, forward.logits, rows, where, kind)
+            begin = 0
+            for number in group:
+                own = places[number]
+                found = searches[number].step(made.part(begin, begin := begin + len(own)))
+                if found is None:
+                    again.append(number)
+                else:
+                    parents[number] = [own.start + place for place in found]
+        waiting = again
+    return [place for number in sorted(parents) for place in parents[number]]
+
+
+def _selected(ensemble: Ensemble, forward: _Forward, rows: list[int]) -> _Forward:
+    index = torch.tensor(rows, device=ensemble.device)
+    logits = {leaf: each[index] for leaf, each in forward.logits.items()}
+    return _Forward(ensemble.select(forward.cache, rows), logits)

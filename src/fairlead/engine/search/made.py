@@ -1,0 +1,16 @@
+"""The search that a request asks for."""
+
+from fairlead.engine.search.base import Search
+from fairlead.engine.search.beams import Beams
+from fairlead.engine.sequence import Sequence
+from fairlead.errors import UnsupportedError
+
+
+def search_for(root: Sequence) -> Search:
+    """The search of this row, which has no tokens yet."""
+    sampling = root.request.sampling
+    match sampling.search:
+        case "beams" if sampling.num_beam_groups == 1 and not sampling.samples:
+            return Beams(root)
+        case other:
+            raise UnsupportedError(f"{other!r} is not supported yet", feature=str(other))

@@ -1,0 +1,86 @@
+"""The loop over searches: batches of them, limits, what is refused."""
+
+import math
+from itertools import product
+
+import pytest
+
+import fairlead as fl
+from fairlead.engine.fake import FakeModel
+from fairlead.engine.request import Completion, Request
+from fairlead.engine.search.loop import find
+from fairlead.sampling.settings import Sampling
+
+BITS = fl.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
+
+
+def beams(
+    model: FakeModel, pattern: str | None, count: int, **settings: object
+) -> list[Completion]:
+    constraint = None if pattern is None else fl.compile(fl.Regex(pattern), BITS)
+    given = {"num_beams": count, "num_return_sequences": count, "length_penalty": 0} | settings
+    return find(model, [Request((0,), constraint, Sampling.of(given))])[0]
+
+
+def logprob(model: FakeModel, tokens: tuple[int, ...]) -> float:
+    """Of the tokens, and of the end after fewer than four of them."""
+    total = 0.0
+    for place, token in enumerate((*tokens, 2)[:4]):
+        total += float(model.prefill([(0, *tokens[:place])])[1][0].log_softmax(0)[token])
+    return total
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_as_many_beams_as_there_are_texts_find_the_best_of_them(seed: int):
+    model = FakeModel.random(BITS, seed, scale=2.0)
+    found = beams(model, "[01]{1,4}", 16)
+    texts = [t for n in range(1, 5) for t in product((0, 1), repeat=n)]
+    ranked = sorted(texts, key=lambda tokens: -logprob(model, tokens))
+    assert [done.tokens for done in found] == ranked[:16]
+    assert [done.score for done in found] == pytest.approx(
+        [logprob(model, tokens) for tokens in ranked[:16]], abs=1e-5
+    )
+
+
+def test_searches_of_several_prompts_and_drawn_rows_stand_in_one_batch():
+    model = fl.Model(FakeModel.random(BITS, 3))
+    prompts, pattern = ["01", "1", "0"], fl.Regex("[01]{3,6}")
+    settings = [
+        fl.Sampling(num_beams=4, num_return_sequences=2),
+        fl.Sampling(),
+        fl.Sampling(num_beams=2),
+    ]
+    together = model.generate(prompts, pattern, sampling=settings)
+    alone = [
+        model.generate(prompt, pattern, sampling=each)
+        for prompt, each in zip(prompts, settings, strict=True)
+    ]
+    assert [r.text for r in together] == [*(r.text for r in alone[0]), alone[1].text, alone[2].text]
+    assert together[2].score is None
+    assert together[3].score == alone[2].score
+
+
+def test_limits_hold_in_beams_as_in_drawn_texts():
+    model = FakeModel.random(BITS, 1, scale=4.0)
+    for done in beams(model, "(0{7}|1{5})*11", 6, max_new_tokens=9, min_new_tokens=3):
+        assert done.finish_reason == "stop"
+        assert done.text in {"000000011", "1111111"}
+
+
+def test_a_language_of_few_texts_gives_no_more_of_them():
+    assert sorted(done.text for done in beams(FakeModel.random(BITS), "0|11", 5)) == ["0", "11"]
+
+
+def test_probabilities_are_reported_of_the_model_itself():
+    model = FakeModel.random(BITS, 2)
+    done = beams(model, "[01]{3}", 2)[0]
+    assert done.score == pytest.approx(math.fsum(done.logprobs), abs=1e-5)
+    assert all(log < 0 for log in done.log_allowed)
+
+
+def test_what_a_search_does_not_give_is_refused_by_name():
+    model = fl.Model(FakeModel.random(BITS))
+    with pytest.raises(fl.UnsupportedError, match=r"a search \(beams\) leaves no trace"):
+        model.generate("0", num_beams=2, trace=True)
+    with pytest.raises(fl.UnsupportedError, match="stream takes one prompt"):
+        next(model.stream("0", num_beams=2))
