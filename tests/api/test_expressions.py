@@ -4,6 +4,7 @@ import asyncio
 import math
 from fractions import Fraction
 from functools import reduce
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -381,6 +382,70 @@ def test_choices_of_an_expression_are_products_of_its_steps():
         logs.append(log)
     expected = torch.tensor(logs).softmax(0).tolist()
     assert list(chosen.values()) == pytest.approx(expected, abs=1e-5)
+
+
+def log_probability(model, text, prompt=b"Go: "):
+    """Of the bytes of a text, step by step."""
+    places = range(len(text))
+    rows = [model.prefill([tuple(prompt + text[:place])])[1][0].log_softmax(0) for place in places]
+    return sum(float(row[byte]) for row, byte in zip(rows, text, strict=True))
+
+
+class Mood:
+    """Likes no bad, and sees it in whole texts only."""
+
+    said = MappingProxyType({"bad": 0.1, "not bad": 0.9, "meh": 0.5})
+
+    def __init__(self, impossible=()):
+        self.asked, self.impossible = [], impossible
+
+    def log_probs(self, texts):
+        self.asked.extend(texts)
+        logs = [math.log(self.said.get(text, 0.01)) for text in texts]
+        return [-math.inf if t in self.impossible else x for t, x in zip(texts, logs, strict=True)]
+
+
+@pytest.mark.parametrize("settings", [{}, {"rest": "keep", "top": 1}, {"every": 3, "entropy": 9}])
+def test_choices_are_judged_as_whole_texts_by_bayes_rule(settings):
+    mood = Mood()
+    found = (BASE + fl.classifier(mood, alpha=2, **settings)).choose("Go: ", list(Mood.said))
+    model = reading(leaves(BASE.node)[0]).model
+    weights = {
+        text: math.exp(log_probability(model, text.encode())) * p**2
+        for text, p in Mood.said.items()
+    }
+    assert mood.asked == list(Mood.said)
+    assert found == pytest.approx({t: w / sum(weights.values()) for t, w in weights.items()}, 1e-4)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "impossible", "left"),
+    [
+        (1, {"meh"}, {"bad", "not bad"}),
+        (-1, {"meh"}, {"meh"}),
+        (1, {"bad", "not bad", "meh"}, {"bad", "not bad", "meh"}),
+        (1e308, {"meh"}, {"not bad"}),
+        (-1e308, set(), {"bad"}),
+    ],
+)
+def test_a_class_that_is_impossible_in_a_choice_decides(alpha, impossible, left):
+    found = (BASE + fl.classifier(Mood(impossible), alpha=alpha)).choose("Go: ", list(Mood.said))
+    assert {text for text, p in found.items() if p > 0} == left
+    assert sum(found.values()) == pytest.approx(1)
+
+
+def test_a_pair_of_models_judges_whole_choices():
+    texts = ["ab", "bab", "c"]
+    guided = BASE + fl.gedi(EXPERT, ANTI, 3.0) + fl.classifier({"c": 1}, alpha=1, window=1)
+    base, expert, anti = (reading(leaves(each.node)[0]).model for each in (BASE, EXPERT, ANTI))
+    logs = []
+    for text in texts:
+        data = text.encode()
+        odds = (log_probability(expert, data) - log_probability(anti, data)) / len(data)
+        log = log_probability(base, data) + 3 * torch.tensor(odds).sigmoid().log()
+        logs.append(float(log) + math.log(1 / (1 + math.exp(-(text == "c")))))
+    expected = torch.tensor(logs).softmax(0).tolist()
+    assert list(guided.choose("Go: ", texts).values()) == pytest.approx(expected, abs=1e-5)
 
 
 def test_a_classifier_steers_what_is_generated():

@@ -197,10 +197,10 @@ def test_the_sums_of_a_gedi_pair_are_those_of_the_text_so_far():
             assert cache.sums[each][row].item() == pytest.approx(expected, abs=1e-5)
 
 
-def test_scores_of_expressions_are_those_of_one_step_at_a_time():
+def test_scores_below_a_filter_are_those_of_one_step_at_a_time():
     base, wanted, unwanted = (Counting(seed=n) for n in range(3))
     term = GediTerm(leaf(wanted), leaf(unwanted), 2.0, 0, 1)
-    node = guided(total([(1, leaf(base)), (0.5, leaf(wanted))]), [term])
+    node = Nucleus(guided(total([(1, leaf(base)), (0.5, leaf(wanted))]), [term]), 1)
     ensemble = Ensemble(node)
     prompts = ((0,),) * len(ensemble.contexts)
     texts = [(0,), (1, 2), (2, 2, 0)]
@@ -209,6 +209,14 @@ def test_scores_of_expressions_are_those_of_one_step_at_a_time():
         steps = [(text[:place], token) for place, token in enumerate(text)] + [(text, 3)] * end
         expected = sum(stepwise(ensemble, prompts, texts, *each) for each in steps)
         assert log == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_pair_that_gives_no_numbers_is_told_when_texts_are_scored():
+    bad = FakeModel(LETTERS, lambda prefix: [0.0, math.nan, 0.0, 0.0])
+    term = GediTerm(leaf(bad), leaf(Counting()), 2.0, 0, 1)
+    ensemble = Ensemble(guided(leaf(Counting(seed=1)), [term]))
+    with pytest.raises(fl.ModelError, match="NaN"):
+        score(ensemble, ((0,),) * len(ensemble.contexts), [(0,), (1, 2)], [False, False])
 
 
 def stepwise(ensemble, prompts, texts, before, token):

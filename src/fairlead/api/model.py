@@ -375,7 +375,8 @@ class Model:
         """The probability of each choice after the prompt, given that it is one of them.
 
         Each choice is scored by its canonical tokens; where one begins another, the end of the text
-        counts with it. Exact: all tokens of all choices go through the model.
+        counts with it. Exact: all tokens of all choices go through the model, and classifiers judge
+        each choice as a whole: P(choice) · P(class | choice)^α, and their sum is made 1.
 
         Args:
             prompt: a text or chat messages.

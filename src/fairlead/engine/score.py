@@ -3,8 +3,12 @@
 The prompt is read once; its cache is repeated for as many continuations as fit together. They are
 padded on the right, where later columns change nothing in a causal model. An expression is
 evaluated at every token, with what the continuations allow there in the place of a constraint:
-filters and classifiers look at that. Probabilities are shares of everything; where a classifier
-guides, of what is allowed, as when texts under a constraint are drawn.
+filters look at that. Probabilities are shares of everything.
+
+The classifiers of an expression judge whole texts (`engine.verdict`), which is exact where choices
+at single tokens would not be: "not bad" is one text. Those that stand deeper inside it, below a
+filter or a maximum, guide at every token where there is a choice, as when texts under a constraint
+are drawn, and probabilities are then shares of what is allowed.
 
 What this module does not know: texts, tokenizers, constraints.
 """
@@ -12,6 +16,7 @@ What this module does not know: texts, tokenizers, constraints.
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final, final
 
 import torch
@@ -20,10 +25,11 @@ from torch import Tensor
 
 from fairlead.engine.ensemble import Ensemble, Logits, Prompts
 from fairlead.engine.model import LanguageModel
+from fairlead.engine.verdict import judged
 from fairlead.errors import LimitError, ModelError
 from fairlead.logits.contexts import TextContext
 from fairlead.logits.evaluate import Step, evaluate
-from fairlead.logits.expr import Leaf
+from fairlead.logits.expr import Guided, Leaf, Node, Term, walk
 
 MOST_LOGITS: Final = 1 << 26  # 256 MB of float32 in one forward
 
@@ -65,10 +71,13 @@ def score(
         raise ModelError("the end of a text has no probability: the vocabulary has no end ids")
     _check_room(ensemble, prompts, max(map(len, continuations)))
     following = _following(continuations, ends, ensemble.vocabulary.eos_ids)
-    scoring = _Scoring(ensemble, following, asked, joint)
+    node, terms = _parted(ensemble.node)
+    nested = any(isinstance(each, Guided) for each in walk(node))
+    scoring = _Scoring(ensemble, node, following, asked, joint, nested)
     cache, first = ensemble.prefill([prompts])
     opening = scoring.logs(first, cache.sums, [()])[0]
     totals = [0.0] * len(continuations)
+    whole = {leaf: list(totals) for leaf in cache.sums}
     for rows in _portions(continuations, ensemble.vocabulary.width * len(ensemble.leaves)):
         tokens = [tuple(continuations[row]) for row in rows]
         longest = max(map(len, tokens))
@@ -77,7 +86,8 @@ def score(
         )
         begun = ensemble.select(cache, [0] * len(rows))
         _, logits = ensemble.extend(begun, padded)
-        sums = {leaf: each.flatten() for leaf, each in ensemble.sums(begun, logits, padded).items()}
+        read = ensemble.sums(begun, logits, padded)
+        sums = {leaf: each.flatten() for leaf, each in read.items()}
         flat = {leaf: each.flatten(0, 1) for leaf, each in logits.items()}
         texts = [each[: place + 1] for each in tokens for place in range(longest)]
         after = scoring.logs(flat, sums, texts).view(len(rows), longest, -1)
@@ -87,11 +97,19 @@ def score(
             count = len(tokens[place])
             total = opening[tokens[place][0]] + inner[place, : count - 1].sum()
             totals[row] = float(total + end[place, count - 1] if ends[row] else total)
-    if any(map(math.isnan, totals)):
+            for leaf, each in read.items():
+                whole[leaf][row] = float(each[place, count - 1])
+    if any(map(math.isnan, chain(totals, *whole.values()))):
         raise ModelError(
             "the model gave NaN or infinite logits: its weights or its precision are at fault"
         )
-    return totals
+    texts = [scoring.context(tuple(each)) for each in continuations] if terms else []
+    return judged(totals, terms, texts, whole)
+
+
+def _parted(node: Node) -> tuple[Node, tuple[Term, ...]]:
+    """What classifiers guide, and the classifiers."""
+    return (node.inner, node.terms) if isinstance(node, Guided) else (node, ())
 
 
 def _check_room(ensemble: Ensemble, prompts: Prompts, longest: int) -> None:
@@ -114,15 +132,23 @@ class _Scoring:
 
     Attributes:
         ensemble: the expression.
+        node: what of it is evaluated at every token.
         following: the tokens that may come after each beginning of a continuation.
         asked: the prompt as a text.
         joint: what stands before each text, and is no part of it.
+        nested: whether classifiers guide at every token.
     """
 
     ensemble: Ensemble
+    node: Node
     following: Mapping[tuple[int, ...], frozenset[int]]
     asked: str
     joint: bytes
+    nested: bool
+
+    def context(self, text: tuple[int, ...]) -> TextContext:
+        """A text as classifiers read it."""
+        return TextContext.of(text, self.ensemble.vocabulary, self.asked, self.joint)
 
     @torch.inference_mode()
     def logs(
@@ -133,16 +159,14 @@ class _Scoring:
     ) -> Float[Tensor, "rows vocabulary"]:
         """The log-probabilities after each of some texts; NaN where a model errs."""
         vocabulary = self.ensemble.vocabulary
-        contexts = list[TextContext]()
-        if self.ensemble.reads_texts:
-            contexts = [TextContext.of(text, vocabulary, self.asked, self.joint) for text in texts]
+        contexts = [self.context(text) for text in texts] if self.nested else []
         allowed = torch.zeros(len(texts), vocabulary.width, dtype=torch.bool)
         for row, text in enumerate(texts):
             allowed[row, list(self.following.get(text, ()))] = True
         state = Step(logits, allowed.to(self.ensemble.device), vocabulary, sums, contexts)
-        rows = evaluate(self.ensemble.node, state)
+        rows = evaluate(self.node, state)
         closed, total = rows.closed(state.allowed), rows.total()
-        if self.ensemble.reads_texts:  # what a classifier has changed is a share of what is allowed
+        if self.nested:  # what a classifier has changed is a share of what is allowed
             total = closed.logsumexp(1) + 0 * total
         return closed - total[:, None]
 
