@@ -93,6 +93,16 @@ def test_of_tied_tokens_the_first_are_shown():
     ]
 
 
+def test_what_leaves_nothing_is_told_without_nan():
+    recorder = Recorder(WORDS, 3)
+    recorder.watch("model", torch.zeros(1, 9))
+    recorder.watch("nothing", torch.full((1, 9), -math.inf))
+    recorder.watch("something", torch.zeros(1, 9))
+    _, nothing, something = recorder.step(0, 0, 0.0, 0.0).stages
+    assert (nothing.top, nothing.entropy, nothing.moved) == ((), 0, math.inf)
+    assert something.moved == math.inf
+
+
 def test_stages_are_told_once_where_a_temperature_overflows():
     model = fl.Model(FakeModel(WORDS, lambda prefix: [1e25, 5e24, *[0.0] * 7]), name="huge")
     settings = {"temperature": 1e-20, "top_k": 3, "repetition_penalty": 1.1, "seed": 1}

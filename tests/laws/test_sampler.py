@@ -52,8 +52,9 @@ def test_greedy_takes_the_largest():
     )
 
 
-def test_frequencies_are_the_probabilities():
-    logits = torch.tensor([0.0, 1.0, 2.0, -1.0, -math.inf, 0.5, -6.0])
+@pytest.mark.parametrize("far", [0.0, 1e6, -1e6])
+def test_frequencies_are_the_probabilities(far: float):
+    logits = torch.tensor([0.0, 1.0, 2.0, -1.0, -math.inf, 0.5, -6.0]) + far
     count = 200_000
     drawn = Categorical().draw(logits.expand(count, 7), torch.arange(count) * 977)
     found = np.bincount(drawn.numpy(), minlength=7)

@@ -72,6 +72,18 @@ def test_a_scaled_leaf_is_its_logits_at_a_temperature():
     assert turned[0].argmax() == rows[A][0].argmin()
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_scaled_leaf_is_finite_float32_whatever_its_size(dtype):
+    row = torch.tensor([[0.0, 2.9e38, 3e38, -3e38, -math.inf, 1.0]] * 3, dtype=dtype)
+    for weight in (3, 1e6, 0.5, -2):
+        rows = evaluate(total([(weight, A)]), step({A: row}))
+        assert rows.values.dtype == torch.float32
+        assert rows.values.isfinite().all()
+        assert rows.total().isfinite().all()
+        best = (rows.closed() == rows.closed().amax(1, keepdim=True))[0].tolist()
+        assert best == [False, False, True, False, False, False] or weight < 0
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_an_expert_that_is_the_anti_expert_leaves_the_base(seed):
     rows = logits(seed)

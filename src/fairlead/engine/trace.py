@@ -45,7 +45,7 @@ class Stage:
         top: its most probable tokens, the first one first.
         entropy: in nats.
         moved: Kullback-Leibler divergence from what it was made of, in nats; None for a model by
-            itself; infinite where this stage has a token that that had not.
+            itself; infinite where this stage has a token that that had not, or none.
     """
 
     name: str
@@ -117,18 +117,19 @@ class Recorder:
         since: Float[Tensor, "batch vocabulary"] | None,
     ) -> None:
         """Keep what is small of a node, `since` being what it was made of."""
-        self._keep(name, row, None if since is None else since.log_softmax(1))
+        self._keep(name, row, None if since is None else _logs(since))
 
     @torch.inference_mode()
     def _keep(self, name: str, row: Tensor, before: Tensor | None) -> None:
-        logs = row.log_softmax(1)
+        logs = _logs(row)
         likely, ids = largest(logs, min(self._count, logs.shape[1]))
         probabilities = logs.exp()
         entropy = 0 - (probabilities * logs).masked_fill(probabilities == 0, 0.0).sum(1)  # not −0
         moved: list[float] | None = None
         if before is not None:
             difference = probabilities * (logs - before)
-            moved = _numbers(difference.masked_fill(probabilities == 0, 0.0).sum(1).clamp(min=0))
+            distance = difference.masked_fill(probabilities == 0, 0.0).sum(1).clamp(min=0)
+            moved = _numbers(distance.masked_fill(likely[:, 0] == -math.inf, math.inf))
         self._before = logs
         if not self._stages:
             self._stages = [[] for _ in range(len(logs))]
@@ -156,6 +157,11 @@ class Recorder:
         if spelling is None:
             return self._named.get(token, f"<{token}>")
         return spelling.decode(errors="backslashreplace")
+
+
+def _logs(row: Float[Tensor, "batch vocabulary"]) -> Float[Tensor, "batch vocabulary"]:
+    """Log-probabilities; −∞ alone where there is nothing."""
+    return row.log_softmax(1).masked_fill(row == -math.inf, -math.inf)
 
 
 def _numbers(tensor: Float[Tensor, "batch"]) -> list[float]:

@@ -42,6 +42,7 @@ from fairlead.logits.rows import LEAST, Rows, both
 from fairlead.vocabulary.spellings import Vocabulary
 
 NodeWatch: TypeAlias = Callable[[str, Tensor, Tensor | None], None]
+GREATEST: Final = 1e37  # of logits, with room for what is done with them
 SMALLEST: Final = 1e-38  # a probability that is added to nothing and has a logarithm
 
 
@@ -120,8 +121,11 @@ def _scaled(logits: Float[Tensor, "batch vocabulary"], coefficient: float) -> Ro
     if coefficient < 0:
         support = torch.ones_like(rows.support)
         return replace(rows, values=rows.values * coefficient, support=support)
-    finite = torch.where(rows.support, logits, 0.0).nan_to_num(0.0, 0.0, LEAST)
-    return replace(rows, values=finite * coefficient)
+    finite = logits.float().where(rows.support, 0.0).nan_to_num(0.0, 0.0, LEAST)
+    # So far from 0 that the product is infinite: as log-probabilities, which say the same.
+    far = finite.amax(1, keepdim=True).abs() > GREATEST / coefficient
+    scaled = torch.where(far, rows.values, finite) * coefficient
+    return replace(rows, values=scaled.clamp(min=-GREATEST))
 
 
 @final

@@ -6,12 +6,14 @@ property that the loop relies on: if the token drawn is in a smaller set as well
 token that the same key draws from the smaller set.
 """
 
-from typing import final
+from typing import Final, final
 
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from fairlead.sampling.noise import gumbel, gumbel_of
+
+FAR: Final = 256  # from 0: beyond it, float32 has too few digits for a logit and its noise
 
 
 @final
@@ -32,7 +34,9 @@ class Categorical:
         ids: Int[Tensor, "batch choices"] | None = None,
     ) -> Int[Tensor, "batch"]:
         """The greatest of logit plus noise in each row."""
+        highest = row.amax(1, keepdim=True)
+        near = row - highest.where(highest.abs() > FAR, 0.0)
         if ids is None:
-            return (row + gumbel(key, row.shape[1])).argmax(1)
-        best = (row + gumbel_of(key, ids)).argmax(1, keepdim=True)
+            return near.add_(gumbel(key, row.shape[1])).argmax(1)
+        best = near.add_(gumbel_of(key, ids)).argmax(1, keepdim=True)
         return ids.gather(1, best)[:, 0]
