@@ -45,6 +45,9 @@ class Free:
         """Whether a token of `row` may be taken: always."""
         return True
 
+    def narrow(self) -> None:
+        """Nothing to leave out."""
+
     def take(self, token: int) -> bool:
         """Go on by a token; never refused."""
         self._count += 1
@@ -84,6 +87,14 @@ class Held:
         if self._row is None:
             self._row = self._unended(self._constraint.mask(self._state))
         return self._row
+
+    def narrow(self) -> None:
+        """Leave out of `row` everything after which the rest would not fit, before it is asked.
+
+        For those that look at what a row offers, and not only at what is drawn from it.
+        """
+        left = self._most - self._count
+        self._row = self._unended(self._constraint.mask_within(self._state, left))
 
     def take(self, token: int) -> bool:
         """Go on by a token, or refuse it and have a narrower row."""

@@ -126,6 +126,13 @@ class Sequence:
         """Whether a token of `row` may be taken; if not, `row` has become narrower."""
         return token in self.vocabulary.eos_ids or self._cursor.admits(token)
 
+    def narrow(self) -> None:
+        """Leave out of `row` what would not fit into `most` tokens, before any of it is drawn."""
+        began = time.perf_counter()
+        if self.finish_reason is None:
+            self._cursor.narrow()
+        self._note_time(began)
+
     def fork(self) -> "Sequence":
         """The same row, which grows on its own: neither sees what happens to the other."""
         other = copy.copy(self)

@@ -50,6 +50,17 @@ def stream(seed: int, sample: int) -> int:
     return signed(mix(mix(seed) + (sample + 1) * WEYL))
 
 
+def branch(key: int, token: int) -> int:
+    """The key of what follows a token, from the key of what is before it: that of a path in a tree.
+
+    Texts that begin alike have the same noise as far as they are alike, in whatever search.
+
+    >>> branch(branch(stream(7, 0), 3), 5) == branch(branch(stream(7, 0), 5), 3)
+    False
+    """
+    return stream(key, token)
+
+
 def keys(streams: Int[Tensor, "batch"], step: Int[Tensor, "batch"]) -> Int[Tensor, "batch"]:
     """The key of each row's draw at its `step`."""
     return _mix(streams + (step + 1) * signed(WEYL))

@@ -104,7 +104,8 @@ class Sampling:
         early_stopping: of beams: True ends with the first `num_beams` whole texts, False when no
             better one is likely, "never" when none can be.
         num_beam_groups: diverse beam search: groups of beams, each kept away from those before it.
-        diversity_penalty: subtracted for each group before that took the token at this step.
+        diversity_penalty: subtracted for each beam of the groups before that took the token at this
+            step.
         stochastic_beams: `num_beams` texts drawn without replacement, with importance weights.
         penalty_alpha: contrastive search: the weight of being unlike what was before, of the
             `top_k` (4) most probable tokens.

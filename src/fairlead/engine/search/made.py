@@ -2,6 +2,7 @@
 
 from fairlead.engine.search.base import Search
 from fairlead.engine.search.beams import Beams
+from fairlead.engine.search.stochastic import StochasticBeams
 from fairlead.engine.sequence import Sequence
 from fairlead.errors import UnsupportedError
 
@@ -10,7 +11,9 @@ def search_for(root: Sequence) -> Search:
     """The search of this row, which has no tokens yet."""
     sampling = root.request.sampling
     match sampling.search:
-        case "beams" if sampling.num_beam_groups == 1 and not sampling.samples:
+        case "beams":
             return Beams(root)
+        case "stochastic":
+            return StochasticBeams(root)
         case other:
             raise UnsupportedError(f"{other!r} is not supported yet", feature=str(other))

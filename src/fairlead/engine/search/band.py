@@ -1,0 +1,215 @@
+"""A band of beams that compete with one another: what they become in one step.
+
+    rows ─▶ the best continuations of all of them ─▶ those that end   ─▶ kept, the best of them
+                                                  └▶ those that go on ─▶ the next rows
+
+The rules are transformers' (5.23):
+
+- so many continuations are looked at that enough of them are no end id: (1 + end ids) × beams;
+- what ends counts only among the first `beams` of them, and only the best `beams` are kept;
+- the band is settled once it keeps `beams` texts of which the last is no worse than the best row
+  that goes on could become: at its own length or, with `early_stopping` "never" and a positive
+  `length_penalty`, at the greatest one. `early_stopping` True asks for `beams` texts and no more.
+
+Where beams are drawn, continuations are a sample without replacement (the greatest of log plus
+Gumbel noise), in the order in which they were drawn; those that go on are the best of them. The
+noise is a function of the seed and of the tokens so far.
+
+Two rules differ. Where all continuations that were looked at end, as they do when a constraint or a
+stop string ends them, more are looked at, so that no longer text is lost; and rows that cannot go
+on are gone, where transformers carries them on at −1e9.
+
+What this module does not know: models, constraints, other bands.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Sequence as Listed
+from dataclasses import dataclass, replace
+from typing import Final, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from fairlead.engine.search.base import Scores
+from fairlead.engine.search.picks import Pick, best
+from fairlead.engine.sequence import Sequence
+from fairlead.sampling.noise import branch, gumbel
+from fairlead.sampling.settings import Sampling
+
+LOOKED: Final = 4096  # continuations that all end, after which no others are looked at
+EXPONENT: Final = 700.0  # of e: beyond it, a float is infinite
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Beam:
+    """A row that goes on, or a text that has ended.
+
+    Attributes:
+        row: its tokens.
+        rank: what it competes with: its log-probability, less what it owes to other bands.
+        debt: what it owes.
+        key: of the noise of what follows.
+    """
+
+    row: Sequence
+    rank: float
+    debt: float
+    key: int
+
+    @property
+    def log(self) -> float:
+        """Its log-probability."""
+        return self.rank + self.debt
+
+    def child(self, pick: Pick, owed: float) -> "Beam":
+        """The beam with a token, for which it owes so much."""
+        key = branch(self.key, pick.token)
+        return Beam(pick.child(self.row), pick.log, self.debt + owed, key)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What holds for all bands of a search.
+
+    Attributes:
+        beams: of a band.
+        power: of the length, by which log-probabilities are divided.
+        early: when to stop.
+        random: whether beams are drawn.
+        diversity: subtracted for each beam of the bands before that took the token at this step.
+        looked: how many continuations are looked at.
+    """
+
+    beams: int
+    power: float
+    early: bool | str | None
+    random: bool
+    diversity: float
+    looked: int
+
+    @classmethod
+    def of(cls, sampling: Sampling, ends: int) -> "Rules":
+        """The rules of these settings, where there are so many end ids."""
+        beams = sampling.num_beams // sampling.num_beam_groups
+        return cls(
+            beams=beams,
+            power=1.0 if sampling.length_penalty is None else float(sampling.length_penalty),
+            early=sampling.early_stopping,
+            random=sampling.samples,
+            diversity=float(sampling.diversity_penalty or 0),
+            looked=max(2, 1 + ends) * beams,
+        )
+
+    def normed(self, log: float, steps: int) -> float:
+        """A log-probability over the power of the length.
+
+        Example:
+            >>> Rules.of(Sampling(num_beams=2, length_penalty=2), 1).normed(-9.0, 3)
+            -1.0
+        """
+        exponent = self.power * math.log(steps)
+        if abs(exponent) > EXPONENT:
+            return log * (0.0 if exponent > 0 else math.inf)
+        return log / steps**self.power
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Beams that compete with one another. A value: a step gives another one.
+
+    Attributes:
+        rules: of the search.
+        going: those that go on, the best first.
+        ended: those that have ended, the best first.
+    """
+
+    rules: Rules
+    going: tuple[Beam, ...]
+    ended: tuple[Beam, ...] = ()
+
+    def score(self, beam: Beam) -> float:
+        """The log-probability over the power of the length."""
+        return self.rules.normed(beam.log, max(1, beam.row.steps))
+
+    def _rank(self, beam: Beam) -> float:
+        return self.rules.normed(beam.rank, beam.row.steps)
+
+    def grown(self, scores: Scores, taken: Listed[int]) -> "tuple[Band, list[Pick]] | None":
+        """The band after a step, and what each beam that goes on was picked by.
+
+        Args:
+            scores: of the rows of this band.
+            taken: the tokens with which beams of other bands have gone on.
+
+        Returns:
+            None if a row did not admit a token.
+        """
+        found = self._picked(scores, Counter(taken))
+        if found is None:
+            return None
+        going, ended = found
+        kept = sorted((*self.ended, *ended), key=lambda beam: -self._rank(beam))
+        band = replace(
+            self,
+            going=tuple(beam for _, beam in going),
+            ended=tuple(kept[: self.rules.beams]),
+        )
+        if not going or band._settled():
+            return replace(band, going=()), []
+        return band, [pick for pick, _ in going]
+
+    def _picked(
+        self, scores: Scores, taken: Counter[int]
+    ) -> tuple[list[tuple[Pick, Beam]], list[Beam]] | None:
+        """The continuations that go on, with what they were picked by, and those that end."""
+        logs = scores.logs + scores.logs.new_tensor([beam.rank for beam in self.going])[:, None]
+        if taken and self.rules.diversity:
+            counts = logs.new_tensor([*taken.values()])
+            logs[:, [*taken]] -= counts * self.rules.diversity
+        ranks = logs + self._noise(scores) if self.rules.random else logs
+        count = self.rules.looked
+        while True:
+            picks = best(ranks, logs, scores, count)
+            admitted = [self.going[pick.place].row.admits(pick.token) for pick in picks]
+            if not all(admitted):
+                return None
+            going, ended = self._sorted(picks, taken)
+            if len(going) >= self.rules.beams or len(picks) < count or count > LOOKED:
+                return going[: self.rules.beams], ended
+            count *= 4
+
+    def _sorted(
+        self, picks: list[Pick], taken: Counter[int]
+    ) -> tuple[list[tuple[Pick, Beam]], list[Beam]]:
+        """What goes on, the best first, and what ends."""
+        going, ended = list[tuple[Pick, Beam]](), list[Beam]()
+        for order, pick in enumerate(picks):
+            inside = order < self.rules.beams
+            if len(going) >= self.rules.beams and not inside and not self.rules.random:
+                break
+            owed = self.rules.diversity * taken[pick.token]
+            beam = self.going[pick.place].child(pick, owed)
+            if beam.row.finish_reason is None:
+                going.append((pick, beam))
+            elif inside:
+                ended.append(beam)
+        return sorted(going, key=lambda each: -each[1].rank), ended
+
+    def _noise(self, scores: Scores) -> Float[Tensor, "rows vocabulary"]:
+        keys = torch.tensor([beam.key for beam in self.going], device=scores.logs.device)
+        return gumbel(keys, scores.logs.shape[1])
+
+    def _settled(self) -> bool:
+        """Whether none of the beams that go on is looked at any more."""
+        if len(self.ended) < self.rules.beams:
+            return False
+        if self.rules.early is True:
+            return True
+        row = self.going[0].row
+        steps = row.most if self.rules.early == "never" and self.rules.power > 0 else row.steps
+        return self.rules.normed(self.going[0].rank, steps) <= self._rank(self.ended[-1])
