@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from fairlead.logits.lexicon import Lexicon
     from fairlead.sampling.settings import Sampling
     from fairlead.syntax.json_schema_source import JsonSchema, Whitespace
-    from fairlead.syntax.sources import Choice, Regex, Text, repeat, source
+    from fairlead.syntax.sources import Choice, Gbnf, Regex, Text, repeat, source
     from fairlead.vocabulary.spellings import Vocabulary
 
 __all__ = [
@@ -58,6 +58,7 @@ __all__ = [
     "Classifier",
     "DeadEndError",
     "FairleadError",
+    "Gbnf",
     "JsonSchema",
     "Lexicon",
     "LimitError",
@@ -108,6 +109,7 @@ HOMES: Final = {
     "Classifier": "fairlead.logits.classifier",
     "DeadEndError": "fairlead.errors",
     "FairleadError": "fairlead.errors",
+    "Gbnf": "fairlead.syntax.sources",
     "JsonSchema": "fairlead.syntax.json_schema_source",
     "Lexicon": "fairlead.logits.lexicon",
     "LimitError": "fairlead.errors",

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from fairlead.api.describe import describe
 from fairlead.errors import SourceError, UnsupportedError
 from fairlead.syntax.json_schema_source import JsonSchema
-from fairlead.syntax.sources import Choice, Regex, Source, Text, repeat, source
+from fairlead.syntax.sources import Choice, Gbnf, Regex, Source, Text, repeat, source
 from type_samples import TYPES
 
 
@@ -148,6 +148,11 @@ def test_a_json_schema_is_told_like_a_type(schema: Any, words: str) -> None:
 )
 def test_other_sources_are_told_in_words(asked: Source, words: str) -> None:
     assert describe(asked) == words
+
+
+def test_a_grammar_is_shown_as_it_is() -> None:
+    text = 'root ::= "a"'
+    assert describe(Gbnf(text)) == f"a text of root in this grammar:\n{text}"
 
 
 def test_what_cannot_be_compiled_cannot_be_described() -> None:

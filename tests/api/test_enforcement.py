@@ -6,7 +6,7 @@ from fairlead.api.enforcement import enforcement
 from fairlead.errors import SourceError, UnsupportedError
 from fairlead.syntax.json_schema_keywords import READ
 from fairlead.syntax.json_schema_source import JsonSchema
-from fairlead.syntax.sources import Choice, PythonType, Regex, Text, repeat, source
+from fairlead.syntax.sources import Choice, Gbnf, PythonType, Regex, Text, repeat, source
 
 
 def told(what):
@@ -133,6 +133,14 @@ def test_constructs_of_a_pattern_are_told_with_their_character():
         ("character 27", "\\B"),
         ("character 29", "{3}"),
         ("character 33", "last line end"),
+    ]
+
+
+def test_rules_of_a_grammar_are_told_without_their_groups():
+    told = enforcement(Gbnf('root ::= ("a" | b)+\nb ::= [b] | "c"'))
+    assert [(each.place, each.standing) for each in told] == [
+        ("rule root", "exact"),
+        ("rule b", "exact"),
     ]
 
 

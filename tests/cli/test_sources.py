@@ -10,7 +10,7 @@ import typer
 from fairlead.cli.sources import read_file, read_source
 from fairlead.errors import SourceError
 from fairlead.syntax.json_schema_source import JsonSchema
-from fairlead.syntax.sources import Regex
+from fairlead.syntax.sources import Gbnf, Regex
 
 SCHEMA = '{"type": "integer"}'
 MODULE = """
@@ -45,6 +45,12 @@ def test_a_json_file_a_json_text_and_a_dict_are_the_same_schema(tmp_path: Path) 
     assert isinstance(read_source(f"{module}:SCHEMA"), JsonSchema)
 
 
+def test_a_gbnf_file_is_a_grammar(tmp_path: Path) -> None:
+    file = tmp_path / "letters.gbnf"
+    file.write_text("root ::= [a-z]+", encoding="utf-8")
+    assert read_source(str(file)) == Gbnf("root ::= [a-z]+")
+
+
 def test_a_name_in_a_module_or_a_file_is_what_it_names(tmp_path: Path) -> None:
     file = tmp_path / "json.py"  # the standard library's own json must survive this
     file.write_text(MODULE, encoding="utf-8")
@@ -68,7 +74,7 @@ def test_a_module_of_the_current_folder_is_found(
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        ("nonsense", "'nonsense' names no source: write FILE.json, module:Name"),
+        ("nonsense", "'nonsense' names no source: write FILE.json, FILE.gbnf, module:Name"),
         ("missing.json", "there is no file 'missing.json'"),
         ("missing.py:Person", "there is no file 'missing.py'"),
         ("no_such_module:Person", "No module named 'no_such_module'"),

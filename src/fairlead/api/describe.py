@@ -26,6 +26,7 @@ from fairlead.syntax.sources import (
     Both,
     Choice,
     Either,
+    Gbnf,
     Inverse,
     Literal,
     PythonType,
@@ -81,6 +82,8 @@ def describe(what: object) -> str:
             return _Writer(type_schema(type_).schema).document()
         case JsonSchema():
             return _Writer(read_json(given.text)).document()
+        case Gbnf(text, root):
+            return f"a text of {root} in this grammar:\n{text}"
         case _:
             return _describe_text(given)
 

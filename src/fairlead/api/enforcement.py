@@ -15,6 +15,8 @@ from collections.abc import Iterator
 
 from fairlead.api.enforced import Enforced
 from fairlead.api.enforced_keywords import schema_keywords
+from fairlead.syntax.gbnf import parse_gbnf
+from fairlead.syntax.grammar_tree import Grammar
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.python_types import type_source
 from fairlead.syntax.regex import parse_regex
@@ -33,6 +35,7 @@ from fairlead.syntax.sources import (
     Both,
     Choice,
     Either,
+    Gbnf,
     Inverse,
     Literal,
     PythonType,
@@ -64,6 +67,8 @@ def enforcement(source: Source) -> Iterator[Enforced]:
                 yield from _placed(place, schema_keywords(type_source(given)))
             case Regex(pattern, dialect, flags):
                 yield from _placed(place, _constructs(parse_regex(pattern, dialect, flags)))
+            case Gbnf(text, root):
+                yield from _placed(place, _rules(parse_gbnf(text, root)))
             case _:
                 yield Enforced(place, type(given).__name__, "exact", _how(given))
                 inner = enumerate(_parts(given))
@@ -105,6 +110,14 @@ def _how(given: Source) -> str:  # noqa: PLR0911  an arm for each kind of source
             return _times(low, high)
         case _:
             return "any valid UTF-8"
+
+
+def _rules(grammar: Grammar) -> Iterator[Enforced]:
+    """The rules of a grammar, without its groups."""
+    for name, alternatives in grammar.rules.items():
+        if name not in grammar.groups:
+            how = f"{len(alternatives)} alternatives; what they share is followed once"
+            yield Enforced(f"rule {name}", "::=", "exact", how)
 
 
 def _constructs(pattern: Pattern) -> Iterator[Enforced]:

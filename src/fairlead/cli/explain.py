@@ -142,16 +142,19 @@ def explain_source(written: object, vocabulary: "Vocabulary") -> Explanation:
 def syntax_lines(read: "Source") -> Iterator[str]:
     """The tree of a regex or of a schema; combinations are their own tree."""
     from fairlead.cli.drawing import draw
+    from fairlead.syntax.gbnf import parse_gbnf
     from fairlead.syntax.json_schema import parse_json_schema
     from fairlead.syntax.json_schema_source import JsonSchema
     from fairlead.syntax.python_types import type_source
     from fairlead.syntax.regex import parse_regex
     from fairlead.syntax.regex_tree import outline
-    from fairlead.syntax.sources import PythonType, Regex
+    from fairlead.syntax.sources import Gbnf, PythonType, Regex
 
     match read:
         case Regex(pattern, dialect, flags):
             return outline(parse_regex(pattern, dialect, flags))
+        case Gbnf(text, root):
+            return draw(parse_gbnf(text, root))
         case JsonSchema():
             return draw(parse_json_schema(read))
         case PythonType():

@@ -1,6 +1,7 @@
 """A source in one argument of the command line.
 
     FILE.json              a JSON Schema in a file
+    FILE.gbnf              a grammar of llama.cpp in a file
     {"type": ...}          a JSON Schema
     module:Name            what Name is in a module: a Python type, a source, or a schema as a dict
     FILE.py:Name           the same, in a file
@@ -25,7 +26,9 @@ import typer
 
 from fairlead.errors import FairleadError
 
-FORMS: Final = "FILE.json, module:Name, FILE.py:Name, /REGEX/flags, or a JSON Schema as text"
+FORMS: Final = (
+    "FILE.json, FILE.gbnf, module:Name, FILE.py:Name, /REGEX/flags, or a JSON Schema as text"
+)
 LOCATED: Final = re.compile(r"(?P<where>[^:]+):(?P<name>[A-Za-z_][\w.]*)")
 PATTERN: Final = re.compile(r"/(?P<pattern>.*)/(?P<flags>[a-z]*)", re.DOTALL)
 
@@ -45,6 +48,10 @@ def read_source(written: str) -> object:
         return _schema(written)
     if written.endswith(".json"):
         return _schema(read_file(Path(written)))
+    if written.endswith(".gbnf"):
+        from fairlead.syntax.sources import Gbnf
+
+        return Gbnf(read_file(Path(written)))
     if match := PATTERN.fullmatch(written):
         from fairlead.syntax.sources import Regex
 

@@ -4,10 +4,12 @@ from fairlead.errors import SourceError, UnsupportedError
 from fairlead.lowering.alternatives import either
 from fairlead.lowering.expr import alt, both, complement, concat, literal, repeat
 from fairlead.lowering.fuel import spend
+from fairlead.lowering.grammar import lower_grammar
 from fairlead.lowering.json_schema import lower_json_schema
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.regex import lower_regex
 from fairlead.lowering.unicode import TEXT
+from fairlead.syntax.gbnf import parse_gbnf
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.python_types import type_source
 from fairlead.syntax.regex import parse_regex
@@ -15,6 +17,7 @@ from fairlead.syntax.sources import (
     Both,
     Choice,
     Either,
+    Gbnf,
     Inverse,
     Literal,
     PythonType,
@@ -42,15 +45,22 @@ def lower_source(source: Source) -> Expr:
             return either(option.encode() for option in options)
         case Text():
             return TEXT
-        case Regex(pattern, dialect, flags):
-            spend(len(pattern))
-            return lower_regex(parse_regex(pattern, dialect, flags))
+        case Regex() | Gbnf():
+            return _lower_notation(source)
         case JsonSchema() | PythonType():
             return lower_json_schema(
                 type_source(source) if isinstance(source, PythonType) else source
             )
         case _:
             return _lower_combination(source)
+
+
+def _lower_notation(source: Regex | Gbnf) -> Expr:
+    if isinstance(source, Regex):
+        spend(len(source.pattern))
+        return lower_regex(parse_regex(source.pattern, source.dialect, source.flags))
+    spend(len(source.text))
+    return lower_grammar(parse_gbnf(source.text, source.root))
 
 
 def _lower_combination(source: Source) -> Expr:

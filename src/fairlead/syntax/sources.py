@@ -114,6 +114,29 @@ class Choice(Source):
 
 @final
 @dataclass(frozen=True)
+class Gbnf(Source):
+    """The texts of a grammar as llama.cpp writes them.
+
+    Example:
+        >>> Gbnf('root ::= "a" root | "b"').root
+        'root'
+
+    Attributes:
+        text: the grammar.
+        root: the rule of whole texts.
+    """
+
+    text: str
+    root: str = "root"
+
+    def __post_init__(self) -> None:
+        """Refuse what is no text; its rules are read when compiling."""
+        check_text(self.text, "a grammar")
+        check_text(self.root, "the name of a rule")
+
+
+@final
+@dataclass(frozen=True)
 class Text(Source):
     """Any text: any sequence of whole characters, the empty one included."""
 

@@ -1,0 +1,57 @@
+"""Strongly connected parts of a graph (Tarjan 1972), without recursion.
+
+What this module does not know: what the graph is of.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+
+def circles(
+    start: str, following: Callable[[str], Sequence[str]], seen: set[str] | None = None
+) -> Iterator[list[str]]:
+    """The parts that can be reached from a start, each after all that can be reached from it.
+
+    Example:
+        >>> graph = {"a": ["b"], "b": ["c", "b"], "c": ["b", "d"], "d": []}
+        >>> list(circles("a", graph.__getitem__))
+        [['d'], ['c', 'b'], ['a']]
+
+    Args:
+        start: where to begin.
+        following: where edges lead from a node.
+        seen: nodes that are passed over; those that are found are added.
+    """
+    seen = set() if seen is None else seen
+    number = dict[str, int]()
+    lowest = dict[str, int]()
+    open_: list[str] = []
+    path = [(start, iter(following(start)))]
+    _enter(start, number, lowest, open_)
+    while path:
+        node, rest = path[-1]
+        after = next((each for each in rest if each not in seen), None)
+        if after is None:
+            path.pop()
+            if path:
+                above = path[-1][0]
+                lowest[above] = min(lowest[above], lowest[node])
+            if lowest[node] == number[node]:
+                yield _closed(node, open_, seen)
+        elif after in number:
+            lowest[node] = min(lowest[node], number[after])
+        else:
+            _enter(after, number, lowest, open_)
+            path.append((after, iter(following(after))))
+
+
+def _enter(node: str, number: dict[str, int], lowest: dict[str, int], open_: list[str]) -> None:
+    number[node] = lowest[node] = len(number)
+    open_.append(node)
+
+
+def _closed(node: str, open_: list[str], seen: set[str]) -> list[str]:
+    found = list[str]()
+    while not found or found[-1] != node:
+        found.append(open_.pop())
+    seen.update(found)
+    return found

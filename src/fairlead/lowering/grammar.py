@@ -1,0 +1,370 @@
+"""Context-free grammars to the core.
+
+A rule that does not lead back to itself is lowered in its place, so that what is regular stays so.
+Of the others, each strongly connected set of rules becomes `Rule` nodes, which are never nullable:
+where a rule has the empty text, it is mentioned as "the rule or nothing".
+
+Left recursion is rewritten, for it would be entered without end. Let X_k be the rules of a set that
+is left-recursive, B_k their texts that begin with none of them, and R_kj what stands behind X_k
+where an alternative of X_j begins with it. Then
+
+    X_j = B_j | Σ_k X_k · R_kj      is      X_j = Σ_k B_k · T_kj
+
+with T_kj, the ways on from X_k to X_j: nothing if k is j, or R_ki and then T_ij. For one rule that
+is X = B · R*: `e = e "+" t | t` is t ("+" t)*. Hidden left recursion (behind what may be empty) and
+that of several rules are cases of it; ways of nothing round a circle say nothing and are left out.
+
+Alternatives that no text can come of are left out; if the start is one of them, it is refused.
+
+What this module does not know: notations of grammars.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, TypeAlias, assert_never, final
+
+from fairlead.errors import UnsatisfiableError
+from fairlead.lowering.alternatives import either
+from fairlead.lowering.circles import circles
+from fairlead.lowering.expr import EMPTY, EPSILON, alt, concat, literal, repeat
+from fairlead.lowering.fuel import spend
+from fairlead.lowering.nodes import Expr, Rule
+from fairlead.lowering.unicode import character, inverse, union
+from fairlead.syntax.grammar_tree import Alternative, Atom, Characters, Grammar, Item, Name, Word
+
+NAMED: Final = 5  # rules in a message
+IN_PLACE: Final = 64  # items that a rule may stand for before it is a node of its own,
+REGULAR: Final = 4096  # and where nothing in it nests, which is faster read in one piece
+FREE: Final = ""
+
+Rules: TypeAlias = Mapping[str, tuple[Alternative, ...]]
+
+
+def lower_grammar(grammar: Grammar) -> Expr:
+    r"""The texts of a grammar.
+
+    Example:
+        >>> from fairlead.syntax.gbnf import parse_gbnf
+        >>> digits = parse_gbnf('root ::= root digit | digit\ndigit ::= [0-9]')
+        >>> lower_grammar(digits)
+        Rule(name='root', nullable=False, regular=False, inhabited=False)
+
+    Raises:
+        UnsatisfiableError: no text can be read by the start, naming rules that never end.
+        LimitError: it is too large.
+    """
+    rules = _productive(grammar)
+    return _Lowering(rules, _nullable(rules)).start(grammar.start)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What an item or a rule stands for.
+
+    Attributes:
+        whole: all its texts.
+        some: those that are not empty.
+        size: how many items it is made of, those of rules in place counted.
+    """
+
+    whole: Expr
+    some: Expr
+    size: int = 1
+
+
+NOTHING: Final = Part(EPSILON, EMPTY, 0)
+
+
+@final
+class _Lowering:
+    """The rules that are lowered, those first that others mention."""
+
+    def __init__(self, rules: Rules, nullable: frozenset[str]) -> None:
+        self._rules, self._nullable = rules, nullable
+        self._done = dict[str, Part]()
+
+    def start(self, name: str) -> Expr:
+        """The texts of a rule."""
+        for names in circles(name, self._mentioned):
+            if len(names) == 1 and names[0] not in self._mentioned(names[0]):
+                self._in_place(names[0])
+            else:
+                self._circle(names)
+        return self._done[name].whole
+
+    def _mentioned(self, name: str) -> list[str]:
+        return [
+            item.atom.rule
+            for alternative in self._rules[name]
+            for item in alternative
+            if isinstance(item.atom, Name)
+        ]
+
+    def _in_place(self, name: str) -> None:
+        """A rule that does not lead back to itself."""
+        chains = [self._chain(alternative) for alternative in self._rules[name]]
+        size = sum(chain.size for chain in chains)
+        whole, some = _either(c.whole for c in chains), _either(c.some for c in chains)
+        if size > (REGULAR if whole.regular else IN_PLACE):
+            # As a node: mentioned often, it would be copied into what mentions it.
+            rule = Rule(name)
+            rule.define(some)
+            whole, some, size = alt(rule, EPSILON) if whole.nullable else rule, rule, 1
+        self._done[name] = Part(whole, some, size)
+
+    def _circle(self, names: Sequence[str]) -> None:
+        """Rules that lead back to each other."""
+        nodes = {name: Rule(name) for name in names}
+        for name, rule in nodes.items():
+            whole = alt(rule, EPSILON) if name in self._nullable else rule
+            self._done[name] = Part(whole, rule)
+        inside = frozenset(names)
+        for left in _left_circles(names, lambda name: self._corners(name, inside)):
+            if len(left) == 1 and left[0] not in self._corners(left[0], inside):
+                chains = [self._chain(each).some for each in self._rules[left[0]]]
+                nodes[left[0]].define(_either(chains))
+            else:
+                self._left_recursive(left, nodes)
+
+    def _corners(self, name: str, inside: frozenset[str]) -> list[str]:
+        """The rules among those inside with which a text of a rule may begin."""
+        found = dict[str, None]()
+        for alternative in self._rules[name]:
+            for item in alternative:
+                if isinstance(item.atom, Name) and item.atom.rule in inside:
+                    found[item.atom.rule] = None
+                if not _may_be_empty(item, self._nullable):
+                    break
+        return [*found]
+
+    def _left_recursive(self, names: Sequence[str], nodes: Mapping[str, Rule]) -> None:
+        """Rules that begin with each other: B · T, as the module says."""
+        bases = dict[str, list[Expr]]({name: [] for name in names})
+        ways = dict[tuple[str, str], list[Part]]()  # from k to j: what stands behind X_k in X_j
+        for name in names:
+            for alternative in self._rules[name]:
+                for begin, item in enumerate(alternative):
+                    rest = self._chain(alternative[begin + 1 :])
+                    atom = item.atom
+                    if isinstance(atom, Name) and atom.rule in bases:
+                        behind = _joined([_again(item, self._done[atom.rule]), rest])
+                        ways.setdefault((atom.rule, name), []).append(behind)
+                    else:
+                        bases[name].append(concat(self._item(item).some, rest.whole))
+                    if not _may_be_empty(item, self._nullable):
+                        break
+        on = _Ways(names, ways)
+        for name in names:
+            begun = [concat(_either(bases[k]), on.between(k, name).whole) for k in names]
+            nodes[name].define(_either(begun))
+
+    def _chain(self, alternative: Alternative) -> Part:
+        return _joined([self._item(item) for item in alternative])
+
+    def _item(self, item: Item) -> Part:
+        spend(1)
+        atom = self._atom(item.atom)
+        low, high = item.low, item.high
+        if high == 0:
+            return NOTHING
+        if atom.whole.nullable:
+            return Part(repeat(atom.some, 0, high), repeat(atom.some, 1, high), atom.size)
+        some = repeat(atom.whole, max(low, 1), high)
+        return Part(repeat(atom.whole, low, high), some, atom.size)
+
+    def _atom(self, atom: Atom) -> Part:
+        match atom:
+            case Word(text):
+                found = literal(text)
+                return Part(found, EMPTY if found is EPSILON else found)
+            case Characters():
+                found = _characters(atom)
+                return Part(found, found)
+            case Name(rule):
+                return self._done[rule]
+            case _:
+                assert_never(atom)
+
+
+@final
+class _Ways:
+    """The ways from a left-recursive rule to another: T of the module's equations."""
+
+    def __init__(self, names: Sequence[str], ways: Mapping[tuple[str, str], list[Part]]) -> None:
+        self._names = names
+        self._some = {pair: _either(part.some for part in parts) for pair, parts in ways.items()}
+        free = [pair for pair, parts in ways.items() if any(p.whole.nullable for p in parts)]
+        self._free = {name: _reached(name, free) for name in names}
+        self._known = dict[tuple[str, str], Part]()
+        self._lone = len(names) == 1
+
+    def between(self, begin: str, end: str) -> Part:
+        """Nothing, where that leads from one to the other; or steps that are not empty."""
+        if self._lone:
+            step = self._some[begin, end]
+            return Part(repeat(step), repeat(step, 1))
+        if (begin, end) not in self._known:
+            rule = Rule(f"{end} behind {begin}", make=lambda: self._steps(begin, end))
+            free = end in self._free[begin]
+            self._known[begin, end] = Part(alt(rule, EPSILON) if free else rule, rule)
+        return self._known[begin, end]
+
+    def _steps(self, begin: str, end: str) -> Expr:
+        found = [
+            concat(step, self.between(after, end).whole)
+            for (before, after), step in self._some.items()
+            if before in self._free[begin] and end in self._reachable(after)
+        ]
+        return _either(found)
+
+    def _reachable(self, name: str) -> frozenset[str]:
+        return _reached(name, [*self._some])
+
+
+def _reached(name: str, steps: Sequence[tuple[str, str]]) -> frozenset[str]:
+    """What can be reached from a name in any number of steps, itself included."""
+    found, waiting = {name}, [name]
+    while waiting:
+        now = waiting.pop()
+        for before, after in steps:
+            if before == now and after not in found:
+                found.add(after)
+                waiting.append(after)
+    return frozenset(found)
+
+
+def _left_circles(
+    names: Sequence[str], corners: Callable[[str], list[str]]
+) -> Iterable[Sequence[str]]:
+    """The sets of rules that begin with each other, each rule in one of them."""
+    seen = set[str]()
+    for name in names:
+        if name not in seen:
+            yield from circles(name, corners, seen)
+
+
+def _joined(parts: Sequence[Part]) -> Part:
+    """Parts one after another: the first that is not empty decides where texts begin."""
+    whole, some, size = EPSILON, EMPTY, 0
+    for part in reversed(parts):
+        begun = concat(part.some, whole)
+        some = alt(begun, some) if part.whole.nullable else begun
+        whole = concat(part.whole, whole)
+        size += part.size
+    return Part(whole, some, size)
+
+
+def _again(item: Item, atom: Part) -> Part:
+    """What is left of an item after its first text that is not empty."""
+    low = 0 if atom.whole.nullable else max(item.low - 1, 0)
+    high = None if item.high is None else item.high - 1
+    some = repeat(atom.some, max(low, 1), high) if high != 0 else EMPTY
+    return Part(repeat(atom.some, low, high), some)
+
+
+def _either(options: Iterable[Expr]) -> Expr:
+    found = [option for option in options if option is not EMPTY]
+    return either(found) if found else EMPTY
+
+
+@lru_cache(1 << 12)
+def _characters(atom: Characters) -> Expr:
+    ranges = union(atom.ranges)
+    return character(inverse(ranges) if atom.negated else ranges)
+
+
+def _may_be_empty(item: Item, nullable: frozenset[str]) -> bool:
+    if item.low == 0:
+        return True
+    match item.atom:
+        case Word(text):
+            return not text
+        case Name(rule):
+            return rule in nullable
+        case Characters():
+            return False
+        case _:
+            assert_never(item.atom)
+
+
+def _nullable(rules: Rules) -> frozenset[str]:
+    """The rules that have the empty text."""
+
+    def needed(item: Item) -> str | None:
+        if item.low == 0 or item.atom == Word(""):
+            return FREE
+        return _name(item.atom)
+
+    return _grown(rules, needed)
+
+
+def _productive(grammar: Grammar) -> Rules:
+    """The rules without alternatives of which no text can come.
+
+    Raises:
+        UnsatisfiableError: none can come of the start.
+    """
+    rules = grammar.rules
+    ends = _grown(rules, lambda item: FREE if item.low == 0 else _name(item.atom) or FREE)
+    if grammar.start not in ends:
+        endless = [name for name in rules if name not in ends and name not in grammar.groups]
+        named = ", ".join(endless[:NAMED]) + (", …" if len(endless) > NAMED else "")
+        raise UnsatisfiableError(
+            f"no text ever ends: every alternative of these rules leads on to one of them: {named}",
+            conflict=tuple(endless),
+        )
+
+    def lives(item: Item) -> bool:
+        return not isinstance(item.atom, Name) or item.atom.rule in ends
+
+    return {
+        name: tuple(
+            tuple(filter(lives, each))
+            for each in alternatives
+            if all(item.low == 0 or lives(item) for item in each)
+        )
+        for name, alternatives in rules.items()
+        if name in ends
+    }
+
+
+def _name(atom: Atom) -> str | None:
+    return atom.rule if isinstance(atom, Name) else None
+
+
+def _grown(rules: Rules, needed: Callable[[Item], str | None]) -> frozenset[str]:
+    """The least set of rules of which an alternative has only items that hold.
+
+    Args:
+        rules: all of them.
+        needed: the rule that an item needs to be in the set; `FREE` if none, None if never.
+    """
+    found = set[str]()
+    missing = list[int]()  # of each alternative that may hold, the items that do not yet
+    owner = list[str]()
+    users = dict[str, list[int]]()
+    waiting = list[str]()
+    for name, alternatives in rules.items():
+        for alternative in alternatives:
+            needs = [needed(item) for item in alternative]
+            if None in needs:
+                continue
+            wanted = [each for each in needs if each]
+            for each in wanted:
+                users.setdefault(each, []).append(len(missing))
+            missing.append(len(wanted))
+            owner.append(name)
+            if not wanted:
+                waiting.append(name)
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        found.add(name)
+        for place in users.get(name, ()):
+            missing[place] -= 1
+            if not missing[place]:
+                waiting.append(owner[place])
+    return frozenset(found)

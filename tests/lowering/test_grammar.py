@@ -1,0 +1,147 @@
+"""Context-free grammars against their languages by brute force: sets of strings, to a fixpoint."""
+
+import itertools
+import random
+
+import pytest
+
+import fairlead as fl
+from fairlead.lowering.grammar import lower_grammar
+from fairlead.masks.bits import unpack
+from fairlead.syntax.gbnf import parse_gbnf
+from fairlead.syntax.grammar_tree import Characters, Grammar, Item, Name, Word
+
+LETTERS = fl.Vocabulary([b"a", b"b", b"ab", b"<eos>"], eos_ids={3})
+LONGEST = 5
+STRINGS = ["".join(p) for n in range(LONGEST + 1) for p in itertools.product("ab", repeat=n)]
+
+
+def language(grammar: Grammar) -> set[str]:
+    """Its texts up to `LONGEST` letters."""
+    known: dict[str, set[str]] = {name: set() for name in grammar.rules}
+    while True:
+        grown = {
+            name: set().union(*(joined([counted(i, known) for i in each]) for each in alternatives))
+            for name, alternatives in grammar.rules.items()
+        }
+        if grown == known:
+            return known[grammar.start]
+        known = grown
+
+
+def joined(parts: list[set[str]]) -> set[str]:
+    found = {""}
+    for part in parts:
+        found = {x + y for x in found for y in part if len(x + y) <= LONGEST}
+    return found
+
+
+def counted(item: Item, known: dict[str, set[str]]) -> set[str]:
+    one = atom(item, known)
+    high = item.low + LONGEST if item.high is None else item.high
+    return set().union(*(joined([one] * count) for count in range(item.low, high + 1)))
+
+
+def atom(item: Item, known: dict[str, set[str]]) -> set[str]:
+    match item.atom:
+        case Word(text):
+            return {text}
+        case Name(rule):
+            return known[rule]
+        case Characters(ranges, negated):
+            return {c for c in "ab" if any(x <= ord(c) <= y for x, y in ranges) != negated}
+
+
+def check(text: str) -> None:
+    expected = language(parse_gbnf(text))
+    try:
+        constraint = fl.compile(fl.Gbnf(text), LETTERS)
+    except fl.UnsatisfiableError:
+        assert not expected, text
+        return
+    assert {s for s in STRINGS if constraint.matches(s)} == expected, text
+    assert spelled(constraint) == expected, text
+
+
+def spelled(constraint) -> set[str]:
+    """What can be reached by single letters, mask by mask."""
+    found: set[str] = set()
+    states = [("", constraint.start())]
+    while states:
+        text, state = states.pop()
+        if constraint.accepts(state):
+            found.add(text)
+        if len(text) < LONGEST:
+            allowed = set(unpack(constraint.mask(state)).tolist()) & {0, 1}
+            states.extend((text + "ab"[t], constraint.advance(state, t)) for t in allowed)
+    return found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'root ::= root "a" | "b"',
+        'root ::= root root | "a"',
+        'root ::= root root | "a" | ""',
+        'root ::= root | "a"',
+        'root ::= x "a" | "b"\nx ::= root "b" | "a"',
+        'root ::= y root "a" | "b"\ny ::= "b"?',
+        'root ::= x\nx ::= y "b" | root "a"\ny ::= x | "b" | root root',
+        'root ::= "a" root "b" | "a" root "a" | ""',
+        'root ::= x{2,3} | "" y*\nx ::= [^b] root?\ny ::= "b" x?',
+        'root ::= x* "b"\nx ::= x x | ("a" | x "b")?',
+        'root ::= "a" | x\nx ::= "b" x',
+        'root ::= "a" x* | x?\nx ::= x "b"',
+        'root ::= ((("a"))+ "b"?){2}',
+        'root ::= [ab]{0} "a" | ("" | "b")+',
+        'root ::= x y? z\nx ::= "a" | ""\ny ::= z "b" | x\nz ::= y "a" | "b"',
+    ],
+)
+def test_a_grammar_has_exactly_its_texts(text: str):
+    check(text)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_grammars_have_exactly_their_texts(seed: int):
+    rng = random.Random(seed)
+
+    def piece() -> str:
+        part = rng.choice(['"a"', '"b"', '"ab"', "[a-b]", "root", "x", '"a" root', '("b" | x)'])
+        return part + rng.choice(["", "", "", "?", "*", "{1,2}"])
+
+    def rule() -> str:
+        options = [" ".join(piece() for _ in range(rng.randint(1, 2))) for _ in range(2)]
+        return " | ".join([*options, '"b"'])
+
+    check(f"root ::= {rule()}\nx ::= {rule()}")
+
+
+def test_a_grammar_whose_texts_never_end_is_refused_by_the_names_of_its_rules():
+    with pytest.raises(fl.UnsatisfiableError, match="leads on to one of them: root, x") as caught:
+        fl.compile(fl.Gbnf('root ::= "a" x\nx ::= (root | x) "b"\ny ::= "a"'), LETTERS)
+    assert caught.value.conflict == ("root", "x")
+
+
+def test_what_does_not_recur_stays_regular():
+    text = 'root ::= word ("a" word)*\nword ::= ("a" | "b" unused?)+\nunused ::= unused "a"'
+    assert lower_grammar(parse_gbnf(text)).regular
+    assert fl.compile(fl.Gbnf(text) & fl.Regex("b+"), LETTERS).matches("bb")
+    assert not lower_grammar(parse_gbnf('root ::= "a" root | "b"')).regular
+
+
+def test_rules_that_double_their_texts_stay_small():
+    text = "root ::= r0\n" + "\n".join(f"r{n} ::= r{n + 1} r{n + 1}?" for n in range(40))
+    constraint = fl.compile(fl.Gbnf(text + '\nr40 ::= "a"'), LETTERS)
+    assert constraint.matches("a" * 5)
+    assert not constraint.matches("ab")
+
+
+def test_long_chains_of_rules_and_many_alternatives_are_no_trouble():
+    chain = "\n".join(
+        ["root ::= r0", *(f"r{n} ::= r{n + 1}" for n in range(3000)), 'r3000 ::= "a"']
+    )
+    assert fl.compile(fl.Gbnf(chain), LETTERS).matches("a")
+    many = "root ::= " + " | ".join(f'"{"a" * (n % 50)}b" root' for n in range(3000)) + ' | "b"'
+    assert fl.compile(fl.Gbnf(many), LETTERS).matches("aab" * 3 + "b")
+    nested = "(" * 3000 + '"a"' + ")" * 3000
+    assert fl.compile(fl.Gbnf(f"root ::= {nested}"), LETTERS).matches("a")

@@ -1,0 +1,110 @@
+r"""GBNF as llama.cpp reads it; errors say where."""
+
+import pytest
+
+import fairlead as fl
+from fairlead.errors import SourceError, UnsupportedError
+from fairlead.syntax.gbnf import parse_gbnf
+from fairlead.syntax.grammar_tree import Characters, Item, Name, Word
+
+
+def first(text: str) -> Item:
+    return parse_gbnf(f"root ::= {text}").rules["root"][0][0]
+
+
+@pytest.mark.parametrize(
+    ("text", "item"),
+    [
+        ('"a b"', Item(Word("a b"))),
+        (r'"\n\r\t\\\"\[\]\x41\u00e9\U0001F600"', Item(Word('\n\r\t\\"[]Aé😀'))),
+        ('"a\nb"', Item(Word("a\nb"))),
+        ("[a-z]", Item(Characters(((97, 122),)))),
+        (r"[^\x00-\x1f-]", Item(Characters(((0, 31), (45, 45)), negated=True))),
+        (r"[-\]а-я]", Item(Characters(((45, 45), (93, 93), (0x430, 0x44F))))),
+        (".", Item(Characters((), negated=True))),
+        ("root", Item(Name("root"))),
+        ('"ab"*', Item(Word("ab"), 0, None)),
+        ('"ab" +', Item(Word("ab"), 1, None)),
+        ('"ab"?', Item(Word("ab"), 0, 1)),
+        ('"ab"{3}', Item(Word("ab"), 3, 3)),
+        ('"ab"{ 3 , }', Item(Word("ab"), 3, None)),
+        ('"ab"{2,3}', Item(Word("ab"), 2, 3)),
+        ('"ab"{,3}', Item(Word("ab"), 0, 3)),
+    ],
+)
+def test_atoms_and_counts(text: str, item: Item):
+    assert first(text) == item
+
+
+def test_groups_are_rules_of_their_own():
+    grammar = parse_gbnf('root ::= ("a" | ("b"\n # here\n "c"))+ "d"')
+    group = grammar.rules["root"][0][0]
+    assert (group.low, group.high) == (1, None)
+    inner = grammar.rules[group.atom.rule]
+    assert inner[0] == (Item(Word("a")),)
+    assert grammar.rules[inner[1][0].atom.rule] == ((Item(Word("b")), Item(Word("c"))),)
+    assert set(grammar.groups) == set(grammar.rules) - {"root"}
+
+
+def test_a_count_of_what_is_counted():
+    item = first('"a"{2}*')
+    grammar = parse_gbnf('root ::= "a"{2}*')
+    assert (item.low, item.high) == (0, None)
+    assert grammar.rules[item.atom.rule] == ((Item(Word("a"), 2, 2),),)
+
+
+def test_rules_end_with_their_lines_unless_an_alternative_begins():
+    grammar = parse_gbnf('# all\nroot ::=\n "a" |\n  other # one\r\n\nother ::= | "b"')
+    assert grammar.rules["root"] == ((Item(Word("a")),), (Item(Name("other")),))
+    assert grammar.rules["other"] == ((), (Item(Word("b")),))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "there is no rule 'root', with which texts begin"),
+        ("other ::= [a]", "there is no rule 'root'"),
+        ("root ::= thing", "there is no rule 'thing'; there are root (at line 1, column 10)"),
+        ("root ::= roots", "did you mean 'root'?"),
+        ('root ::= "a"\nroot ::= "b"', "the rule 'root' is there already (at line 2, column 1)"),
+        ('root = "a"', "`::=` must follow the name of the rule 'root'"),
+        ('::= "a"', "here should be the name of a rule"),
+        ('root ::= "a', "the '\"' is missing that closes this (at line 1, column 10)"),
+        ("root ::= [a", "the ']' is missing"),
+        ("root ::= [z-a]", "this range is the wrong way round"),
+        ("root ::= []", "a class needs characters"),
+        (r'root ::= "\q"', "this is no escape: there are \\n"),
+        (r'root ::= "\x4"', "this is no escape"),
+        (r'root ::= "\ud800"', "U+D800 is no character"),
+        (r'root ::= "\U00110000"', "U+110000 is no character"),
+        ('root ::= ("a"', "this parenthesis is never closed (at line 1, column 10)"),
+        ('root ::= "a")', "')' begins nothing here"),
+        ("root ::= *", "'*' counts the item before it, and there is none"),
+        ('root ::= "a"{3,2}', "3 to 2 times"),
+        ('root ::= "a"{x}', "a count is written {m}, {m,} or {m,n}"),
+        ('root ::= "a"{,}', "a count is written"),
+        ('root ::= "a"{9999999999}', "more than 9 digits"),
+    ],
+)
+def test_what_is_no_grammar_is_refused_with_its_place(text: str, message: str):
+    with pytest.raises(SourceError) as caught:
+        parse_gbnf(text)
+    assert message in str(caught.value)
+
+
+def test_an_error_shows_the_line_with_a_caret():
+    with pytest.raises(SourceError) as caught:
+        parse_gbnf('root ::= "a"\nb ::= "x" c')
+    assert str(caught.value).splitlines()[1:] == ['  b ::= "x" c', "            ^"]
+
+
+@pytest.mark.parametrize("token", ["<think>", "<[12]>", "!<end>"])
+def test_tokens_by_name_are_refused_by_name(token: str):
+    with pytest.raises(UnsupportedError, match="tokens by name or number"):
+        parse_gbnf(f"root ::= {token}")
+
+
+def test_a_source_is_checked_when_it_is_made():
+    with pytest.raises(SourceError, match="a grammar must be a str"):
+        fl.Gbnf(b"root ::= [a]")  # pyright: ignore[reportArgumentType]
+    assert fl.Gbnf("top ::= [a]", root="top") == fl.Gbnf("top ::= [a]", "top")
