@@ -29,6 +29,7 @@ FILTERS = [
     {}, {"top_k": 5}, {"top_p": 0.5}, {"min_p": 0.2}, {"typical_p": 0.3}, {"epsilon_cutoff": 0.01},
     {"eta_cutoff": 0.1}, {"top_h": 0.4}, {"top_n_sigma": 1.0}, {"mirostat_mode": 1},
     {"mirostat_mode": 2, "mirostat_tau": 1.0}, {"xtc_probability": 1.0, "xtc_threshold": 0.01},
+    {"xtc_probability": 1.0, "xtc_threshold": 0},
     {"top_k": 9, "top_p": 0.9, "min_p": 0.01, "typical_p": 0.9, "top_n_sigma": 3.0,
      "xtc_probability": 0.5, "mirostat_mode": 2},
 ]  # fmt: skip
@@ -111,6 +112,18 @@ def test_where_a_temperature_overflows_the_greatest_is_still_the_greatest(
         {**settings, "xtc_probability": 0, "temperature": heat, "seed": 5}, logits, masks
     )
     assert done.tokens == [8] * ROWS
+
+
+def test_what_is_all_but_impossible_is_drawn_where_nothing_else_is_allowed():
+    logits = torch.full((ROWS, WIDTH), 3e38)
+    logits[:, 8] = -3e38
+    for settings in FILTERS:
+        done, _ = drawn(
+            {**settings, "temperature": 5, "seed": 5}, logits, [pack([8], WIDTH)] * ROWS
+        )
+        assert done.tokens == [8] * ROWS
+        assert all(map(math.isfinite, done.logprobs))
+        assert all(map(math.isfinite, done.log_allowed))
 
 
 def test_where_a_temperature_overflows_ties_are_drawn_alike():

@@ -31,6 +31,12 @@ def test_xtc_leaves_the_least_probable_of_the_probable(threshold: float, expecte
     assert kept(xtc(FRUIT, torch.tensor([threshold]), NOTHING, most=20)) == expected
 
 
+def test_at_a_threshold_of_nothing_the_least_probable_token_that_is_there_stays():
+    row = FRUIT.clone()
+    row[0, 4:] = -math.inf
+    assert kept(xtc(row, torch.tensor([0.0]), NOTHING, most=7)) == [3]
+
+
 def test_what_is_exempt_is_neither_left_out_nor_counted():
     exempt = torch.isin(torch.arange(7), torch.tensor([0, 2]))[None]
     assert kept(xtc(FRUIT, torch.tensor([0.15]), exempt, most=9)) == list(range(7))

@@ -50,7 +50,6 @@ from fairlead.logits.expr import (
     Node,
     Nucleus,
     Plausible,
-    check_size,
     normalized,
     number,
     show,
@@ -109,7 +108,6 @@ class Model:
         return made
 
     def _set(self, node: Node) -> None:
-        check_size(node)
         self.node = node
         if node != Linear(()):  # 0 can be added to something, and not run
             _ = self._ensemble  # different vocabularies are told now, not when it is run
@@ -120,7 +118,7 @@ class Model:
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The tokens as bytes, of the first leaf."""
+        """The tokens as bytes: of the first leaf all of whose tokens the others have."""
         return self._ensemble.vocabulary
 
     @property
@@ -375,8 +373,8 @@ class Model:
         """The probability of each choice after the prompt, given that it is one of them.
 
         Each choice is scored by its canonical tokens; where one begins another, the end of the text
-        counts with it. Exact: all tokens of all choices go through the model, and classifiers judge
-        each choice as a whole: P(choice) · P(class | choice)^α, and their sum is made 1.
+        counts with it. Exact: all tokens of all choices go through the model. Classifiers judge
+        whole choices, by Bayes' rule.
 
         Args:
             prompt: a text or chat messages.

@@ -24,7 +24,7 @@ from fairlead.engine.penalties import Penalties
 from fairlead.engine.request import Request
 from fairlead.engine.spread import Spread, centred, check_logits
 from fairlead.errors import DeadEndError
-from fairlead.logits.rows import Rows
+from fairlead.logits.rows import LEAST, Rows
 from fairlead.logits.surprise import surprises
 from fairlead.logits.warp import Moment, Warps, Watch, warp
 from fairlead.sampling.categorical import Categorical
@@ -139,7 +139,7 @@ def draw(
         told.clear()
         row = plan.penalties.apply(values, histories, watch and note)
         tokens, left, bits = _choose(row, plan, histories, steps, watch and note)
-        chosen = reported.gather(1, tokens[:, None])[:, 0] - total
+        chosen = (reported.gather(1, tokens[:, None])[:, 0] - total).clamp(min=LEAST)
         # −∞ if nothing may be drawn, or if the temperature made a logit infinite.
         chosen = torch.where(left.isfinite(), chosen, -math.inf)
         # One transfer; ids are exact in float64 up to 2^53.

@@ -26,7 +26,16 @@ from fairlead.engine.model import LanguageModel, VariedModel
 from fairlead.engine.prompt import PromptReader
 from fairlead.engine.reading import Reading
 from fairlead.errors import SourceError, UnsupportedError
-from fairlead.logits.expr import GediTerm, Guided, Leaf, Linear, Node, leaves, walk
+from fairlead.logits.expr import (
+    GediTerm,
+    Guided,
+    Leaf,
+    Linear,
+    Node,
+    check_size,
+    leaves,
+    walk,
+)
 from fairlead.vocabulary.spellings import Vocabulary
 
 Prompts: TypeAlias = tuple[tuple[int, ...], ...]
@@ -152,9 +161,11 @@ class Ensemble:
         """Sort the leaves by what they share.
 
         Raises:
+            LimitError: it is nested too deeply, or too much.
             SourceError: a part of it is 0.
             UnsupportedError: their vocabularies are different.
         """
+        check_size(node)
         self.node = node
         self.leaves = tuple(leaves(node))
         if any(each == Linear(()) for each in walk(node)):

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from fairlead.errors import ModelError
-from fairlead.logits.rows import Rows
+from fairlead.logits.rows import LEAST, Rows
 
 EXTREME: Final = 1e18  # a logit that the coldest temperature makes infinite
 
@@ -47,7 +47,11 @@ class Spread:
         total = rows.total()
         values = rows.closed(allowed)
         reported = values if rows.own is None else rows.reported(allowed)
-        kept = reported.logsumexp(1) - total if held else torch.zeros_like(total)
+        if not held:
+            return cls(values, reported, total, torch.zeros_like(total))
+        mass = reported.logsumexp(1)
+        # What is left can be so improbable that the difference is beyond float32.
+        kept = (mass - total).clamp(min=LEAST).where(mass > -math.inf, -math.inf)
         return cls(values, reported, total, kept)
 
 

@@ -46,7 +46,8 @@ def xtc(
     """
     values, ids = largest(row, min(most, row.shape[1]))
     least = row.amax(1) - row.softmax(1).amax(1).log() + threshold.log() - TOLERANCE
-    probable = (values >= least[:, None]) & ~exempt.expand_as(row).gather(1, ids)
+    probable = (values >= least[:, None]) & (values > -math.inf)
+    probable &= ~exempt.expand_as(row).gather(1, ids)
     after = probable.long().flip(1).cumsum(1).flip(1)  # of those from here on
     kept = row.clone()
     return kept.scatter_(1, ids, values.masked_fill(probable & (after > 1), -math.inf))
