@@ -47,6 +47,7 @@ def test_settings_ask_for_one_search(settings: Any, search: str | None, samples:
         ({"num_beams": 2, "stochastic_beams": True, "do_sample": False}, "needs sampling"),
         ({"penalty_alpha": 0.6, "temperature": 0.5}, "is no part of contrastive search"),
         ({"penalty_alpha": 0.6, "seed": 1}, "is no part of contrastive search"),
+        ({"penalty_alpha": 0.6, "top_k": 0}, "top_k is 0: contrastive search needs one candidate"),
         ({"particles": 4, "seed": 1}, "particles is a setting of smc"),
         ({"critic": len, "seed": 1}, "critic is a setting of smc"),
         ({"max_attempts": 4, "exactness": "smc", "seed": 1}, "is a setting of rejection"),

@@ -22,7 +22,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from fairlead.engine.alignment import Alignment, aligned
-from fairlead.engine.model import LanguageModel, VariedModel
+from fairlead.engine.model import HiddenModel, LanguageModel, VariedModel
 from fairlead.engine.prompt import PromptReader
 from fairlead.engine.reading import Reading
 from fairlead.errors import SourceError, UnsupportedError
@@ -41,6 +41,8 @@ from fairlead.vocabulary.spellings import Vocabulary
 Prompts: TypeAlias = tuple[tuple[int, ...], ...]
 """The tokens that each context of one row reads."""
 Logits: TypeAlias = Mapping[Leaf, Tensor]
+States: TypeAlias = list[Tensor]
+"""For each row the last hidden states after the tokens that it has just read, [tokens, hidden]."""
 LEAST_GAIN: Final = -1e4
 NO_SUMS: Final[Mapping[Leaf, Tensor]] = {}
 
@@ -89,8 +91,10 @@ class Backbone:
         """Whether more than plain logits are asked for."""
         return bool(self.exits) or any(adapter is not None for adapter in self.adapters)
 
-    def prefill(self, prompts: Sequence[Prompts]) -> tuple[Any, Logits]:
-        """Each row's prompts, equal ones once."""
+    def prefill(
+        self, prompts: Sequence[Prompts], states: States | None = None
+    ) -> tuple[Any, Logits]:
+        """Each row's prompts, equal ones once. `states` gets those of the first context."""
         wanted = [
             (prompt[context], adapter)
             for context, adapter in zip(self.contexts, self.adapters, strict=True)
@@ -98,25 +102,35 @@ class Backbone:
         ]
         distinct = list(dict.fromkeys(wanted))
         tokens = [prompt for prompt, _ in distinct]
-        if self.varied:
+        adapters = [adapter for _, adapter in distinct]
+        shown = States()
+        if states is not None:
+            cache, logits, shown = self._hidden().prefill_hidden(tokens, adapters, self.exits)
+        elif self.varied:
             model = cast("VariedModel[Any]", self.model)
-            adapters = [adapter for _, adapter in distinct]
             cache, logits = model.prefill_varied(tokens, adapters, self.exits)
         else:
             cache, one = self.model.prefill(tokens)
             logits = one[None]
+        places = {each: place for place, each in enumerate(distinct)}
+        rows = [places[each] for each in wanted]
         if len(distinct) < len(wanted):
-            places = {each: place for place, each in enumerate(distinct)}
-            rows = [places[each] for each in wanted]
             cache, logits = self.model.select(cache, rows), logits[:, rows]
+        if states is not None:
+            states.extend(shown[row] for row in rows[: len(prompts)])
         return cache, self._split(logits, len(prompts))
 
-    def extend(self, cache: Any, tokens: Int[Tensor, "batch new"]) -> tuple[Any, Logits]:
-        """The same tokens in every context."""
+    def extend(
+        self, cache: Any, tokens: Int[Tensor, "batch new"], states: States | None = None
+    ) -> tuple[Any, Logits]:
+        """The same tokens in every context. `states` gets those of the first context."""
         if self.alignment is not None:
             tokens = self.alignment.tokens(tokens)
         read = tokens.to(self.model.device).repeat(len(self.contexts), 1)
-        if self.varied:
+        if states is not None:
+            cache, logits, shown = self._hidden().extend_hidden(cache, read, self.exits)
+            states.extend(shown[: len(tokens)])
+        elif self.varied:
             model = cast("VariedModel[Any]", self.model)
             cache, logits = model.extend_varied(cache, read, self.exits)
         else:
@@ -128,6 +142,16 @@ class Backbone:
         """These of `count` rows, in every context."""
         places = range(len(self.contexts))
         return self.model.select(cache, [place * count + row for place in places for row in rows])
+
+    def _hidden(self) -> HiddenModel[Any]:
+        if isinstance(self.model, HiddenModel):
+            return self.model
+        name = type(self.model).__name__
+        raise UnsupportedError(
+            f"{name} has no hidden states, which contrastive search compares; in an expression "
+            "they are those of the first model",
+            feature="hidden states",
+        )
 
     def _split(self, logits: Float[Tensor, "heads all *rest"], rows: int) -> Logits:
         parts = dict[Leaf, Tensor]()
@@ -190,25 +214,50 @@ class Ensemble:
             return model
         return cls(Leaf(Reading(model, PromptReader(model.vocabulary)), "model"))
 
-    def prefill(self, prompts: Sequence[Prompts]) -> tuple[EnsembleCache, Logits]:
-        """A cache with a row for each prompt, and the logits after it, [batch, vocabulary]."""
-        caches, parts = zip(*(each.prefill(prompts) for each in self.backbones), strict=True)
+    def prefill(
+        self, prompts: Sequence[Prompts], states: States | None = None
+    ) -> tuple[EnsembleCache, Logits]:
+        """A cache with a row for each prompt, and the logits after it, [batch, vocabulary].
+
+        Args:
+            prompts: what the contexts of each row read.
+            states: a list that gets the main context's last hidden states.
+
+        Raises:
+            UnsupportedError: states are asked for, and the main model has none.
+        """
+        main = self.main
+        made = [each.prefill(prompts, states if each is main else None) for each in self.backbones]
+        caches, parts = zip(*made, strict=True)
         logits = self._joined(parts)
         zeros = torch.zeros(len(prompts), device=self.device)
         sums = dict.fromkeys(self._summed, zeros)
         return EnsembleCache(caches, len(prompts), sums, self._watched(logits)), logits
 
     def extend(
-        self, cache: EnsembleCache, tokens: Int[Tensor, "batch new"]
+        self,
+        cache: EnsembleCache,
+        tokens: Int[Tensor, "batch new"],
+        states: States | None = None,
     ) -> tuple[EnsembleCache, Logits]:
-        """The cache after more tokens, and the logits after each, [batch, new, vocabulary]."""
+        """The cache after more tokens, and the logits after each, [batch, new, vocabulary].
+
+        `states` is as in `prefill`.
+        """
+        main = self.main
         made = [
-            each.extend(own, tokens) for each, own in zip(self.backbones, cache.caches, strict=True)
+            each.extend(own, tokens, states if each is main else None)
+            for each, own in zip(self.backbones, cache.caches, strict=True)
         ]
         logits = self._joined([part for _, part in made])
         sums = {leaf: each[:, -1] for leaf, each in self.sums(cache, logits, tokens).items()}
         last = {leaf: row[:, -1] for leaf, row in self._watched(logits).items()}
         return EnsembleCache(tuple(c for c, _ in made), cache.rows, sums, last), logits
+
+    @property
+    def main(self) -> Backbone:
+        """The model of the main context, which is the first that it reads."""
+        return next(each for each in self.backbones if each.contexts[0] == 0)
 
     def select(self, cache: EnsembleCache, rows: Sequence[int]) -> EnsembleCache:
         """A cache of these rows."""

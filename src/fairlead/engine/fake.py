@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from fairlead.engine.adapter import Adapter
-from fairlead.errors import ModelError
+from fairlead.errors import ModelError, UnsupportedError
 from fairlead.vocabulary.spellings import Vocabulary
 
 Prefix: TypeAlias = tuple[int, ...]
@@ -53,6 +53,7 @@ class FakeModel:
         context: int | None = None,
         exits: Sequence[Function] = (),
         adapted: Mapping[str, "FakeModel"] = NO_ADAPTERS,
+        states: Function | None = None,
     ) -> None:
         """A model with logits `function(tokens so far, the prompt's included)`.
 
@@ -62,6 +63,7 @@ class FakeModel:
             context: the greatest number of tokens.
             exits: the logits of the exits after block 1, 2, …; the model has one block more.
             adapted: what the model is with an adapter, by the adapter's name.
+            states: the last hidden state after the tokens so far, of any width.
         """
         self.vocabulary = vocabulary
         self.device = torch.device("cpu")
@@ -69,6 +71,7 @@ class FakeModel:
         self.layers = len(exits) + 1
         self._functions = (*exits, function)
         self._adapted = dict(adapted)
+        self._states = states
 
     @classmethod
     def table(
@@ -146,6 +149,35 @@ class FakeModel:
             values.append(torch.stack([row.model.heads(whole[:end], exits) for end in ends], 1))
         return tuple(longer), torch.stack(values, 1)
 
+    def prefill_hidden(
+        self,
+        prompts: Sequence[Sequence[int]],
+        adapters: Sequence[Adapter | None],
+        exits: Sequence[int],
+    ) -> tuple[
+        tuple[FakeRow, ...],
+        Float[Tensor, "heads batch vocabulary"],
+        list[Float[Tensor, "_ hidden"]],
+    ]:
+        """`prefill_varied`, and the given states after each token of each prompt."""
+        cache, heads = self.prefill_varied(prompts, adapters, exits)
+        return cache, heads, [row.model.hidden(row.prefix, 0) for row in cache]
+
+    def extend_hidden(
+        self, cache: tuple[FakeRow, ...], tokens: Int[Tensor, "batch new"], exits: Sequence[int]
+    ) -> tuple[
+        tuple[FakeRow, ...],
+        Float[Tensor, "heads batch new vocabulary"],
+        Float[Tensor, "batch new hidden"],
+    ]:
+        """`extend_varied`, and the given states after each new token."""
+        longer, heads = self.extend_varied(cache, tokens, exits)
+        states = [
+            row.model.hidden(row.prefix, len(before.prefix))
+            for before, row in zip(cache, longer, strict=True)
+        ]
+        return longer, heads, torch.stack(states)
+
     def select(self, cache: tuple[FakeRow, ...], rows: Sequence[int]) -> tuple[FakeRow, ...]:
         """The prefixes of these rows."""
         return tuple(cache[row] for row in rows)
@@ -163,6 +195,21 @@ class FakeModel:
                     f"{self.layers - 1}"
                 )
         return torch.stack([self._row(prefix, count) for count in (self.layers, *exits)])
+
+    def hidden(self, prefix: Prefix, begin: int) -> Float[Tensor, "tokens hidden"]:
+        """The states after each token of `prefix` from place `begin` on.
+
+        Raises:
+            UnsupportedError: the fake was given none.
+        """
+        if self._states is None:
+            raise UnsupportedError(
+                "the fake has no hidden states: give it a function of them, FakeModel(…, states=…)",
+                feature="hidden states",
+            )
+        ends = range(begin + 1, len(prefix) + 1)
+        given = [torch.as_tensor(self._states(prefix[:end])) for end in ends]
+        return torch.stack(given).float()
 
     def _with(self, adapter: Adapter) -> "FakeModel":
         if adapter.name not in self._adapted:

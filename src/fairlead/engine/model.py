@@ -23,6 +23,12 @@ these:
 - the cache keeps each row's adapter, through `extend`, `extend_varied` and `select`;
 - nothing of it stays: a later call without adapters and exits gives, bit for bit, what it gave
   before.
+
+Some models also show their last hidden states, what the head reads. Laws of these:
+
+- there is one for each token of the prompt, or of the new ones, and none for padding; each is what
+  the row's tokens up to there give alone, with the row's adapter, whatever the exits;
+- cache and logits are, bit for bit, what they are without showing them.
 """
 
 from collections.abc import Sequence
@@ -101,4 +107,34 @@ class VariedModel(LanguageModel[Cache], Protocol[Cache]):
         self, cache: Cache, tokens: Int[Tensor, "batch new"], exits: Sequence[int]
     ) -> tuple[Cache, Float[Tensor, "heads batch new vocabulary"]]:
         """`extend` with the adapters that the cache keeps; heads are the model and the exits."""
+        ...
+
+
+@runtime_checkable
+class HiddenModel(VariedModel[Cache], Protocol[Cache]):
+    """A model that also shows its last hidden states, in float32."""
+
+    def prefill_hidden(
+        self,
+        prompts: Sequence[Sequence[int]],
+        adapters: Sequence[Adapter | None],
+        exits: Sequence[int],
+    ) -> tuple[Cache, Float[Tensor, "heads batch vocabulary"], list[Float[Tensor, "_ hidden"]]]:
+        """`prefill_varied`, and for each prompt the states after its tokens.
+
+        Raises:
+            UnsupportedError: the model has no states, or they are not known.
+        """
+        ...
+
+    def extend_hidden(
+        self, cache: Cache, tokens: Int[Tensor, "batch new"], exits: Sequence[int]
+    ) -> tuple[
+        Cache, Float[Tensor, "heads batch new vocabulary"], Float[Tensor, "batch new hidden"]
+    ]:
+        """`extend_varied`, and the states after the new tokens.
+
+        Raises:
+            UnsupportedError: as `prefill_hidden`.
+        """
         ...

@@ -97,6 +97,8 @@ def _check_random(sampling: Sampling, search: Search) -> None:
         raise _apart(name, "needs sampling: give a temperature above 0 or a seed, or do_sample")
     if search == "contrastive" and sampling.samples:
         raise _apart("do_sample, a seed, a temperature or a filter", NOT_CONTRASTIVE)
+    if search == "contrastive" and sampling.top_k == 0:
+        raise _apart("top_k", "is 0: contrastive search needs one candidate at least")
     if sampling.num_beam_groups > 1 and sampling.samples:
         raise _apart("num_beam_groups", "are not drawn at random: leave sampling out")
     if sampling.mirostat_mode and search is not None:

@@ -27,7 +27,14 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from fairlead.engine.adapter import Adapter
-from fairlead.engine.backends.variants import Prepared, blocks_of, exits_hold, prepare, varied
+from fairlead.engine.backends.variants import (
+    Prepared,
+    blocks_of,
+    exits_hold,
+    prepare,
+    shown,
+    varied,
+)
 from fairlead.errors import ModelError, UnsupportedError
 from fairlead.vocabulary.spellings import Vocabulary
 
@@ -108,6 +115,26 @@ class TransformersModel:
         cache, heads = self.prefill_varied(prompts, (None,) * len(prompts), ())
         return cache, heads[0]
 
+    def prefill_hidden(
+        self,
+        prompts: Sequence[Sequence[int]],
+        adapters: Sequence[Adapter | None],
+        exits: Sequence[int],
+    ) -> tuple[
+        TransformersCache,
+        Float[Tensor, "heads batch vocabulary"],
+        list[Float[Tensor, "_ hidden"]],
+    ]:
+        """`prefill_varied`, and for each prompt the states after its tokens.
+
+        Raises:
+            UnsupportedError: the decoder's output is not known to be them.
+        """
+        with shown(self.module) as states:
+            cache, heads = self.prefill_varied(prompts, adapters, exits)
+        rows = zip(states[-1], prompts, strict=False)  # behind the rows come those of the exits
+        return cache, heads, [row[len(row) - len(prompt) :] for row, prompt in rows]
+
     @torch.inference_mode()
     def prefill_varied(
         self,
@@ -146,6 +173,22 @@ class TransformersModel:
         """The cache after more tokens, and the logits after each of them."""
         longer, heads = self.extend_varied(cache, tokens, ())
         return longer, heads[0]
+
+    def extend_hidden(
+        self, cache: TransformersCache, tokens: Int[Tensor, "batch new"], exits: Sequence[int]
+    ) -> tuple[
+        TransformersCache,
+        Float[Tensor, "heads batch new vocabulary"],
+        Float[Tensor, "batch new hidden"],
+    ]:
+        """`extend_varied`, and the states after the new tokens.
+
+        Raises:
+            UnsupportedError: the decoder's output is not known to be them.
+        """
+        with shown(self.module) as states:
+            longer, heads = self.extend_varied(cache, tokens, exits)
+        return longer, heads, states[-1][: len(tokens)]
 
     @torch.inference_mode()
     def extend_varied(

@@ -154,6 +154,37 @@ def varied(
         yield
 
 
+@contextlib.contextmanager
+def shown(module: Any) -> Generator[list[Float[Tensor, "rows new hidden"]]]:
+    """While this is open, each forward of this thread leaves its last hidden states in a list.
+
+    They are the output of the decoder, its final norm applied: what the head reads.
+
+    Raises:
+        UnsupportedError: that is not one state for each token.
+    """
+    thread = threading.get_ident()
+    states = list[Tensor]()
+
+    def keep(decoder: nn.Module, given: tuple[Any, ...], output: Any) -> None:
+        last = output[0]
+        if threading.get_ident() != thread:
+            return
+        if not isinstance(last, Tensor) or last.ndim != 3:
+            name = type(module).__name__
+            raise UnsupportedError(
+                f"the hidden states of {name} are not known: its decoder gives something else",
+                feature=name,
+            )
+        states.append(last.float())
+
+    handle = module.get_decoder().register_forward_hook(keep)
+    try:
+        yield states
+    finally:
+        handle.remove()
+
+
 def _low_rank_hooks(
     adapted: Sequence[dict[str, Prepared] | None],
 ) -> list[tuple[nn.Module, Hook]]:

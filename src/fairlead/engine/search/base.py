@@ -99,6 +99,38 @@ class Search(Protocol):
         ...
 
 
+@runtime_checkable
+class Looking(Search, Protocol):
+    """A search that chooses by last hidden states, before scores, among the rows that were read.
+
+    Its rows may have ended: what is read of them is `read`, and only the one that `look` keeps is
+    scored.
+    """
+
+    @property
+    def read(self) -> Listed[int]:
+        """The token that each row is read on with: its last one, or the end id that ended it."""
+        ...
+
+    def look(self, states: Listed[Float[Tensor, "_ hidden"]]) -> int:
+        """Keep one of the rows, or none if that one has ended.
+
+        Args:
+            states: for each row those after what was just read: the prompt, or one token.
+
+        Returns:
+            The place of the one that was best.
+        """
+        ...
+
+
+def read_next(search: Search) -> list[int]:
+    """The token that each row of a search is read on with."""
+    if isinstance(search, Looking):
+        return [*search.read]
+    return [row.tokens[-1] for row in search.rows]
+
+
 def numbers(tensor: Tensor) -> list[float]:
     """The elements of a tensor of one dimension."""
     return cast("list[float]", tensor.tolist())  # pyright: ignore[reportUnknownMemberType]

@@ -13,12 +13,12 @@ from typing import Any, final
 
 import torch
 
-from fairlead.engine.ensemble import Ensemble, EnsembleCache, Logits, Prompts
+from fairlead.engine.ensemble import Ensemble, EnsembleCache, Logits, Prompts, States
 from fairlead.engine.limits import checked
 from fairlead.engine.memory import peak_memory
 from fairlead.engine.model import LanguageModel
 from fairlead.engine.request import Completion, Request
-from fairlead.engine.search.base import Kind, Search
+from fairlead.engine.search.base import Kind, Looking, Search, read_next
 from fairlead.engine.search.made import search_for
 from fairlead.engine.search.scores import scores
 from fairlead.engine.sequence import Sequence
@@ -65,7 +65,8 @@ def find(model: LanguageModel[Any] | Ensemble, requests: Listed[Request]) -> lis
 def _run(ensemble: Ensemble, prompts: Listed[Prompts], searches: Listed[Search]) -> None:
     if not searches:
         return
-    begun = _Forward(*ensemble.prefill(prompts))
+    states = States() if any(isinstance(each, Looking) for each in searches) else None
+    begun = _Forward(*ensemble.prefill(prompts, states), states)
     while parents := [n for n, each in enumerate(searches) if each.begin() for _ in each.rows]:
         _round(ensemble, searches, _selected(ensemble, begun, parents))
 
@@ -73,10 +74,11 @@ def _run(ensemble: Ensemble, prompts: Listed[Prompts], searches: Listed[Search])
 @final
 @dataclass(frozen=True, slots=True)
 class _Forward:
-    """The rows of a batch after a forward."""
+    """The rows of a batch after a forward; states only if a search looks at them."""
 
     cache: EnsembleCache
     logits: Logits
+    states: States | None
 
 
 def _round(ensemble: Ensemble, searches: Listed[Search], forward: _Forward) -> None:
@@ -88,19 +90,23 @@ def _round(ensemble: Ensemble, searches: Listed[Search], forward: _Forward) -> N
         cache = forward.cache
         if parents != list(range(cache.rows)):
             cache = ensemble.select(cache, parents)
-        rows = [row for search in searches for row in search.rows]
-        last = torch.tensor([row.tokens[-1:] for row in rows], device=ensemble.device)
-        cache, logits = ensemble.extend(cache, last)
-        forward = _Forward(cache, {leaf: each[:, 0] for leaf, each in logits.items()})
+        read = [token for search in searches for token in read_next(search)]
+        last = torch.tensor(read, device=ensemble.device)[:, None]
+        states = None if forward.states is None else States()
+        cache, logits = ensemble.extend(cache, last, states)
+        forward = _Forward(cache, {leaf: each[:, 0] for leaf, each in logits.items()}, states)
 
 
 def _stepped(ensemble: Ensemble, searches: Listed[Search], forward: _Forward) -> list[int]:
     """A step of every search that has rows: where each row of the next batch comes from."""
-    places = dict[int, range]()
+    places = dict[int, list[int]]()
     begin = 0
     for number, search in enumerate(searches):
-        places[number] = range(begin, begin + len(search.rows))
-        begin += len(search.rows)
+        own = [*range(begin, begin := begin + len(search.rows))]
+        if own and forward.states is not None and isinstance(search, Looking):
+            place = search.look([forward.states[place] for place in own])
+            own = own[place : place + len(search.rows)]
+        places[number] = own
     parents = dict[int, list[int]]()
     waiting = [number for number, own in places.items() if own]
     while waiting:  # more than once only where a limit refuses a token
@@ -118,7 +124,7 @@ def _stepped(ensemble: Ensemble, searches: Listed[Search], forward: _Forward) ->
                 if found is None:
                     again.append(number)
                 else:
-                    parents[number] = [own.start + place for place in found]
+                    parents[number] = [own[place] for place in found]
         waiting = again
     return [place for number in sorted(parents) for place in parents[number]]
 
@@ -126,4 +132,5 @@ def _stepped(ensemble: Ensemble, searches: Listed[Search], forward: _Forward) ->
 def _selected(ensemble: Ensemble, forward: _Forward, rows: list[int]) -> _Forward:
     index = torch.tensor(rows, device=ensemble.device)
     logits = {leaf: each[index] for leaf, each in forward.logits.items()}
-    return _Forward(ensemble.select(forward.cache, rows), logits)
+    states = None if forward.states is None else [forward.states[row] for row in rows]
+    return _Forward(ensemble.select(forward.cache, rows), logits, states)

@@ -2,6 +2,7 @@
 
 from fairlead.engine.search.base import Search
 from fairlead.engine.search.beams import Beams
+from fairlead.engine.search.contrastive import Contrastive
 from fairlead.engine.search.stochastic import StochasticBeams
 from fairlead.engine.sequence import Sequence
 from fairlead.errors import UnsupportedError
@@ -15,5 +16,7 @@ def search_for(root: Sequence) -> Search:
             return Beams(root)
         case "stochastic":
             return StochasticBeams(root)
+        case "contrastive":
+            return Contrastive(root)
         case other:
             raise UnsupportedError(f"{other!r} is not supported yet", feature=str(other))
