@@ -51,6 +51,7 @@ def test_settings_ask_for_one_search(settings: Any, search: str | None, samples:
         ({"particles": 4, "seed": 1}, "particles is a setting of smc"),
         ({"critic": len, "seed": 1}, "critic is a setting of smc"),
         ({"max_attempts": 4, "exactness": "smc", "seed": 1}, "is a setting of rejection"),
+        ({"xtc_probability": 0.5, "exactness": "asap"}, "xtc_probability tosses a coin"),
         ({"best_by": "majority", "seed": 1}, "best_by needs best_of"),
         ({"num_beams": 4, "mirostat_mode": 2}, "mirostat_mode follows one text"),
     ],

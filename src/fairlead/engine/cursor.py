@@ -48,6 +48,10 @@ class Free:
     def narrow(self) -> None:
         """Nothing to leave out."""
 
+    def fits(self, token: int) -> bool:
+        """Whether a token of `row` leaves room for an end: always."""
+        return True
+
     def take(self, token: int) -> bool:
         """Go on by a token; never refused."""
         self._count += 1
@@ -106,13 +110,9 @@ class Held:
 
     def admits(self, token: int) -> bool:
         """Whether a token of `row` may be taken; if not, the row has become narrower."""
-        after = self._constraint.advance(self._state, token)
-        left = self._most - self._count - 1
-        if not self._constraint.fits(after, left):
-            fitting = self._constraint.mask_within(self._state, left + 1)
-            narrow = self.row() & fitting
-            self._row = narrow if narrow.any() else self._unended(fitting)
+        if not self.fits(token):
             return False
+        after = self._constraint.advance(self._state, token)
         missing = self._least - self._count - 1
         if missing > 0 and self._refused < TRIES:
             longest = longest_path(self._constraint, after, missing)
@@ -122,6 +122,16 @@ class Held:
                 self._refused += 1
                 return False
         return True
+
+    def fits(self, token: int) -> bool:
+        """Whether a token of `row` leaves room for an end; if not, the row has those that do."""
+        left = self._most - self._count - 1
+        if self._constraint.fits(self._constraint.advance(self._state, token), left):
+            return True
+        fitting = self._constraint.mask_within(self._state, left + 1)
+        narrow = self.row() & fitting
+        self._row = narrow if narrow.any() else self._unended(fitting)
+        return False
 
     def matches(self, text: str) -> bool:
         """Whether `text` is whole."""

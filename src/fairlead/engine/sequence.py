@@ -133,6 +133,10 @@ class Sequence:
             self._cursor.narrow()
         self._note_time(began)
 
+    def fits(self, token: int) -> bool:
+        """Whether a token of `row` leaves room for an end; if not, `row` has only those that do."""
+        return token in self.vocabulary.eos_ids or self._cursor.fits(token)
+
     def fork(self) -> "Sequence":
         """The same row, which grows on its own: neither sees what happens to the other."""
         other = copy.copy(self)
@@ -151,6 +155,16 @@ class Sequence:
     def text(self) -> str:
         """The text so far."""
         return self._transcript.text
+
+    @property
+    def readable(self) -> str:
+        """The text so far, without a character at its end that is not complete."""
+        return self.text if self.finish_reason else self._transcript.readable
+
+    @property
+    def whole(self) -> bool:
+        """Whether it has ended, and not before `min_new_tokens` if there was room for so many."""
+        return self.finish_reason is not None and len(self.tokens) >= min(self._least, self.most)
 
     def note(self, step: TracedStep) -> None:
         """Keep what the stages of the last step did."""

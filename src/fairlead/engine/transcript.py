@@ -53,6 +53,11 @@ class Transcript:
         """All of the text so far."""
         return self._bytes.decode(errors="replace")
 
+    @property
+    def readable(self) -> str:
+        """The text so far without a character that is not complete; "" before the joint is."""
+        return "" if self._joint else codecs.utf_8_decode(self._bytes, "replace", False)[0]
+
     def push(self, piece: bytes) -> None:
         """Append the bytes of a token."""
         self._bytes += piece

@@ -101,6 +101,8 @@ def _check_random(sampling: Sampling, search: Search) -> None:
         raise _apart("top_k", "is 0: contrastive search needs one candidate at least")
     if sampling.num_beam_groups > 1 and sampling.samples:
         raise _apart("num_beam_groups", "are not drawn at random: leave sampling out")
+    if sampling.exactness != "local" and sampling.xtc_probability:
+        raise _apart("xtc_probability", "tosses a coin: exactness is about probabilities")
     if sampling.mirostat_mode and search is not None:
         raise _apart("mirostat_mode", "follows one text; a search follows several")
 

@@ -40,7 +40,10 @@ def scores(
     """
     width, device = ensemble.vocabulary.width, ensemble.device
     allowed = unpack(upload([row.row() for row in rows], width, device), width)
-    before = torch.ones_like(allowed) if kind == "open" else allowed
+    before = allowed
+    if kind == "open":  # free text has no constraint that could be left out
+        held = torch.tensor([row.constrained for row in rows], device=device)
+        before = allowed | held[:, None]
     index = torch.tensor(places, device=device)
     texts = [row.text_context() for row in rows] if ensemble.reads_texts else []
     state = Step(
