@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final, final
 
+from fairlead.api.best import Drawn, best, model_score, widened
 from fairlead.api.describe import describe
 from fairlead.api.prompts import Prompt, is_chat, read_sampling, read_source, spread
 from fairlead.api.result import Part, Result
@@ -36,12 +37,16 @@ class Job:
         source: what the text must be.
         request: what is run; jobs of one search have the same.
         place: which of the texts that a search finds.
+        number: of the prompt, among those of the call.
+        kept: how many texts of the prompt there are in the end.
     """
 
     prompt: Prompt
     source: Source | None
     request: Request
     place: int = 0
+    number: int = 0
+    kept: int = 1
 
 
 @final
@@ -76,26 +81,14 @@ class Call:
         sources = [read_source(each) for each in given]
         each = spread(self.sampling, count, batch=self.batch, what="settings")
         samplings = [read_sampling(one, self.settings) for one in each]
-        jobs = list[Job]()
-        for prompt, what, how in zip(self.prompts, sources, samplings, strict=True):
-            shown = what if self.shown else None
-            asked = prompt if shown is None else _with_description(prompt, shown)
-            request = self._request(asked, what, how)
-            if how.search is None:
-                jobs.extend(Job(asked, what, sample) for sample in request.samples())
-            else:
-                if self.trace:
-                    raise UnsupportedError(
-                        f"a search ({how.search}) leaves no trace: its steps are those of several "
-                        "texts",
-                        feature="trace of a search",
-                    )
-                one = next(request.samples())
-                jobs.extend(Job(asked, what, one, n) for n in range(how.num_return_sequences))
-        return jobs
+        rows = zip(self.prompts, sources, samplings, strict=True)
+        return [job for n, row in enumerate(rows) for job in self._jobs_of(n, *row)]
 
     def results(self, jobs: list[Job], retries: int) -> list[Result]:
-        """What comes out of all rows; those that a validator refuses are asked again."""
+        """What comes out of all rows; those that a validator refuses are asked again.
+
+        Of what is drawn for `best_of`, the best.
+        """
         results = self.run(jobs)
         for attempt in range(1, retries + 1):
             failed = {
@@ -107,7 +100,7 @@ class Call:
                 break
             again = self.run([*failed.values()])
             results |= {n: again[place] for place, n in enumerate(failed) if place in again}
-        return [*results.values()]
+        return _kept(jobs, results)
 
     def run(self, jobs: list[Job]) -> dict[int, Result]:
         """What comes out of each job, those left out of which a search finds nothing more.
@@ -147,6 +140,27 @@ class Call:
         shifted = job.request.sample + attempt * sampling.num_return_sequences
         return replace(job, request=replace(job.request, sampling=sampling, sample=shifted))
 
+    def _jobs_of(
+        self, number: int, prompt: Prompt, source: Source | None, sampling: Sampling
+    ) -> list[Job]:
+        """Those of one prompt."""
+        asked = prompt
+        if self.shown and source is not None:
+            asked = _with_description(prompt, source)
+        wide = widened(sampling)
+        request = self._request(asked, source, wide)
+        requests = [*request.samples()]
+        if wide.search is not None:
+            if self.trace:
+                raise UnsupportedError(
+                    f"a search ({wide.search}) leaves no trace: its steps are those of several "
+                    "texts",
+                    feature="trace of a search",
+                )
+            requests = [requests[0]] * wide.num_return_sequences
+        kept = sampling.num_return_sequences
+        return [Job(asked, source, each, n, number, kept) for n, each in enumerate(requests)]
+
     def _request(self, prompt: Prompt, source: Source | None, sampling: Sampling) -> Request:
         main, *others = read_prompts(self.ensemble, prompt)
         constraint = None
@@ -162,6 +176,21 @@ class Call:
             asked=prompt if isinstance(prompt, str) else "",
             trace=self.trace,
         )
+
+
+def _kept(jobs: list[Job], results: dict[int, Result]) -> list[Result]:
+    """All results in order, those of a `best_of` after their judge."""
+    prompts = dict[int, list[int]]()
+    for n in results:
+        prompts.setdefault(jobs[n].number, []).append(n)
+    found = {number: [results[n] for n in own] for number, own in prompts.items()}
+    judged = {
+        number: Drawn(found[number], job.request.sampling, job.kept, job.request.asked)
+        for number, own in prompts.items()
+        if (job := jobs[own[0]]).request.sampling.best_of is not None
+    }
+    found |= dict(zip(judged, best([*judged.values()]), strict=True))
+    return [result for own in found.values() for result in own]
 
 
 def read_prompts(ensemble: Ensemble, prompt: Prompt) -> list[Read]:
@@ -224,6 +253,7 @@ def checked_trace(trace: object) -> int:
 
 def read_result(job: Job, done: Completion) -> Result:
     """What came out of a row, with its value."""
+    sampling = job.request.sampling
     value: Any = None
     error: FairleadError | None = None
     if job.source is None:
@@ -241,7 +271,7 @@ def read_result(job: Job, done: Completion) -> Result:
         stats=done.stats,
         seed=done.seed,
         trace=done.trace,
-        score=done.score,
+        score=done.score if sampling.best_of is None else model_score(done, sampling),
         weight=done.weight,
         population=done.population,
         attempts=done.attempts,

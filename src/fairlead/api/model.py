@@ -327,7 +327,7 @@ class Model:
             self._ensemble, prompts, batch, source, sampling, settings, schema_in_prompt, traced
         )
         results = call.results(jobs := call.jobs(), asked)
-        return results if batch or len(jobs) > 1 else results[0]
+        return results if batch or jobs[0].kept > 1 else results[0]
 
     async def agenerate(self, prompt: Any, source: Any = None, **arguments: Any) -> Any:
         """`generate` in a thread of its own, so that an event loop goes on meanwhile."""
@@ -354,7 +354,8 @@ class Model:
         more = settings, schema_in_prompt, checked_trace(trace)
         call = Call(self._ensemble, prompts, batch, source, sampling, *more)
         jobs = call.jobs()
-        if batch or len(jobs) > 1 or jobs[0].request.sampling.search:
+        how = jobs[0].request.sampling
+        if batch or len(jobs) > 1 or how.search or how.best_of:
             raise UnsupportedError(
                 "stream takes one prompt and draws one sequence: use generate for more",
                 feature="stream of several sequences",

@@ -145,6 +145,7 @@ class Completion:
         log_allowed: for each step (one more than tokens where an end id was drawn), the log of the
             model's probability of all tokens that were allowed: 0 without a constraint. A token's
             log-probability under the constraint is its `logprob - log_allowed`.
+        log_end: the model's own log-probability of the end id, 0 where none was drawn.
         finish_reason: "stop" (an end id, a stop string, or nothing more could follow), "length"
             (free text cut at max_new_tokens) or "interrupted".
         seed: the seed of its random choices, None where none were made.
@@ -169,6 +170,7 @@ class Completion:
     weight: float | None = None
     population: Population | None = None
     attempts: int | None = None
+    log_end: float = 0.0
 
     @property
     def log_z(self) -> float:

@@ -55,6 +55,7 @@ class Sequence:
         self._logprobs: list[float] = []
         self._trace: list[TracedStep] = []
         self._log_allowed: list[float] = []
+        self._log_end = 0.0
         self._events = 0  # tokens that have been told
         self._mask_time = 0.0
         self._began = self._first = self._last = time.perf_counter()
@@ -109,7 +110,7 @@ class Sequence:
         # Free text leaves out special tokens and padding, which is no constraint.
         self._log_allowed.append(log_allowed if self.constrained else 0.0)
         if ends:
-            self.finish_reason = "stop"
+            self.finish_reason, self._log_end = "stop", logprob
             return True
         self.tokens.append(token)
         self.history = self.history.after(token, surprise)
@@ -189,6 +190,7 @@ class Sequence:
             text=self._transcript.text,
             logprobs=tuple(self._logprobs),
             log_allowed=tuple(self._log_allowed),
+            log_end=self._log_end,
             finish_reason=self.finish_reason or "interrupted",
             seed=sampling.seed if sampling.samples else None,
             stats=self._stats(memory),

@@ -101,7 +101,8 @@ def is_judge(value: object) -> bool:
     """Whether it is what texts can be ranked by."""
     if isinstance(value, str):
         return value in ("logprob", "majority")
-    return callable(value) or callable(getattr(value, "log_probs", None))
+    classifier = getattr(value, "classifier", value)
+    return callable(value) or callable(getattr(classifier, "log_probs", None))
 
 
 BIAS: Final = (

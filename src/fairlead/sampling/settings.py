@@ -99,8 +99,8 @@ class Sampling:
         num_return_sequences: how many texts for each prompt.
         num_beams: beam search with so many beams: the texts of the greatest score. With sampling,
             beams are drawn instead of taken (a seed alone is not sampling there).
-        length_penalty: a text's score is its log-probability over its length to this power; of
-            beams (1), and of `best_of`, where it is 0.
+        length_penalty: a text's score is its log-probability over its length to this power, an end
+            id counted in both; of beams (1), and of `best_of`, where it is 0.
         early_stopping: of beams: True ends with the first `num_beams` whole texts, False when no
             better one is likely, "never" when none can be.
         num_beam_groups: diverse beam search: groups of beams, each kept away from those before it.
@@ -110,8 +110,10 @@ class Sampling:
         penalty_alpha: contrastive search: the weight of being unlike what was before, of the
             `top_k` (4) most probable tokens.
         best_of: draw so many texts and keep the best `num_return_sequences`.
-        best_by: what is best: "logprob" (the model's own, see `length_penalty`), "majority" (the
-            value that comes most often), a classifier, or a function from a text to a number.
+        best_by: what is best: "logprob" (the model's own, see `length_penalty`; the default),
+            "majority" (the value that comes most often; several are different ones), a classifier
+            of whole texts, or a function from a text to a number. Texts that a validator of the
+            type refuses come last.
         exactness: "local" holds each token to the constraint and leaves the model's probabilities
             of whole texts distorted; "rejection" draws from the model as conditioned on the
             constraint, exactly; "asap" approaches that from sample to sample; "smc" approximates it

@@ -1,0 +1,230 @@
+"""Best-of-n: every judge against what sorting by hand gives, with all that it combines with."""
+
+import json
+import math
+import re
+from typing import Any
+
+import pytest
+import torch
+from pydantic import BaseModel, field_validator
+
+import fairlead as fl
+from fairlead.api.best import Drawn, best
+from fairlead.engine.fake import FakeModel
+from fairlead.engine.request import Stats
+
+BITS = fl.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
+ASCII = fl.Vocabulary([bytes([byte]) for byte in range(128)] + [b"<end>"], eos_ids={128})
+MODEL = fl.Model(FakeModel.random(BITS, 4))
+SOURCE = fl.Regex("[01]{2,6}")
+
+
+def drawn(count: int, prompt: str = "0", **settings: Any) -> list[fl.Result]:
+    return MODEL.generate(
+        prompt, SOURCE, num_return_sequences=count, temperature=1.3, seed=1, **settings
+    )
+
+
+def texts(results: list[fl.Result]) -> list[str]:
+    return [result.text for result in results]
+
+
+def test_one_result_comes_of_one_prompt_and_as_many_as_asked_for_of_each_in_a_batch():
+    settings = {"best_of": 6, "temperature": 1.3, "seed": 1}
+    one = MODEL.generate("0", SOURCE, **settings)
+    assert isinstance(one, fl.Result)
+    two = MODEL.generate("0", SOURCE, num_return_sequences=2, **settings)
+    assert texts(two)[:1] == [one.text]
+    batch = MODEL.generate(["0", "1"], SOURCE, num_return_sequences=2, **settings)
+    other = MODEL.generate("1", SOURCE, num_return_sequences=2, **settings)
+    assert texts(batch) == texts(two) + texts(other)
+    beside = [fl.Sampling(**settings), fl.Sampling(), fl.Sampling(num_beams=2)]
+    mixed = MODEL.generate(["0"] * 3, SOURCE, sampling=beside)
+    assert texts(mixed) == [
+        one.text,
+        MODEL.generate("0", SOURCE).text,
+        MODEL.generate("0", SOURCE, num_beams=2).text,
+    ]
+
+
+@pytest.mark.parametrize("power", [None, 0, 1, 0.6])
+def test_log_probabilities_are_those_by_which_beams_are_ranked(power: float | None):
+    """An end id that was drawn counts, in the sum and in the length."""
+    result = MODEL.generate(
+        "0", SOURCE, best_of=20, num_return_sequences=20, seed=1, length_penalty=power
+    )
+    assert [each.score for each in result] == sorted((each.score for each in result), reverse=True)
+    found = MODEL.generate(
+        "0", SOURCE, num_beams=200, num_return_sequences=124, length_penalty=power or 0
+    )
+    scores = {each.text: each.score for each in found}
+    assert len({each.text for each in result}) > 5
+    for each in result:
+        assert each.score == pytest.approx(scores[each.text], abs=1e-5)
+
+
+def test_a_function_ranks_and_ties_go_by_log_probability():
+    own = {each.text: each.score for each in MODEL.generate(
+        "0", SOURCE, best_of=8, num_return_sequences=8, temperature=1.3, seed=1
+    )}  # fmt: skip
+    asked = list[str]()
+
+    def ones(text: str) -> int:
+        asked.append(text)
+        return text.count("1")
+
+    ranked = MODEL.generate(
+        "0", SOURCE, best_of=8, num_return_sequences=8, temperature=1.3, seed=1, best_by=ones
+    )
+    wanted = sorted(texts(drawn(8)), key=lambda text: (-text.count("1"), -own[text]))
+    assert texts(ranked) == wanted
+    assert [each.score for each in ranked] == [text.count("1") for text in wanted]
+    assert len(asked) == len(set(asked))  # each different text once
+
+
+class Judge:
+    """log P of a class that likes ones; notes what it is asked."""
+
+    def __init__(self) -> None:
+        self.calls: list[list[str]] = []
+
+    def log_probs(self, texts: list[str]) -> torch.Tensor:
+        self.calls.append(texts)
+        return torch.tensor([-0.5 * text.count("0") for text in texts])
+
+
+@pytest.mark.parametrize("alpha", [None, 2.0, -1.0, 0.0])
+def test_a_classifier_judges_whole_texts_of_all_prompts_in_one_batch(alpha: float | None):
+    judge = Judge()
+    by = judge if alpha is None else fl.classifier(judge, alpha=alpha)
+    settings = {"best_of": 6, "temperature": 1.3, "seed": 1, "num_return_sequences": 6}
+    results = MODEL.generate(["0", "1"], SOURCE, best_by=by, **settings)
+    weight = 1.0 if alpha is None else alpha
+    for result in results:
+        assert result.score == pytest.approx(-0.5 * weight * result.text.count("0"))
+    for own in (results[:6], results[6:]):
+        assert [r.score for r in own] == sorted((r.score for r in own), reverse=True)
+    assert len(judge.calls) == (0 if alpha == 0 else 1)
+    assert all(len(call) == len(set(call)) for call in judge.calls)
+
+
+def test_a_classifier_may_read_the_prompt_and_reads_no_window():
+    judge = Judge()
+    by = fl.classifier(judge, alpha=1, prompt=True)
+    result = MODEL.generate("0110", SOURCE, best_of=2, seed=1, best_by=by)
+    assert all(text.startswith("0110") for text in judge.calls[0])
+    assert result.score == -0.5 * (2 + result.text.count("0"))
+    with pytest.raises(fl.UnsupportedError, match="has window=3: leave the window out"):
+        MODEL.generate("0", best_of=2, seed=1, best_by=fl.classifier(judge, alpha=1, window=3))
+
+
+STATS = Stats(0.0, 0.0, 0.0, 0.0, 0.0, 0)
+
+
+def result(value: Any, score: float, error: str = "", ended: Any = "stop") -> fl.Result:
+    text = json.dumps(value) if value is not None else ""
+    refused = fl.FairleadError(error) if error else None
+    return fl.Result(value, text, (), (), 0.0, ended, refused, STATS, score=score)
+
+
+def ranked(results: list[fl.Result], by: Any = "majority") -> list[tuple[Any, float | None]]:
+    sampling = fl.Sampling(best_of=len(results), best_by=by, seed=0)
+    return [(r.value, r.score) for r in best([Drawn(results, sampling, len(results))])[0]]
+
+
+def test_the_majority_is_of_values_and_one_text_of_each_comes_first():
+    same = {"a": [1, 2], "b": None}
+    turned = {"b": None, "a": [1.0, 2]}
+    given = [result(7, -1.0), result(same, -5.0), result(7, -2.0), result(turned, -4.0)]
+    given += [result(True, -0.5), result(1, -9.0), result(same, -6.0)]
+    assert ranked(given) == [
+        (turned, 3 / 7),
+        (7, 2 / 7),
+        (True, 1 / 7),
+        (1, 1 / 7),
+        (same, 3 / 7),
+        (same, 3 / 7),
+        (7, 2 / 7),
+    ]
+
+
+def test_majorities_that_are_tied_go_by_log_probability():
+    assert ranked([result("a", -3.0), result("b", -2.0), result("c", -2.5)])[0] == ("b", 1 / 3)
+    assert ranked([result([1], -3.0), result([1, 1], -4.0), result([1, 1], -9.0)])[0][0] == [1, 1]
+
+
+@pytest.mark.parametrize("by", [None, "logprob", "majority", lambda text: 1.0])
+def test_what_has_no_value_comes_last(by: Any):
+    good = result(1, -50.0)
+    given = [result(None, -1.0, "refused"), result(None, -0.5, ended="interrupted"), good]
+    order = ranked(given, by)
+    assert order[0][0] == 1
+    assert [score for _, score in order[1:]] == [-math.inf, -math.inf]
+
+
+class Even(BaseModel):
+    n: int
+
+    @field_validator("n")
+    @classmethod
+    def refuse(cls, n: int) -> int:
+        if n % 2:
+            raise ValueError("odd")
+        return n
+
+
+def test_texts_that_a_validator_refuses_are_ranked_last_and_may_be_drawn_again():
+    def row(prefix: tuple[int, ...]) -> list[float]:
+        return [0.3 if chr(byte) in "13579" else 0.0 for byte in range(128)] + [3.0]
+
+    model = fl.Model(FakeModel(ASCII, row))
+    settings = {"best_of": 4, "num_return_sequences": 4, "temperature": 1.0, "max_new_tokens": 12}
+    results = model.generate("x", Even, seed=5, **settings)
+    refused = [each.error is not None for each in results]
+    assert refused == sorted(refused)
+    assert {True, False} == set(refused)
+    again = model.generate("x", Even, seed=5, retries=40, **settings)
+    assert not any(each.error for each in again)
+    assert [each.score for each in again] == sorted((each.score for each in again), reverse=True)
+
+
+def test_a_function_that_gives_no_number_is_named():
+    def raises(text: str) -> float:
+        raise KeyError(text)
+
+    def says(text: str) -> Any:
+        return "good"
+
+    for function, message in [
+        (raises, "the function .*raises raised KeyError for '[01]+'"),
+        (says, "the function .*says gave 'good' for '[01]+': it must be a number"),
+        (lambda text: math.nan, "gave nan for"),
+        (lambda text: None, "gave None for"),
+    ]:
+        with pytest.raises(fl.ModelError, match=message):
+            MODEL.generate("0", SOURCE, best_of=2, seed=1, best_by=function)
+    short = fl.classifier(lambda texts: [0.5] * 9, alpha=1)
+    with pytest.raises(fl.ModelError, match="numbers of shape"):
+        MODEL.generate("0", SOURCE, best_of=8, seed=1, best_by=short)
+
+
+def test_it_goes_with_expressions_classifiers_filters_penalties_and_traces():
+    other = fl.Model(FakeModel.random(BITS, 9))
+    guided = MODEL + 0.5 * (other - MODEL) + fl.classifier(Judge(), alpha=1)
+    for by in ("logprob", "majority", len):
+        found = guided.generate(
+            ["0", "1"], SOURCE, best_of=4, best_by=by, top_p=0.9, repetition_penalty=1.1, seed=2,
+            trace=True,
+        )  # fmt: skip
+        for each in found:
+            assert re.fullmatch("[01]{2,6}", each.text)
+            assert each.score is not None
+            assert each.trace
+
+
+def test_one_text_is_the_best_of_one_and_streams_have_no_judge():
+    greedy = MODEL.generate("0", SOURCE, best_of=1, best_by=len)
+    assert (greedy.text, greedy.score) == (MODEL.generate("0", SOURCE).text, len(greedy.text))
+    with pytest.raises(fl.UnsupportedError, match="stream takes one prompt"):
+        next(MODEL.stream("0", SOURCE, best_of=1))
