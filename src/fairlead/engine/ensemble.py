@@ -13,6 +13,7 @@ read by all.
 What this module does not know: constraints, sampling, when a row ends.
 """
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, cast, final
@@ -138,6 +139,19 @@ class Backbone:
             logits = one[None]
         return cache, self._split(logits, len(tokens))
 
+    def without(self, leaf: Leaf) -> "Backbone | None":
+        """The same without what `leaf` alone reads; None if that is everything."""
+        heads = [head for head in self.heads if head[0] != leaf]
+        kept = sorted({place for _, place, _ in heads})
+        if not kept:
+            return None
+        return replace(
+            self,
+            contexts=tuple(self.contexts[place] for place in kept),
+            adapters=tuple(self.adapters[place] for place in kept),
+            heads=tuple((each, kept.index(place), head) for each, place, head in heads),
+        )
+
     def select(self, cache: Any, rows: Sequence[int], count: int) -> Any:
         """These of `count` rows, in every context."""
         places = range(len(self.contexts))
@@ -214,6 +228,22 @@ class Ensemble:
             return model
         return cls(Leaf(Reading(model, PromptReader(model.vocabulary)), "model"))
 
+    def beside(self, leaf: Leaf) -> "Ensemble":
+        """The same without what `leaf` alone reads: its logits come from somewhere else.
+
+        Raises:
+            UnsupportedError: it is one of a GeDi pair, whose texts so far are read here.
+        """
+        if leaf in self._summed:
+            raise UnsupportedError(
+                f"{leaf.name} is one of a GeDi pair, and its logits come from another loop",
+                feature="GeDi by the model that generates",
+            )
+        made = copy.copy(self)
+        fewer = (backbone.without(leaf) for backbone in self.backbones)
+        made.backbones = tuple(backbone for backbone in fewer if backbone is not None)
+        return made
+
     def prefill(
         self, prompts: Sequence[Prompts], states: States | None = None
     ) -> tuple[EnsembleCache, Logits]:
@@ -226,12 +256,12 @@ class Ensemble:
         Raises:
             UnsupportedError: states are asked for, and the main model has none.
         """
-        main = self.main
+        main = None if states is None else self.main
         made = [each.prefill(prompts, states if each is main else None) for each in self.backbones]
-        caches, parts = zip(*made, strict=True)
-        logits = self._joined(parts)
+        logits = self._joined([part for _, part in made])
         zeros = torch.zeros(len(prompts), device=self.device)
         sums = dict.fromkeys(self._summed, zeros)
+        caches = tuple(cache for cache, _ in made)
         return EnsembleCache(caches, len(prompts), sums, self._watched(logits)), logits
 
     def extend(
@@ -244,7 +274,7 @@ class Ensemble:
 
         `states` is as in `prefill`.
         """
-        main = self.main
+        main = None if states is None else self.main
         made = [
             each.extend(own, tokens, states if each is main else None)
             for each, own in zip(self.backbones, cache.caches, strict=True)

@@ -1,0 +1,480 @@
+"""`fairlead.integrations.transformers` in every mode of `generate`, on a model of bytes with random
+weights: what comes out is always whole and in the language, whatever was asked before."""
+
+import math
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from torch import Tensor
+
+import fairlead as fl
+from fairlead.integrations.transformers import LogitsProcessor, prefix_allowed_tokens_fn
+
+END, OTHER_END, PAD, WIDTH = 256, 257, 258, 264
+BYTES = fl.Vocabulary(
+    [*(bytes([b]) for b in range(256)), b"<end>", b"<turn>", None], {END, OTHER_END}, width=WIDTH
+)
+WORD = fl.Regex("[a-z]{2,5}( [a-z]{1,4}){0,6}!")
+NUMBERS = list[int]
+SIZES: dict[str, Any] = {
+    "vocab_size": WIDTH,
+    "hidden_size": 16,
+    "intermediate_size": 16,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 256,
+    "initializer_range": 0.8,
+    "bos_token_id": None,
+    "eos_token_id": [END, OTHER_END],
+    "pad_token_id": PAD,
+}
+
+
+@cache
+def model(seed: int = 0, width: int = WIDTH) -> Any:
+    torch.manual_seed(seed)
+    config = transformers.LlamaConfig(**{**SIZES, "vocab_size": width}, num_hidden_layers=2)
+    return transformers.LlamaForCausalLM(config).eval()
+
+
+def batch(*prompts: bytes) -> dict[str, Tensor]:
+    """The prompts, padded on the left."""
+    longest = max(map(len, prompts))
+    ids = [[PAD] * (longest - len(prompt)) + list(prompt) for prompt in prompts]
+    tokens = torch.tensor(ids)
+    return {"input_ids": tokens, "attention_mask": (tokens != PAD).long()}
+
+
+def texts(rows: Tensor, start: int) -> list[bytes]:
+    """What the rows say after their prompts; an end must be there, or the row is full."""
+    said = list[bytes]()
+    for row in rows[:, start:].tolist():
+        ends = [place for place, token in enumerate(row) if token in BYTES.eos_ids]
+        text = row[: ends[0]] if ends else row
+        assert all(token < 256 for token in text), row
+        said.append(bytes(text))
+    return said
+
+
+def generate(inputs: dict[str, Tensor], how: Any = None, **settings: Any) -> list[bytes]:
+    settings = {"max_new_tokens": 20, "do_sample": False, **settings}
+    if isinstance(how, transformers.LogitsProcessor):
+        settings["logits_processor"] = [how]
+    elif how is not None:
+        settings["prefix_allowed_tokens_fn"] = how
+    torch.manual_seed(1)
+    rows = model().generate(**inputs, **settings)
+    return texts(rows, inputs["input_ids"].shape[1])
+
+
+def whole(source: Any, said: list[bytes]) -> bool:
+    constraint = fl.compile(source, BYTES)
+    return all(constraint.matches(text) for text in said)
+
+
+SINGLE: dict[str, dict[str, Any]] = {
+    "a draft model": {"assistant_model": 1},
+    "a sampled draft": {"assistant_model": 1, "do_sample": True},
+    "prompt lookup": {"prompt_lookup_num_tokens": 3},
+    "sampled prompt lookup": {"prompt_lookup_num_tokens": 3, "do_sample": True},
+    "an early exit": {"assistant_early_exit": 1},
+}
+SEVERAL: dict[str, dict[str, Any]] = {
+    "greedy": {},
+    "sampling": {"do_sample": True, "top_k": 0, "temperature": 1.5},
+    "several sequences": {"do_sample": True, "top_k": 7, "num_return_sequences": 3},
+    "beams": {"num_beams": 4, "num_return_sequences": 3},
+    "beams that stop early": {"num_beams": 3, "early_stopping": True, "length_penalty": 2.0},
+    "sampled beams": {"num_beams": 4, "do_sample": True, "num_return_sequences": 4, "top_k": 3},
+    "eta sampled beams": {"num_beams": 3, "do_sample": True, "eta_cutoff": 0.01, "top_p": 0.9},
+    "a static cache": {"cache_implementation": "static"},
+    "no cache": {"use_cache": False},
+    "penalties": {"repetition_penalty": 1.3, "renormalize_logits": True},
+    "a watermark": {"watermarking_config": {"bias": 2.0}},
+}
+
+
+def settings(mode: str) -> dict[str, Any]:
+    given = {**SINGLE, **SEVERAL}[mode]
+    return {k: model(v) if k == "assistant_model" else v for k, v in given.items()}
+
+
+MAKERS: list[Callable[..., Any]] = [LogitsProcessor, prefix_allowed_tokens_fn]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("mode", [*SINGLE, *SEVERAL])
+def test_every_mode_gives_whole_texts_of_the_language(mode: str, make: Callable[..., Any]) -> None:
+    held = make(WORD, BYTES)
+    if mode == "sampled beams" and make is prefix_allowed_tokens_fn:
+        with pytest.raises(fl.UnsupportedError, match="several sampled beams need LogitsProcessor"):
+            generate(batch(b"Say"), held, **settings(mode))
+        return
+    for most in (20, 9):  # the second leaves just enough for a short one
+        said = generate(batch(b"Say ab cd! ab"), held, max_new_tokens=most, **settings(mode))
+        assert whole(WORD, said), said
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("mode", SEVERAL)
+def test_a_batch_has_a_constraint_for_each_prompt(mode: str, make: Callable[..., Any]) -> None:
+    held = make([WORD, None, NUMBERS], BYTES)
+    given = settings(mode)
+    if make is prefix_allowed_tokens_fn and given.get("do_sample") and "num_beams" in given:
+        given["num_return_sequences"] = 1
+    said = generate_rows(batch(b"Hi!", b"x", b"Numbers: "), held, **given)
+    copies = len(said) // 3
+    assert copies == given.get("num_return_sequences", 1)
+    assert whole(WORD, texts(said[:copies], 9)), said
+    assert whole(NUMBERS, texts(said[2 * copies :], 9)), said
+
+
+def generate_rows(inputs: dict[str, Tensor], how: Any, **settings: Any) -> Tensor:
+    torch.manual_seed(1)
+    key = "logits_processor" if isinstance(how, LogitsProcessor) else "prefix_allowed_tokens_fn"
+    held = [how] if key == "logits_processor" else how
+    return model().generate(**inputs, max_new_tokens=16, **{key: held}, **settings)
+
+
+def test_greedy_and_assisted_texts_are_those_of_the_argmax_under_the_mask() -> None:
+    constraint, prompt = fl.compile(WORD, BYTES), b"Say ab cd! ab"
+    tokens, state = list(prompt), constraint.start()
+    while not state.ended:
+        with torch.no_grad():
+            row = model()(torch.tensor([tokens])).logits[0, -1].numpy()
+        mask = np.unpackbits(constraint.mask(state).view(np.uint8), bitorder="little")[:WIDTH]
+        token = int(np.where(mask, row, -math.inf).argmax())
+        state = constraint.advance(state, token)
+        tokens.append(token)
+    expected = [bytes(tokens[len(prompt) : -1])]
+    for mode in ("greedy", "a draft model", "prompt lookup", "an early exit", "a static cache"):
+        assert generate(batch(prompt), LogitsProcessor(WORD, BYTES), **settings(mode)) == expected
+
+
+def test_a_row_is_the_same_alone_and_in_a_padded_batch_of_others() -> None:
+    held = LogitsProcessor([WORD, NUMBERS, WORD, WORD], BYTES)
+    prompts = (b"Say ab!", b"1, 2", b"Say ab!", b"no")  # one of them twice
+    said = generate(batch(*prompts), held)
+    sources = (WORD, NUMBERS, WORD, WORD)
+    alone = [
+        generate(batch(prompt), LogitsProcessor(source, BYTES))[0]
+        for prompt, source in zip(prompts, sources, strict=True)
+    ]
+    assert said == alone
+
+
+# What others' processors do wrong: exceptions with beams (xgrammar#681, outlines), one use only
+# (xgrammar), no mixed batches (outlines, guidance), texts that go on where another one stopped.
+
+
+def test_one_processor_serves_any_number_of_calls_with_prompts_of_any_length() -> None:
+    held = LogitsProcessor(WORD, BYTES)
+    fresh = [generate(batch(prompt), LogitsProcessor(WORD, BYTES)) for prompt in (b"one", b"four")]
+    assert [generate(batch(prompt), held) for prompt in (b"one", b"four")] == fresh
+    assert generate(batch(b"four"), held) == fresh[1]
+    generate(batch(b"four"), held, num_beams=3)
+    assert generate(batch(b"one"), held) == fresh[0]
+
+
+@pytest.mark.parametrize("more", [b"", b"\n", b"!", b" and more"])
+def test_a_chat_goes_on_from_its_own_text_and_any_more_tokens(more: bytes) -> None:
+    # One token more looks like the next step of the call before, none like its last step again.
+    held = LogitsProcessor(WORD, BYTES)
+    prompt = b"Say"
+    for _ in range(3):
+        said = generate(batch(prompt), held)
+        assert said == generate(batch(prompt), LogitsProcessor(WORD, BYTES))
+        assert whole(WORD, said)
+        prompt += said[0] + more
+
+
+def test_a_text_that_ended_with_an_end_id_may_be_the_next_prompt() -> None:
+    held = LogitsProcessor(WORD, BYTES)
+    rows = model().generate(**batch(b"Say"), max_new_tokens=30, logits_processor=[held])
+    assert int(rows[0, -1]) in BYTES.eos_ids
+    again = model().generate(rows, max_new_tokens=30, logits_processor=[held])
+    assert whole(WORD, texts(again, rows.shape[1]))
+
+
+def test_a_draft_with_other_weights_is_held_too() -> None:
+    held = LogitsProcessor(WORD, BYTES)
+    said = generate(batch(b"Say"), held, assistant_model=model(3))
+    assert said == generate(batch(b"Say"), held)
+
+
+def test_prompt_lookup_never_copies_what_the_constraint_forbids() -> None:
+    prompt = b"ab 12 ab 12 ab 12 ab"
+    said = generate(batch(prompt), LogitsProcessor(WORD, BYTES), prompt_lookup_num_tokens=5)
+    assert whole(WORD, said)
+
+
+def test_threads_may_share_a_processor() -> None:
+    held = LogitsProcessor([WORD, NUMBERS], BYTES)
+    prompts = [batch(b"a" * n, b"bc" * n) for n in range(1, 4)]
+
+    def rows(inputs: dict[str, Tensor]) -> list[list[int]]:
+        return model().generate(**inputs, max_new_tokens=12, logits_processor=[held]).tolist()
+
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(rows, prompts)) == [rows(each) for each in prompts]
+
+
+def test_embeddings_may_stand_for_the_prompt() -> None:
+    inputs = batch(b"Say", b"Say it")
+    embedded = {
+        "inputs_embeds": model().get_input_embeddings()(inputs["input_ids"]),
+        "attention_mask": inputs["attention_mask"],
+    }
+    held = LogitsProcessor(WORD, BYTES)
+    for given in ({}, {"num_beams": 3}):
+        rows = model().generate(**embedded, max_new_tokens=30, logits_processor=[held], **given)
+        assert texts(rows, 0) == generate(inputs, held, max_new_tokens=30, **given)
+
+
+def test_a_cache_of_the_prompts_beginning_changes_nothing() -> None:
+    inputs, held = batch(b"Say it"), LogitsProcessor(WORD, BYTES)
+    with torch.no_grad():
+        past = model()(inputs["input_ids"][:, :4], use_cache=True).past_key_values
+    assert generate(inputs, held, past_key_values=past) == generate(inputs, held)
+
+
+def test_models_with_an_encoder_are_held_from_their_first_token() -> None:
+    torch.manual_seed(0)
+    sizes: dict[str, Any] = {"d_model": 16, "vocab_size": WIDTH, "decoder_start_token_id": PAD}
+    sizes |= {"bos_token_id": None, "eos_token_id": END, "pad_token_id": PAD, "init_std": 0.8}
+    for side in ("encoder", "decoder"):
+        sizes |= {
+            f"{side}_{k}": v for k, v in (("layers", 1), ("attention_heads", 2), ("ffn_dim", 16))
+        }
+    bart = transformers.BartForConditionalGeneration(transformers.BartConfig(**sizes)).eval()
+    for given in ({}, {"num_beams": 3}):
+        rows = bart.generate(
+            **batch(b"Say", b"it"), max_new_tokens=30,
+            logits_processor=[LogitsProcessor(WORD, BYTES)], **given,
+        )  # fmt: skip
+        assert whole(WORD, texts(rows, 1))
+
+
+# Limits and ends.
+
+
+FEW = {(2, "beams"), (2, "sampled beams"), (3, "sampled beams")}
+
+
+@pytest.mark.parametrize("mode", ["greedy", "sampling", "beams", "sampled beams", "prompt lookup"])
+def test_no_text_is_cut_in_half_however_few_tokens_there_are(mode: str) -> None:
+    held = LogitsProcessor(NUMBERS, BYTES)
+    for most in (2, 3, 5):
+        if (most, mode) in FEW:  # where several beams are to be returned
+            with pytest.raises(fl.LimitError, match=r"only [13] "):
+                generate(batch(b"Numbers: "), held, max_new_tokens=most, **settings(mode))
+            continue
+        said = generate(batch(b"Numbers: "), held, max_new_tokens=most, **settings(mode))
+        assert whole(NUMBERS, said), said
+    shorter = LogitsProcessor(NUMBERS, BYTES, max_new_tokens=3)
+    assert all(len(text) <= 3 for text in generate(batch(b"Numbers: "), shorter))
+
+
+def test_too_few_tokens_for_any_text_are_refused_with_what_is_needed() -> None:
+    for make in MAKERS:
+        with pytest.raises(fl.LimitError, match=r"needs 7 tokens.*cut off after 6") as caught:
+            generate(batch(b"?"), make("exactly", BYTES), max_new_tokens=6)
+        assert (caught.value.given, caught.value.needed) == (6, 7)
+
+
+def test_texts_end_with_an_id_at_which_generate_stops() -> None:
+    held = LogitsProcessor(fl.Choice(["ab"]), BYTES)
+    for end in (END, OTHER_END):
+        rows = model().generate(
+            **batch(b"?"), max_new_tokens=9, logits_processor=[held], eos_token_id=end
+        )
+        assert rows[0, 1:].tolist() == [*b"ab", end]
+
+
+def test_rows_that_ended_get_pads_while_others_go_on() -> None:
+    held = LogitsProcessor(["a", fl.Regex("b{12}")], BYTES)
+    rows = model().generate(**batch(b"?", b"?"), max_new_tokens=20, logits_processor=[held])
+    assert rows[0, 1] == ord("a")
+    assert set(rows[0, 3:].tolist()) == {PAD}
+    assert texts(rows, 1) == [b"a", b"b" * 12]
+
+
+def test_a_row_that_a_criterion_of_the_caller_stops_gets_pads_and_no_error() -> None:
+    class First(transformers.StoppingCriteria):
+        def __call__(self, input_ids: Tensor, scores: Any, **more: Any) -> Any:
+            return torch.tensor([input_ids.shape[1] > 4, False])
+
+    rows = model().generate(
+        **batch(b"?", b"?"), max_new_tokens=20, stopping_criteria=[First()],
+        logits_processor=[LogitsProcessor(fl.Regex("b{12}"), BYTES)],
+    )  # fmt: skip
+    assert set(rows[0, 5:].tolist()) == {PAD}
+    assert texts(rows[1:], 1) == [b"b" * 12]
+
+
+def test_the_prompt_may_hold_the_beginning_of_the_text() -> None:
+    held = LogitsProcessor(fl.Choice(["hello there", "help"]), BYTES, prompt_length=2)
+    assert generate(batch(b"> hello"), held) == [b" there"]
+
+
+def test_a_joint_stands_before_the_text() -> None:
+    held = LogitsProcessor(fl.Choice(["ab"]), BYTES, joint=b" ")
+    assert generate(batch(b"?"), held) == [b" ab"]
+
+
+# Refusals and errors.
+
+
+class Forced(transformers.LogitsProcessor):
+    """Another processor, which wants one token and nothing else."""
+
+    def __init__(self, token: int, length: int) -> None:
+        self.token, self.length = token, length
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        if input_ids.shape[1] != self.length:
+            return scores
+        forced = torch.full_like(scores, -math.inf)
+        forced[:, self.token] = 0.0
+        return forced
+
+
+@pytest.mark.parametrize("mode", ["greedy", "prompt lookup", "a draft model"])
+def test_a_text_that_another_processor_made_leave_the_language_is_an_error(mode: str) -> None:
+    held = LogitsProcessor(WORD, BYTES)
+    with pytest.raises(fl.TokenRejected, match=r"row 0 left the language at its token 1.*b'7'"):
+        model().generate(
+            **batch(b"?"), max_new_tokens=20, **settings(mode),
+            logits_processor=[held, Forced(ord("7"), 2)],
+        )  # fmt: skip
+    assert whole(WORD, generate(batch(b"?"), held))  # nothing of it stays
+
+
+def test_a_beam_that_another_processor_made_leave_the_language_never_comes_back() -> None:
+    held = LogitsProcessor(WORD, BYTES)
+    with pytest.raises(fl.DeadEndError, match="no token is left in row 0"):
+        model().generate(
+            **batch(b"?"), max_new_tokens=20, num_beams=3,
+            logits_processor=[held, Forced(ord("7"), 2)],
+        )  # fmt: skip
+
+
+def test_scores_that_are_no_numbers_and_rows_without_a_token_are_our_errors() -> None:
+    held = LogitsProcessor(WORD, BYTES, prompt_length=1)
+    ids, scores = torch.tensor([[65]]), torch.zeros(1, WIDTH)
+    for wrong in (math.nan, math.inf):
+        with pytest.raises(fl.ModelError, match="row 0 are NaN or infinite"):
+            held(ids, torch.full_like(scores, wrong))
+    with pytest.raises(fl.DeadEndError, match="no token is left in row 0"):
+        held(ids, torch.full_like(scores, -math.inf))
+    with pytest.raises(fl.DeadEndError, match="min_new_tokens"):
+        generate(batch(b"?"), LogitsProcessor("ab", BYTES), min_new_tokens=5)
+
+
+def test_the_scores_that_were_given_are_left_as_they_are() -> None:
+    scores = torch.zeros(1, WIDTH)
+    LogitsProcessor(WORD, BYTES, prompt_length=0)(torch.zeros(1, 0, dtype=torch.int64), scores)
+    assert not scores.any()
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"eos_token_id": [END, 98]}, fl.UnsupportedError, r"token 98 \(b'b'\), which is text"),
+        ({"eos_token_id": 263}, fl.ModelError, r"stops at \[263\].*end with \[256, 257\]"),
+    ],
+)
+def test_what_would_cut_texts_or_never_end_them_is_refused(
+    given: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        generate(batch(b"?"), LogitsProcessor(WORD, BYTES), **given)
+
+
+class Tokenizer:
+    """As much of a tokenizer as transformers needs for a draft with another one."""
+
+    def __call__(self, text: Any, **more: Any) -> dict[str, Tensor]:
+        return {"input_ids": torch.tensor([[97, 98]])}
+
+    def decode(self, ids: Any, **more: Any) -> list[str]:
+        return ["ab"]
+
+
+def test_a_draft_with_a_tokenizer_of_its_own_is_refused() -> None:
+    with pytest.raises(fl.UnsupportedError, match="a draft with a tokenizer of its own"):
+        generate(
+            batch(b"Say"), LogitsProcessor(WORD, BYTES), assistant_model=model(1, 300),
+            tokenizer=Tokenizer(), assistant_tokenizer=Tokenizer(),
+        )  # fmt: skip
+
+
+def test_continuous_batching_is_refused_truthfully() -> None:
+    assert LogitsProcessor.supports_continuous_batching is False
+    with pytest.raises(fl.UnsupportedError, match="continuous batching does not show"):
+        LogitsProcessor(WORD, BYTES)(torch.tensor([1, 2]), torch.zeros(2, WIDTH))
+
+
+def test_another_loop_has_to_say_where_texts_begin() -> None:
+    with pytest.raises(fl.UnsupportedError, match="say prompt_length="):
+        LogitsProcessor(WORD, BYTES)(torch.tensor([[1, 2]]), torch.zeros(1, WIDTH))
+    with pytest.raises(fl.SourceError, match="prompt_length is 3, and row 0 has 2 tokens"):
+        LogitsProcessor(WORD, BYTES, prompt_length=3)(torch.tensor([[1, 2]]), torch.zeros(1, WIDTH))
+
+
+def test_sources_are_one_for_all_prompts_or_one_each() -> None:
+    for make in MAKERS:
+        with pytest.raises(fl.SourceError, match="2 sources for 3 prompts"):
+            generate(batch(b"a", b"b", b"c"), make([WORD, None], BYTES))
+    held = LogitsProcessor([WORD, None], BYTES, prompt_length=1)
+    with pytest.raises(fl.SourceError, match="2 sources for 3 prompts"):
+        held(torch.ones(3, 1, dtype=torch.int64), torch.zeros(3, WIDTH))
+    with pytest.raises(fl.SourceError, match="no source for row 2"):
+        prefix_allowed_tokens_fn([WORD, None], BYTES, prompt_length=1)(2, torch.tensor([1]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (([], BYTES), fl.SourceError, "list of sources is empty"),
+        ((WORD, None), fl.SourceError, "a vocabulary is needed"),
+        ((WORD, "gpt2"), fl.SourceError, "a vocabulary is needed.*'gpt2'"),
+        ((3, BYTES), fl.SourceError, "3"),
+        ((WORD, fl.Vocabulary([b"a"], loss="all of it")), fl.UnsupportedError, "all of it"),
+    ],
+)
+def test_wrong_arguments_are_told(
+    arguments: tuple[Any, Any], error: type[Exception], message: str
+) -> None:
+    for make in MAKERS:
+        with pytest.raises(error, match=message):
+            make(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"prompt_length": -1}, "prompt_length is -1"),
+        ({"prompt_length": True}, "prompt_length is True"),
+        ({"max_new_tokens": 0}, "max_new_tokens is 0"),
+        ({"joint": " "}, "joint is ' ': it must be bytes"),
+    ],
+)
+def test_wrong_numbers_are_told(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(fl.SourceError, match=message):
+        LogitsProcessor(WORD, BYTES, **given)
+
+
+def test_constraints_and_scores_of_another_vocabulary_are_refused() -> None:
+    other = fl.Vocabulary([b"a", b"b"], {END}, width=260)
+    compiled = fl.compile(fl.Regex("a"), other)
+    with pytest.raises(fl.ModelError, match="compiled for another vocabulary"):
+        LogitsProcessor([WORD, compiled], BYTES)
+    with pytest.raises(fl.ModelError, match="gives 264 scores, and the vocabulary is 260 wide"):
+        generate(batch(b"?"), LogitsProcessor(compiled))
