@@ -38,7 +38,7 @@ from fairlead.engine.sequence import Sequence
 from fairlead.sampling.noise import branch, gumbel
 from fairlead.sampling.settings import Sampling
 
-LOOKED: Final = 4096  # continuations that all end, after which no others are looked at
+LOOKED: Final = 1024  # continuations, after which no more are looked at for one that goes on
 EXPONENT: Final = 700.0  # of e: beyond it, a float is infinite
 
 
@@ -172,14 +172,15 @@ class Band:
             counts = logs.new_tensor([*taken.values()])
             logs[:, [*taken]] -= counts * self.rules.diversity
         ranks = logs + self._noise(scores) if self.rules.random else logs
-        count = self.rules.looked
+        count, row = self.rules.looked, self.going[0].row
+        last = row.steps + 1 >= row.most  # then all that comes ends
         while True:
             picks = best(ranks, logs, scores, count)
             admitted = [self.going[pick.place].row.admits(pick.token) for pick in picks]
             if not all(admitted):
                 return None
             going, ended = self._sorted(picks, taken)
-            if len(going) >= self.rules.beams or len(picks) < count or count > LOOKED:
+            if last or len(going) >= self.rules.beams or not len(picks) == count < LOOKED:
                 return going[: self.rules.beams], ended
             count *= 4
 

@@ -20,7 +20,7 @@ from fairlead.engine.model import LanguageModel
 from fairlead.engine.request import Completion, Request
 from fairlead.engine.search.base import Kind, Looking, Search, read_next
 from fairlead.engine.search.made import search_for
-from fairlead.engine.search.scores import scores
+from fairlead.engine.search.scores import Plans, scores
 from fairlead.engine.sequence import Sequence
 
 
@@ -66,9 +66,9 @@ def _run(ensemble: Ensemble, prompts: Listed[Prompts], searches: Listed[Search])
     if not searches:
         return
     states = States() if any(isinstance(each, Looking) for each in searches) else None
-    begun = _Forward(*ensemble.prefill(prompts, states), states)
+    begun, plans = _Forward(*ensemble.prefill(prompts, states), states), Plans(ensemble.device)
     while parents := [n for n, each in enumerate(searches) if each.begin() for _ in each.rows]:
-        _round(ensemble, searches, _selected(ensemble, begun, parents))
+        _round(ensemble, searches, _selected(ensemble, begun, parents), plans)
 
 
 @final
@@ -81,10 +81,10 @@ class _Forward:
     states: States | None
 
 
-def _round(ensemble: Ensemble, searches: Listed[Search], forward: _Forward) -> None:
+def _round(ensemble: Ensemble, searches: Listed[Search], forward: _Forward, plans: Plans) -> None:
     """All rows of the searches to their ends."""
     while True:
-        parents = _stepped(ensemble, searches, forward)
+        parents = _stepped(ensemble, searches, forward, plans)
         if not parents:
             return
         cache = forward.cache
@@ -97,7 +97,9 @@ def _round(ensemble: Ensemble, searches: Listed[Search], forward: _Forward) -> N
         forward = _Forward(cache, {leaf: each[:, 0] for leaf, each in logits.items()}, states)
 
 
-def _stepped(ensemble: Ensemble, searches: Listed[Search], forward: _Forward) -> list[int]:
+def _stepped(
+    ensemble: Ensemble, searches: Listed[Search], forward: _Forward, plans: Plans
+) -> list[int]:
     """A step of every search that has rows: where each row of the next batch comes from."""
     places = dict[int, list[int]]()
     begin = 0
@@ -116,7 +118,7 @@ def _stepped(ensemble: Ensemble, searches: Listed[Search], forward: _Forward) ->
             group = [number for number in waiting if searches[number].kind == kind]
             rows = [row for number in group for row in searches[number].rows]
             where = [place for number in group for place in places[number]]
-            made = scores(ensemble, forward.cache, forward.logits, rows, where, kind)
+            made = scores(ensemble, forward.cache, forward.logits, rows, where, kind, plans)
             begin = 0
             for number in group:
                 own = places[number]

@@ -1,6 +1,7 @@
 """What an expression says of the next token of the rows of searches (`engine.search.base.Kind`)."""
 
 from collections.abc import Sequence as Listed
+from typing import final
 
 import torch
 
@@ -11,9 +12,27 @@ from fairlead.engine.sequence import Sequence
 from fairlead.engine.spread import Spread, centred, check_logits
 from fairlead.engine.step import plan_of
 from fairlead.logits.evaluate import Step, evaluate
+from fairlead.logits.expr import Leaf
 from fairlead.logits.mask import unpack, upload
 from fairlead.logits.warp import Moment, warp
 from fairlead.sampling.noise import coins, keys
+
+
+@final
+class Plans:
+    """The settings of the rows of a call, read once for each set of requests."""
+
+    def __init__(self, device: torch.device) -> None:
+        """None are known yet."""
+        self._device = device
+        self._known = dict[tuple[int, ...], Plan]()
+
+    def of(self, rows: Listed[Sequence]) -> Plan:
+        """The settings of these rows, which the numbers of their requests stand for."""
+        numbers = tuple(row.number for row in rows)
+        if numbers not in self._known:
+            self._known[numbers] = plan_of(rows, self._device)
+        return self._known[numbers]
 
 
 @torch.inference_mode()
@@ -24,6 +43,7 @@ def scores(
     rows: Listed[Sequence],
     places: Listed[int],
     kind: Kind,
+    plans: Plans,
 ) -> Scores:
     """The scores of some rows of a batch.
 
@@ -34,6 +54,7 @@ def scores(
         rows: those that are scored.
         places: where they are in the batch.
         kind: what scores are.
+        plans: the settings of the rows of this call.
 
     Raises:
         ModelError: a model gave NaN or +∞.
@@ -44,18 +65,46 @@ def scores(
     if kind == "open":  # free text has no constraint that could be left out
         held = torch.tensor([row.constrained for row in rows], device=device)
         before = allowed | held[:, None]
-    index = torch.tensor(places, device=device)
+    sums = cache.sums
+    if [*places] != [*range(cache.rows)]:
+        index = torch.tensor(places, device=device)
+        logits = {leaf: each[index] for leaf, each in logits.items()}
+        sums = {leaf: each[index] for leaf, each in sums.items()}
     texts = [row.text_context() for row in rows] if ensemble.reads_texts else []
-    state = Step(
-        {leaf: each[index] for leaf, each in logits.items()},
-        before,
-        ensemble.vocabulary,
-        {leaf: each[index] for leaf, each in cache.sums.items()},
-        texts,
-    )
-    plan = plan_of(rows, device)
+    state = Step(logits, before, ensemble.vocabulary, sums, texts)
+    made = _of_one(ensemble, state, rows) if kind == "beam" else None
+    if made is None:
+        made = _of_all(ensemble, state, rows, kind)
+    values = _chain(made.logs, plans.of(rows), rows)
+    own, kept = made.own, made.kept
+    if kind != "beam":
+        values = values.log_softmax(1)
+    if kind == "open":
+        values = values.masked_fill(~allowed, -torch.inf)
+        kept = own.masked_fill(~allowed, -torch.inf).logsumexp(1)
+    # A row of which nothing is left has NaN for logarithms of shares.
+    return Scores(values.nan_to_num(-torch.inf, neginf=-torch.inf), own, kept)
+
+
+def _of_one(ensemble: Ensemble, state: Step, rows: Listed[Sequence]) -> Scores | None:
+    """What a model by itself says; None if something is wrong with it, or it is an expression.
+
+    Its log-probabilities, found once, are all that is needed.
+    """
+    if not isinstance(ensemble.node, Leaf):
+        return None
+    own = state.leaves[ensemble.node].float().log_softmax(1)
+    if bool(own[:, 0].isnan().any()):  # then all of the row is: NaN or +∞ was in it, or −∞ alone
+        return None
+    logs = own.masked_fill(~state.allowed, -torch.inf)
+    held = any(row.constrained for row in rows)
+    return Scores(logs, own, logs.logsumexp(1) if held else torch.zeros_like(own[:, 0]))
+
+
+def _of_all(ensemble: Ensemble, state: Step, rows: Listed[Sequence], kind: Kind) -> Scores:
+    """What an expression says, not normalised over what is allowed."""
     made = evaluate(ensemble.node, state)
-    spread = Spread.of(made, before, held=True)
+    spread = Spread.of(made, state.allowed, held=any(row.constrained for row in rows))
     for place, total in enumerate(numbers(spread.total)):
         check_logits(total, f"step {rows[place].steps} of row {rows[place].number}")
     values = spread.values
@@ -64,16 +113,7 @@ def scores(
         values = values - whole[:, None]
     elif (moved := centred(values)) is not None:
         values = moved
-    values = _chain(values, plan, rows)
-    own = spread.reported - spread.total[:, None]
-    kept = spread.kept
-    if kind != "beam":
-        values = values.log_softmax(1)
-    if kind == "open":
-        values = values.masked_fill(~allowed, -torch.inf)
-        kept = own.masked_fill(~allowed, -torch.inf).logsumexp(1)
-    # A row of which nothing is left has NaN for logarithms of shares.
-    return Scores(values.nan_to_num(-torch.inf, neginf=-torch.inf), own, kept)
+    return Scores(values, spread.reported - spread.total[:, None], spread.kept)
 
 
 def _chain(values: torch.Tensor, plan: Plan, rows: Listed[Sequence]) -> torch.Tensor:
