@@ -1,0 +1,250 @@
+"""Guidance in transformers' loop: what comes out is what our own engine says, token for token, and
+what cannot be done is refused by name. Models of random weights over a real tokenizer."""
+
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from torch import Tensor
+
+import fairlead as fl
+import small_models
+from fairlead.api.model import Model
+from fairlead.engine.backends.transformers import TransformersModel
+from fairlead.integrations.transformers import LogitsProcessor
+from real_tokenizers import tokenizer_folder
+
+WORDS = fl.Regex("[a-z]{3,9}( [a-z]{1,4}){0,3}!")
+
+
+def loaded(kind: str, name: str) -> Model:
+    backend = small_models.model(kind)
+    return Model(backend, backend.tokenizer, name=name)
+
+
+BASE, EXPERT, ANTI = loaded("llama", "base"), loaded("qwen2", "expert"), loaded("gpt2", "anti")
+TOKENIZER = small_models.tokenizer(tokenizer_folder("gpt2"))
+PROMPTS = ["A cat", "The dog of my sister says", "A cat"]
+SHARED = fl.ngram(["the cat says meow", "a dog says wow"], BASE)
+
+
+class Polite:
+    """A classifier that counts letters."""
+
+    def log_probs(self, texts: Any) -> Tensor:
+        return torch.tensor([-abs(len(text) - 20) / 2.0 for text in texts])
+
+
+EXPRESSIONS: dict[str, Model] = {
+    "proxy tuning": BASE + 1.5 * (EXPERT - ANTI),
+    "a nucleus": (BASE + 2 * EXPERT).nucleus(0.8) - ANTI,
+    "the generating model second": EXPERT + 0.5 * BASE,
+    "guidance against no prompt": 1.5 * BASE - 0.5 * BASE.unprompted(),
+    "an early exit": BASE - 0.5 * BASE.exit_at(1),
+    "n-grams": BASE + SHARED,
+    "GeDi": BASE + fl.gedi(EXPERT, ANTI, alpha=5.0),
+    "a classifier": BASE + fl.classifier(Polite(), alpha=9.0, top=20),
+    "filters alone": BASE.nucleus(0.5),
+}
+
+
+def inputs(prompts: list[str]) -> dict[str, Tensor]:
+    TOKENIZER.pad_token, TOKENIZER.padding_side = TOKENIZER.eos_token, "left"
+    return TOKENIZER(prompts, return_tensors="pt", padding=True)
+
+
+def generate(how: LogitsProcessor, prompts: list[str], **settings: Any) -> list[str]:
+    given = inputs(prompts)
+    module = BASE.language_model.module
+    rows = module.generate(
+        **given, logits_processor=[how], pad_token_id=TOKENIZER.pad_token_id,
+        **{"max_new_tokens": 12, "do_sample": False, "eos_token_id": ENDS, **settings},
+    )  # fmt: skip
+    texts = list[str]()
+    for row in rows[:, given["input_ids"].shape[1] :].tolist():
+        end = next((place for place, token in enumerate(row) if token in ENDS), len(row))
+        texts.append(TOKENIZER.decode(row[:end]))
+    return texts
+
+
+ENDS = sorted(BASE.vocabulary.eos_ids)
+
+
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_greedy_texts_are_those_of_our_own_engine(name: str) -> None:
+    guided = EXPRESSIONS[name]
+    own = [r.text for r in guided.generate(PROMPTS, WORDS, max_new_tokens=12)]
+    if name != "filters alone":  # which the most probable token passes
+        assert own != [r.text for r in BASE.generate(PROMPTS, WORDS, max_new_tokens=12)]
+    held = LogitsProcessor(WORDS, guidance=guided)
+    assert generate(held, PROMPTS) == own
+    assert generate(held, PROMPTS[1:2]) == own[1:2]  # other rows, and a prompt without padding
+    assert generate(held, PROMPTS, use_cache=False) == own
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"num_beams": 3, "num_return_sequences": 2},
+        {"do_sample": True, "num_return_sequences": 2},
+        {"do_sample": True, "num_beams": 3},
+    ],
+)
+def test_beams_and_samples_are_guided_row_by_row(settings: dict[str, Any]) -> None:
+    guided = EXPRESSIONS["proxy tuning"]
+    fresh, torn = LogitsProcessor(WORDS, guidance=guided), Torn(guided)
+    torch.manual_seed(0)
+    said = generate(fresh, PROMPTS, **settings)
+    torch.manual_seed(0)
+    assert said == generate(torn, PROMPTS, **settings)  # which reads everything anew at each step
+    assert all(fl.compile(WORDS, BASE.vocabulary).matches(text) for text in said)
+
+
+class Torn(transformers.LogitsProcessor):
+    """A processor that remembers nothing between two steps."""
+
+    def __init__(self, guided: Model) -> None:
+        self.guided = guided
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        return LogitsProcessor(WORDS, guidance=self.guided)(input_ids, scores)
+
+
+def test_beams_are_those_of_our_own_engine() -> None:
+    guided = EXPRESSIONS["proxy tuning"]
+    own = guided.generate(PROMPTS, WORDS, max_new_tokens=12, num_beams=3)
+    held = LogitsProcessor(WORDS, guidance=guided)
+    assert generate(held, PROMPTS, num_beams=3) == [result.text for result in own]
+
+
+def test_a_constraint_for_each_prompt_or_none_goes_with_guidance() -> None:
+    guided = EXPRESSIONS["proxy tuning"]
+    sources = [WORDS, None, list[int]]
+    own = guided.generate(PROMPTS, sources, max_new_tokens=12)
+    said = generate(LogitsProcessor(sources, guidance=guided), PROMPTS)
+    assert said == [result.text for result in own]
+
+
+def test_leaves_with_a_prompt_of_their_own_need_to_know_what_was_asked() -> None:
+    guided = fl.cfg(BASE, BASE.prompted("Be rude. "), 1.5)
+    own = [r.text for r in guided.generate(PROMPTS, WORDS, max_new_tokens=12)]
+    held = LogitsProcessor(WORDS, guidance=guided, prompts=PROMPTS)
+    assert generate(held, PROMPTS) == own
+    with pytest.raises(fl.UnsupportedError, match=r"another prompt.*prompts=\[…\]"):
+        generate(LogitsProcessor(WORDS, guidance=guided), PROMPTS)
+    with pytest.raises(fl.SourceError, match="3 prompts= for the 2 prompts"):
+        generate(held, PROMPTS[:2])
+    with pytest.raises(fl.SourceError, match=r"prompts\[0\] is not what the prompt's tokens say"):
+        generate(LogitsProcessor(WORDS, guidance=guided, prompts=["A dog"]), ["A cat"])
+
+
+def test_a_classifier_of_prompts_needs_to_know_what_was_asked() -> None:
+    guided = BASE + fl.classifier(Polite(), alpha=2.0, top=20, prompt=True)
+    own = [r.text for r in guided.generate(PROMPTS, WORDS, max_new_tokens=12)]
+    assert generate(LogitsProcessor(WORDS, guidance=guided, prompts=PROMPTS), PROMPTS) == own
+    with pytest.raises(fl.UnsupportedError, match="a classifier reads the prompt"):
+        generate(LogitsProcessor(WORDS, guidance=guided), PROMPTS)
+
+
+def test_one_processor_serves_any_calls_also_after_an_exception() -> None:
+    guided = EXPRESSIONS["proxy tuning"]
+    held = LogitsProcessor(WORDS, guidance=guided)
+    first = generate(held, PROMPTS)
+
+    class Stop(transformers.StoppingCriteria):
+        def __call__(self, input_ids: Tensor, scores: Any, **more: Any) -> Any:
+            if input_ids.shape[1] > 8:
+                raise KeyError("stopped")
+            return torch.zeros(len(input_ids), dtype=torch.bool)
+
+    with pytest.raises(KeyError, match="stopped"):
+        generate(held, PROMPTS[::-1], stopping_criteria=[Stop()])
+    assert generate(held, PROMPTS) == first
+    longer = [PROMPTS[0] + first[0]]
+    assert generate(held, longer) == generate(LogitsProcessor(WORDS, guidance=guided), longer)
+
+
+def test_texts_end_where_generate_stops_although_ends_are_one_event() -> None:
+    backend = small_models.model("llama")
+    two = Model(Ending(backend), backend.tokenizer, name="two")
+    guided = two + 0.5 * Model(Ending(small_models.model("qwen2")), backend.tokenizer)
+    held = LogitsProcessor(fl.Choice(["ab"]), guidance=guided)
+    rows = backend.module.generate(
+        **inputs(["A"]), logits_processor=[held], max_new_tokens=9, eos_token_id=50_256,
+        pad_token_id=0,
+    )  # fmt: skip
+    assert rows[0, -1] == 50_256
+    assert rows.shape[1] < 6
+
+
+class Ending:
+    """A model of transformers with one more end id."""
+
+    def __init__(self, inner: TransformersModel) -> None:
+        self._inner, self.module = inner, inner.module
+        known = inner.vocabulary
+        ends = known.eos_ids | {50_256, 1_000}
+        self.vocabulary = fl.Vocabulary(known.tokens, ends, width=known.width)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+@pytest.mark.parametrize(
+    ("guided", "settings", "message"),
+    [
+        ("proxy tuning", {"prompt_lookup_num_tokens": 3}, "assisted decoding do not go together"),
+        ("proxy tuning", {"assistant_model": 1}, "assisted decoding do not go together"),
+        ("others", {}, r"none of the leaves \(expert, anti\)"),
+        ("own pair", {}, "one of a GeDi pair"),
+    ],
+)
+def test_what_cannot_be_guided_is_refused(
+    guided: str, settings: dict[str, Any], message: str
+) -> None:
+    own_pair = EXPERT + fl.gedi(BASE, ANTI)
+    expression = {**EXPRESSIONS, "others": EXPERT - 0.5 * ANTI, "own pair": own_pair}[guided]
+    if "assistant_model" in settings:
+        settings = {"assistant_model": small_models.module("llama", 1)}
+    with pytest.raises(fl.UnsupportedError, match=message):
+        generate(LogitsProcessor(WORDS, guidance=expression), PROMPTS[:1], **settings)
+
+
+def test_guidance_needs_the_tokens_of_the_prompts() -> None:
+    module, given = BASE.language_model.module, inputs(["A cat says"])
+    held = LogitsProcessor(WORDS, guidance=EXPRESSIONS["proxy tuning"])
+    embedded = module.get_input_embeddings()(given["input_ids"])
+    for wrong in (
+        {"inputs_embeds": embedded, "attention_mask": given["attention_mask"]},
+        {**given, "past_key_values": module(given["input_ids"][:, :1]).past_key_values},
+    ):
+        if "past_key_values" in wrong:
+            wrong["input_ids"] = wrong["input_ids"][:, 1:]
+        with pytest.raises(fl.UnsupportedError, match="the tokens of the whole prompt"):
+            module.generate(**wrong, logits_processor=[held], max_new_tokens=9, pad_token_id=0)
+    with pytest.raises(fl.UnsupportedError, match="which only a running generate"):
+        LogitsProcessor(WORDS, guidance=EXPRESSIONS["proxy tuning"], prompt_length=1)(
+            torch.ones(1, 1, dtype=torch.int64), torch.zeros(1, BASE.vocabulary.width)
+        )
+
+
+def test_wrong_arguments_are_told() -> None:
+    with pytest.raises(fl.SourceError, match=r"guidance is a fairlead\.Model, not Llama"):
+        LogitsProcessor(WORDS, guidance=BASE.language_model.module)
+    with pytest.raises(fl.SourceError, match="prompts are for guidance"):
+        LogitsProcessor(WORDS, BASE.vocabulary, prompts=["a"])
+    with pytest.raises(fl.ModelError, match="models of another vocabulary"):
+        LogitsProcessor(WORDS, fl.Vocabulary([bytes([b]) for b in range(256)]), guidance=BASE)
+
+
+def test_a_model_that_gives_no_numbers_is_our_error() -> None:
+    broken = small_models.module("qwen2")
+    with torch.no_grad():
+        broken.lm_head.weight[:] = float("nan")
+    guided = BASE + Model(TransformersModel(broken, TOKENIZER), TOKENIZER)
+    with pytest.raises(fl.ModelError, match="NaN or infinite"):
+        generate(LogitsProcessor(WORDS, guidance=guided), PROMPTS[:1])
