@@ -3,7 +3,7 @@
 import math
 import random
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
@@ -16,6 +16,9 @@ from fairlead.engine.request import Completion, Request
 from fairlead.engine.search.loop import find
 from fairlead.sampling.noise import branch, gumbel, stream
 from fairlead.sampling.settings import Sampling
+
+if TYPE_CHECKING:
+    from fairlead.api.model import Model
 
 BITS = fl.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
 ENDS = {1: (12,), 3: (10, 11, 12)}
@@ -108,6 +111,31 @@ def test_beams_are_those_of_transformers_token_for_token(seed: int):
     together = find(ours_of(module, WORDS[count]), requests)
     for prompt, found in zip(PROMPTS, together, strict=True):
         alike(found, asked_of_transformers(module, prompt, ENDS[count], settings))
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"num_beams": 4, "num_return_sequences": 2, "early_stopping": True},
+        {"num_beams": 3, "repetition_penalty": 1.2, "length_penalty": 0.5},
+    ],
+)
+def test_beams_of_the_real_model_are_those_of_transformers(
+    built_in: "Model", settings: dict[str, Any]
+):
+    model = built_in.language_model
+    settings = settings | {"max_new_tokens": 5}
+    prompts = ["The capital of France is", "Once upon a time, by the sea"]
+    requests = [
+        Request(tuple(model.tokenizer.encode(text)), sampling=Sampling.of(settings))
+        for text in prompts
+    ]
+    ends = tuple(sorted(model.vocabulary.eos_ids))
+    for request, found in zip(requests, find(model, requests), strict=True):
+        expected = asked_of_transformers(model.module, request.prompt, ends, settings)
+        assert [done.tokens for done in found] == [tokens for tokens, _ in expected]
+        assert [done.score for done in found] == pytest.approx([s for _, s in expected], abs=1e-3)
 
 
 @pytest.mark.parametrize("seed", range(6))
