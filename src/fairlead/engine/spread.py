@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from fairlead.errors import ModelError
-from fairlead.logits.rows import LEAST, Rows
+from fairlead.logits.rows import LEAST, Rows, log_mass
 
 EXTREME: Final = 1e18  # a logit that the coldest temperature makes infinite
 
@@ -49,7 +49,7 @@ class Spread:
         reported = values if rows.own is None else rows.reported(allowed)
         if not held:
             return cls(values, reported, total, torch.zeros_like(total))
-        mass = reported.logsumexp(1)
+        mass = log_mass(reported)
         # What is left can be so improbable that the difference is beyond float32.
         kept = (mass - total).clamp(min=LEAST).where(mass > -math.inf, -math.inf)
         return cls(values, reported, total, kept)

@@ -36,7 +36,7 @@ from fairlead.logits.expr import (
     leaves,
     show,
 )
-from fairlead.logits.filters import min_p, top_p
+from fairlead.logits.filters import dot, min_p, top_p
 from fairlead.logits.rescore import gedi_log_probs, rescore
 from fairlead.logits.rows import LEAST, Rows, both
 from fairlead.vocabulary.spellings import Vocabulary
@@ -267,29 +267,41 @@ def _unheld(rows: Rows) -> Bool[Tensor, "batch vocabulary"]:
 
 def _farthest(of: Rows, among: Sequence[Rows]) -> Rows:
     """The candidate whose distribution differs most (Chuang et al. 2024, "DoLa", equation 3)."""
-    first = of.values.exp()
-    distances = torch.stack([jensen_shannon(of.values, each.values, first) for each in among])
-    chosen = distances.argmax(0), torch.arange(len(of.values), device=of.values.device)
-    values = torch.stack([each.values for each in among])[chosen]
-    return Rows(values, torch.stack([each.support for each in among])[chosen])
+    first = of.values.softmax(1)
+    room = torch.empty_like(first), torch.empty_like(first)
+    distances = [jensen_shannon(of.values, each.values, first, room) for each in among]
+    chosen = torch.stack(distances).argmax(0)
+    if chosen.device.type != "cpu":  # where to ask which they are would be to wait
+        picked = chosen, torch.arange(len(of.values), device=of.values.device)
+        values = torch.stack([each.values for each in among])[picked]
+        return Rows(values, torch.stack([each.support for each in among])[picked])
+    places = list(enumerate(map(int, chosen)))
+    values = torch.stack([among[place].values[row] for row, place in places])
+    return Rows(values, torch.stack([among[place].support[row] for row, place in places]))
 
 
 def jensen_shannon(
     one: Float[Tensor, "batch vocabulary"],
     other: Float[Tensor, "batch vocabulary"],
     first: Float[Tensor, "batch vocabulary"] | None = None,
+    room: tuple[Tensor, Tensor] | None = None,
 ) -> Float[Tensor, "batch"]:
     """The Jensen-Shannon divergence of two rows of log-probabilities, in nats, 0 to log 2.
 
-    As H((p + q) / 2) − (H(p) + H(q)) / 2, which needs one logarithm: 0.14 ms for 49,152 tokens.
-    `first` is `one.exp()`, for those who have it.
+    As H((p + q) / 2) − (H(p) + H(q)) / 2, which needs one logarithm: 0.1 ms for 49,152 tokens.
+
+    Args:
+        one: log p.
+        other: log q.
+        first: p, for those who have it. (Here `softmax` takes less time than `exp`.)
+        room: two tensors of this shape to be overwritten: fresh memory takes longer than sums.
     """
-    first = one.exp() if first is None else first
-    second = other.exp()
-    middle = first.add(second).mul_(0.5).clamp_(min=SMALLEST)
-    inner = middle.log().mul_(middle).sum(1)
-    outer = (first * one).sum(1) + second.mul_(other).sum(1)
-    return (outer / 2 - inner).clamp(min=0)
+    first = one.softmax(1) if first is None else first
+    second, logs = room or (torch.empty_like(first), torch.empty_like(first))
+    torch.softmax(other, 1, out=second)
+    outer = dot(first, one) + dot(second, other)
+    middle = second.add_(first).mul_(0.5).clamp_(min=SMALLEST)
+    return (outer / 2 - dot(middle, torch.log(middle, out=logs))).clamp(min=0)
 
 
 def _desired(

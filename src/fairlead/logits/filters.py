@@ -92,7 +92,7 @@ def eta(
     The same paper; `least` is its ε.
     """
     logs, probabilities = _distribution(row)
-    negative_entropy = _dot(probabilities, logs)
+    negative_entropy = dot(probabilities, logs)
     highest = row.amax(1)
     bound = torch.minimum(least.log(), least.log() / 2 + negative_entropy)
     return cut(row, _at_most(highest, bound + highest - logs.amax(1)))
@@ -107,7 +107,7 @@ def typical(
     "Locally Typical Sampling").
     """
     logs, probabilities = _distribution(row)
-    negative_entropy = _dot(probabilities, logs)
+    negative_entropy = dot(probabilities, logs)
     distance = logs.sub_(negative_entropy[:, None]).abs_()
     nearness = -distance
     kept = cut(nearness, -find_rim(distance, probabilities, mass).last)
@@ -205,7 +205,7 @@ def _distribution(
     return logs.add_(probabilities.amax(1, keepdim=True).log()), probabilities
 
 
-def _dot(
+def dot(
     left: Float[Tensor, "batch choices"], right: Float[Tensor, "batch choices"]
 ) -> Float[Tensor, "batch"]:
     """The sum of the products of each row, without a row of products."""

@@ -53,10 +53,13 @@ class Rows:
             ([[0.5, 0.5, 0.5]], [[True, False, True]])
         """
         logits = logits.float()
+        if logits.device.type == "cpu":  # on a GPU, asking would wait for all that was begun before
+            logs = logits.log_softmax(1)
+            # Nothing is excluded, NaN, or so large that differences would be infinite.
+            if bool((logs.amin(1) > LEAST).all()):
+                whole = _everything(logits.shape[1], logits.device).expand_as(logits)
+                return cls(logs, whole, soundness=torch.zeros_like(logs[:, 0]))
         total = logits.logsumexp(1)
-        if logits.device.type == "cpu" and _ordinary(logits, total):
-            whole = _everything(logits.shape[1], logits.device).expand_as(logits)
-            return cls(logits - total[:, None], whole, soundness=torch.zeros_like(total))
         support = logits > -math.inf  # False for NaN as well
         logs = (logits - total[:, None]).clamp(min=LEAST)
         floor = logs.where(support, math.inf).amin(1, keepdim=True).clamp(max=0)
@@ -105,7 +108,7 @@ class Rows:
         filters would leave of everything, and of what they leave now. NaN where a model gave NaN
         or +∞.
         """
-        total = (self.own or self).unheld().logsumexp(1)
+        total = log_mass((self.own or self).unheld())
         return total if self.soundness is None else total + self.soundness
 
     def unheld(self) -> Float[Tensor, "batch vocabulary"]:
@@ -122,13 +125,15 @@ class Rows:
         return (self.own or self).closed(allowed)
 
 
-def _ordinary(logits: Float[Tensor, "batch vocabulary"], total: Float[Tensor, "batch"]) -> bool:
-    """Whether nothing is excluded, infinite, or so large that differences would be.
+def log_mass(values: Float[Tensor, "batch vocabulary"]) -> Float[Tensor, "batch"]:
+    """`logsumexp` in 0.03 ms for 49,152 tokens, in place of 0.06: NaN or +∞ give NaN.
 
-    Such rows take 66 µs instead of 173 for 49,152 tokens. On a GPU, asking would wait for all that
-    was begun before.
+    Example:
+        >>> log_mass(torch.tensor([[0.0, 0.0], [-math.inf, -math.inf]]).double()).tolist()
+        [0.6931471805599453, -inf]
     """
-    return bool((logits.amin(1) > LEAST).all()) and bool((total < -LEAST).all())
+    highest = values.amax(1)
+    return (highest - values.softmax(1).amax(1).log()).where(highest > -math.inf, highest)
 
 
 @lru_cache(8)
