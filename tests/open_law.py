@@ -24,8 +24,12 @@ def open_law(
     most: int = 256,
     least: int = 0,
     warp: Callable[[Tensor], Tensor] = lambda row: row,
+    local: bool = False,
 ) -> Law:
-    """The probability of each way to spell a text; together, that of the language."""
+    """The probability of each way to spell a text; together, that of the language.
+
+    `local`: each token's as a share of what may come there, as it is with masks and nothing else.
+    """
     texts, found = set(texts), Law()
     vocabulary = model.vocabulary
     stack: list[tuple[tuple[int, ...], bytes, float]] = [((), b"", 1.0)]
@@ -39,13 +43,21 @@ def open_law(
         if len(tokens) == most:
             continue
         shares = warp(model.prefill([(0, *tokens)])[1][0].double()).softmax(0)
-        if spelled in texts and len(tokens) >= least:
-            found[tokens] = p * float(shares[sorted(vocabulary.eos_ids)].sum())
-        for token, piece in enumerate(vocabulary.tokens):
-            if piece and token not in vocabulary.eos_ids:
-                after = spelled + piece
-                if any(text.startswith(after) for text in texts):
-                    stack.append(((*tokens, token), after, p * float(shares[token])))
+        after = {
+            token: spelled + piece
+            for token, piece in enumerate(vocabulary.tokens)
+            if piece and token not in vocabulary.eos_ids
+        }
+        steps = {
+            token: longer
+            for token, longer in after.items()
+            if any(text.startswith(longer) for text in texts)
+        }
+        ends = [*vocabulary.eos_ids] if spelled in texts and len(tokens) >= least else []
+        p /= float(shares[[*steps, *ends]].sum()) if local else 1.0
+        if ends:
+            found[tokens] = p * float(shares[ends].sum())
+        stack += [((*tokens, x), each, p * float(shares[x])) for x, each in steps.items()]
     return found
 
 
@@ -56,7 +68,7 @@ def shares(law: Law) -> Law:
 
 
 def fits(drawn: Sequence[tuple[int, ...]], law: Law) -> bool:
-    """Whether draws follow a law: chi-square, not beyond what one draw in a thousand is.
+    """Whether draws follow a law: chi-square, with a probability of one in a hundred.
 
     Texts that are expected less than five times are one class. The bound is Wilson's and
     Hilferty's. Draws are seeded: where it holds once, it holds.
@@ -72,7 +84,7 @@ def fits(drawn: Sequence[tuple[int, ...]], law: Law) -> bool:
     chi = sum((a - b) ** 2 / b for a, b in zip(seen, expected, strict=True))
     freedom = len(expected) - 1
     z = ((chi / freedom) ** (1 / 3) - 1 + 2 / (9 * freedom)) / math.sqrt(2 / (9 * freedom))
-    return z < 3.09
+    return z < 2.33
 
 
 def divergence(one: Law, other: Law) -> float:
