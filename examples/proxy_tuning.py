@@ -15,8 +15,9 @@ import random
 from typing import Any
 
 import torch
-import transformers
 from tokenizers import ByteLevelBPETokenizer
+from transformers.models.llama import LlamaConfig, LlamaForCausalLM
+from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
 
 import fairlead as fl
 
@@ -51,14 +52,12 @@ def corpus(homes: dict[str, str]) -> list[str]:
 def tokenizer_of(texts: list[str]) -> Any:
     pieces = ByteLevelBPETokenizer()
     pieces.train_from_iterator(texts, 700, special_tokens=[END], show_progress=False)
-    return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=pieces._tokenizer, eos_token=END, pad_token=END
-    )
+    return PreTrainedTokenizerFast(tokenizer_object=pieces._tokenizer, eos_token=END, pad_token=END)
 
 
 def untrained(width: int, layers: int, tokens: int) -> Any:
     torch.manual_seed(width)
-    config = transformers.LlamaConfig(
+    config = LlamaConfig(
         vocab_size=tokens,
         hidden_size=width,
         intermediate_size=2 * width,
@@ -70,7 +69,7 @@ def untrained(width: int, layers: int, tokens: int) -> Any:
         eos_token_id=0,
         pad_token_id=0,
     )
-    return transformers.LlamaForCausalLM(config)
+    return LlamaForCausalLM(config)
 
 
 def trained(module: Any, tokenizer: Any, texts: list[str], steps: int, rate: float) -> Any:

@@ -1,12 +1,17 @@
 """Settings of every test: nothing is fetched from a model hub, and hypothesis repeats itself.
 
 `HYPOTHESIS_PROFILE=nightly` looks at a hundred times as many examples, new ones each time.
+`COVERAGE=all` traces every test, where CI traces only those that the coverage gate needs.
 """
 
+import gc
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import pytest
+from coverage import Coverage
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
@@ -27,6 +32,37 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+# What proves that every branch from text to constraint is tested: the tests of those stages.
+# Tracing makes a test two to five times as slow, so all others go without; so do tests of these
+# stages that are marked `untraced`, and whatever is set up for either.
+HERE: Final = Path(__file__).parent
+TRACED: Final = ("syntax", "lowering", "automata", "vocabulary", "masks", "constraints")
+
+
+def is_traced(item: pytest.Item) -> bool:
+    if os.environ.get("COVERAGE") == "all":
+        return True
+    of_stage = any(item.path.is_relative_to(HERE / stage) for stage in TRACED)
+    return of_stage and not item.get_closest_marker("untraced")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    measured = Coverage.current()
+    if measured is None or is_traced(item):
+        return (yield)
+    measured.stop()
+    try:
+        return (yield)
+    finally:
+        measured.start()
+
+
+def pytest_collection_finish() -> None:
+    """What is there before the first test stays: garbage is not looked for among it each time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

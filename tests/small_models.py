@@ -8,7 +8,13 @@ from typing import Any
 
 import numpy as np
 import torch
-import transformers
+from transformers.models.auto.modeling_auto import AutoModelForCausalLM
+from transformers.models.auto.tokenization_auto import AutoTokenizer
+from transformers.models.gemma3 import Gemma3TextConfig
+from transformers.models.gpt2 import GPT2Config
+from transformers.models.llama import LlamaConfig
+from transformers.models.mistral import MistralConfig
+from transformers.models.qwen2 import Qwen2Config
 
 import fairlead as fl
 from fairlead.engine.backends.ngram import NgramModel
@@ -33,20 +39,20 @@ LETTERS = fl.Vocabulary([*(bytes([b]) for b in range(32)), b"<eos>"], eos_ids={3
 
 
 def _llama(layers: int) -> Any:
-    return transformers.LlamaConfig(**SMALL, num_hidden_layers=layers)
+    return LlamaConfig(**SMALL, num_hidden_layers=layers)
 
 
 def _qwen2(layers: int) -> Any:
-    return transformers.Qwen2Config(**SMALL, num_hidden_layers=layers)
+    return Qwen2Config(**SMALL, num_hidden_layers=layers)
 
 
 def _mistral(layers: int) -> Any:
-    return transformers.MistralConfig(**SMALL, num_hidden_layers=layers, sliding_window=4)
+    return MistralConfig(**SMALL, num_hidden_layers=layers, sliding_window=4)
 
 
 def _gemma3(layers: int) -> Any:
     sorts = ["sliding_attention", "full_attention"] * layers
-    return transformers.Gemma3TextConfig(
+    return Gemma3TextConfig(
         **SMALL,
         num_hidden_layers=layers,
         sliding_window=4,
@@ -56,7 +62,7 @@ def _gemma3(layers: int) -> Any:
 
 
 def _gpt2(layers: int) -> Any:
-    return transformers.GPT2Config(
+    return GPT2Config(
         vocab_size=50_300,
         n_embd=32,
         n_layer=layers,
@@ -78,7 +84,7 @@ KINDS: dict[str, Callable[[int], Any]] = {
 def module(kind: str, layers: int = 2) -> Any:
     """A transformers model of this kind; the same weights each time."""
     torch.manual_seed(0)
-    return transformers.AutoModelForCausalLM.from_config(KINDS[kind](layers)).eval()
+    return AutoModelForCausalLM.from_config(KINDS[kind](layers)).eval()
 
 
 @cache
@@ -94,7 +100,7 @@ def model(kind: str, layers: int = 2) -> Any:
 
 @cache
 def tokenizer(folder: Path) -> Any:
-    return transformers.AutoTokenizer.from_pretrained(folder)
+    return AutoTokenizer.from_pretrained(folder)
 
 
 def noise(seed: int) -> Callable[[Prefix], torch.Tensor]:

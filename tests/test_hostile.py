@@ -76,6 +76,8 @@ REFUSED = {
 def _warm() -> None:
     fl.warmup()
     fl.compile(fl.Regex("a"), BYTES)  # room for what all constraints of a vocabulary share
+    gc.collect()
+    gc.freeze()  # what other tests hold is not searched for garbage before each attempt
 
 
 def walk(constraint: CompiledConstraint, steps: int = 24) -> None:

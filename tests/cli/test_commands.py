@@ -14,6 +14,7 @@ import fairlead as fl
 from fairlead.cli import console, extract, models
 from fairlead.cli.main import run
 from fairlead.engine.fake import FakeModel
+from fairlead.vocabulary.cache import cache_folder
 from small_tokenizers import byte_level
 
 
@@ -259,18 +260,34 @@ run(sys.argv[1:])
 """
 
 
-def test_warmup_works_where_neither_the_installation_nor_a_cache_can_be_written(
-    tmp_path: Path,
-) -> None:
+def warmed_up(tmp_path: Path, cache: Path) -> None:
+    """`fairlead warmup` with this cache folder, where the installation cannot be written."""
     path = tmp_path / "tokenizer.json"
     path.write_bytes(byte_level())
-    blocked = tmp_path / "file"
-    blocked.write_text("no folder")
-    environment = {**os.environ, "FAIRLEAD_CACHE": str(blocked), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "FAIRLEAD_CACHE": str(cache), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-c", READ_ONLY, "warmup", "--tokenizer", str(path)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"{path} is ready (")
+
+
+@pytest.mark.slow  # all kernels are compiled: half a minute
+def test_warmup_works_where_neither_the_installation_nor_a_cache_can_be_written(
+    tmp_path: Path,
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("no folder")
+    warmed_up(tmp_path, blocked)
+
+
+def test_warmup_works_where_of_the_cache_only_kernels_can_be_written(tmp_path: Path) -> None:
+    # They are compiled in memory where they cannot be: tests/masks/test_kernel_cache.py.
+    kernels = cache_folder("kernels")
+    kernels.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "kernels").symlink_to(kernels)
+    for blocked in ("vocabularies", "models"):
+        (tmp_path / blocked).write_text("no folder")
+    warmed_up(tmp_path, tmp_path)
 
 
 def test_warmup_says_that_the_model_is_ready(capsys: pytest.CaptureFixture[str]) -> None:

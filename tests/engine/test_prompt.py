@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import transformers
 from tokenizers import Tokenizer, decoders, models, normalizers
+from transformers.models.auto.tokenization_auto import AutoTokenizer
+from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
 
 import fairlead as fl
 from fairlead.engine.prompt import Prompt, PromptReader
@@ -47,7 +48,7 @@ def prepending() -> Any:
     backend.decoder = decoders.Sequence(
         [decoders.Replace("▁", " "), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
     )
-    return transformers.PreTrainedTokenizerFast(
+    return PreTrainedTokenizerFast(
         tokenizer_object=backend, bos_token="<s>", eos_token="</s>", unk_token="<unk>"
     )
 
@@ -55,7 +56,7 @@ def prepending() -> Any:
 @cache
 def real(name: str) -> Any:
     folder: Path = tokenizer_folder(name)
-    return transformers.AutoTokenizer.from_pretrained(folder)
+    return AutoTokenizer.from_pretrained(folder)
 
 
 @cache

@@ -3,8 +3,9 @@
 import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
-from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
+from transformers.models.bert import BertConfig, BertForSequenceClassification
 from transformers.pipelines import pipeline
+from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
 
 from fairlead.errors import ModelError
 from fairlead.logits.classifier import asked

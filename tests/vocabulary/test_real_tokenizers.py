@@ -160,7 +160,7 @@ def test_the_trie_finds_the_tokens_of_a_real_vocabulary() -> None:
 
 
 def test_a_tokenizer_that_transformers_loaded_has_the_same_table_and_the_end_of_its_chat() -> None:
-    from transformers import AutoTokenizer
+    from transformers.models.auto.tokenization_auto import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(tokenizer_folder("smollm2"))
     read = real_vocabulary("smollm2")

@@ -19,12 +19,12 @@ def answer(job: dict[str, Any]) -> dict[str, Any]:
     """What Outlines writes, greedily."""
     import outlines  # pyright: ignore[reportMissingImports]
     import torch
-    import transformers
+    from transformers.models.auto import modeling_auto, tokenization_auto
 
     folder = job["folder"]
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    library: Any = transformers
-    module = library.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    tokenizer = tokenization_auto.AutoTokenizer.from_pretrained(folder)
+    models: Any = modeling_auto.AutoModelForCausalLM
+    module = models.from_pretrained(folder, dtype=torch.float32)
     warm = tokenizer(job["prompt"], return_tensors="pt")
     module.generate(**warm, max_new_tokens=1, do_sample=False)
     model = outlines.from_transformers(module, tokenizer)

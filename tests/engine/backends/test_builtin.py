@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import torch
-import transformers
+from transformers.models.auto.modeling_auto import AutoModelForCausalLM
 
 from fairlead.engine.backends import builtin
 from fairlead.engine.backends.builtin import (
@@ -174,8 +174,8 @@ def test_the_conversion_is_what_transformers_reads_bit_for_bit(tmp_path: Path):
     shares: list[float] = []
     convert(source, tmp_path, shares.append)
     assert sum(shares) == pytest.approx(1)
-    ours = transformers.AutoModelForCausalLM.from_pretrained(tmp_path, dtype=torch.float32)
-    theirs = transformers.AutoModelForCausalLM.from_pretrained(
+    ours = AutoModelForCausalLM.from_pretrained(tmp_path, dtype=torch.float32)
+    theirs = AutoModelForCausalLM.from_pretrained(
         source.parent, gguf_file=source.name, dtype=torch.float32
     )
     expected = theirs.state_dict()

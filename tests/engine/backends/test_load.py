@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 import torch
-import transformers
+from transformers.models.auto.modeling_auto import AutoModelForCausalLM
+from transformers.models.auto.tokenization_auto import AutoTokenizer
+from transformers.models.llama import LlamaConfig, LlamaForCausalLM
 
 from fairlead.engine.backends.load import load
 from fairlead.errors import ModelError
@@ -17,7 +19,7 @@ from real_tokenizers import tokenizer_folder
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkpoint with random weights, as `save_pretrained` writes it."""
     place = tmp_path_factory.mktemp("model")
-    config = transformers.LlamaConfig(
+    config = LlamaConfig(
         vocab_size=50_300,
         hidden_size=16,
         intermediate_size=16,
@@ -27,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         eos_token_id=[50_256, 11],
     )
     torch.manual_seed(0)
-    transformers.LlamaForCausalLM(config).save_pretrained(place)
+    LlamaForCausalLM(config).save_pretrained(place)
     tokenizer(place_of_gpt2()).save_pretrained(place)
     return place
 
@@ -37,7 +39,7 @@ def place_of_gpt2() -> Path:
 
 
 def tokenizer(place: Path) -> Any:
-    return transformers.AutoTokenizer.from_pretrained(place)
+    return AutoTokenizer.from_pretrained(place)
 
 
 def test_a_folder(folder: Path, capfd: pytest.CaptureFixture[str]):
@@ -59,14 +61,14 @@ def test_another_precision(folder: Path):
 
 
 def test_an_object_with_its_tokenizer(folder: Path):
-    module = transformers.AutoModelForCausalLM.from_pretrained(folder).train()
+    module = AutoModelForCausalLM.from_pretrained(folder).train()
     model = load(module, tokenizer(folder))
     assert model.module is module
     assert not module.training
 
 
 def test_an_object_without_its_tokenizer_is_refused(folder: Path):
-    module = transformers.AutoModelForCausalLM.from_pretrained(folder)
+    module = AutoModelForCausalLM.from_pretrained(folder)
     with pytest.raises(ModelError, match="needs its tokenizer"):
         load(module)
 

@@ -2,7 +2,7 @@ import copy
 
 import pytest
 import torch
-import transformers
+from transformers.generation.configuration_utils import GenerationConfig
 
 from fairlead.engine.backends.transformers import TransformersModel
 from fairlead.engine.loop import Decoding, generate
@@ -65,9 +65,7 @@ def test_greedy_text_is_that_of_transformers_generate(smollm2: TransformersModel
         Request(encode(smollm2, text), sampling=Sampling(max_new_tokens=20)) for text in PROMPTS
     ]
     together = generate(smollm2, requests)
-    settings = transformers.GenerationConfig(
-        max_new_tokens=20, do_sample=False, eos_token_id=2, pad_token_id=2
-    )
+    settings = GenerationConfig(max_new_tokens=20, do_sample=False, eos_token_id=2, pad_token_id=2)
     for request, done in zip(requests, together, strict=True):
         prompt = torch.tensor([request.prompt])
         expected = smollm2.module.generate(

@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 import torch
-import transformers
+from transformers.models.auto.configuration_auto import AutoConfig
+from transformers.models.auto.modeling_auto import AutoModelForCausalLM
 
 import fairlead as fl
 from fairlead.engine.adapter import Adapter
@@ -20,8 +21,8 @@ def adapter(name: str = PROJECTION, inputs: int = 32, outputs: int = 32) -> Adap
 
 
 def of(kind: str, **sizes: int) -> Any:
-    config = transformers.AutoConfig.for_model(kind, vocab_size=50_300, **sizes)
-    return transformers.AutoModelForCausalLM.from_config(config).eval()
+    config = AutoConfig.for_model(kind, vocab_size=50_300, **sizes)
+    return AutoModelForCausalLM.from_config(config).eval()
 
 
 @pytest.mark.parametrize("count", [0, -1, 2, 3])

@@ -126,14 +126,14 @@ def _reach_hub(name: str) -> bool:
 
 def _read(name: str, model: dict[str, Any], tokenizer: dict[str, Any]) -> tuple[Any, Any]:
     """The transformers model and its tokenizer."""
-    import transformers
+    # By their own modules: a type checker that reads all of transformers takes most of a minute.
+    from transformers.models.auto import modeling_auto, tokenization_auto
 
-    library: Any = transformers
+    models: Any = modeling_auto.AutoModelForCausalLM
+    tokenizers: Any = tokenization_auto.AutoTokenizer
     try:
-        read = library.AutoTokenizer.from_pretrained(name, **tokenizer)
-        module, report = library.AutoModelForCausalLM.from_pretrained(
-            name, output_loading_info=True, **model
-        )
+        read = tokenizers.from_pretrained(name, **tokenizer)
+        module, report = models.from_pretrained(name, output_loading_info=True, **model)
     except Exception as error:  # noqa: BLE001  OSError, ValueError, KeyError, safetensors' own …
         raise ModelError(f"{name} could not be loaded: {type(error).__name__}: {error}") from None
     missing: list[str] = sorted(report["missing_keys"])
