@@ -37,7 +37,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 # Tracing makes a test two to five times as slow, so all others go without; so do tests of these
 # stages that are marked `untraced`, and whatever is set up for either.
 HERE: Final = Path(__file__).parent
-TRACED: Final = ("syntax", "lowering", "automata", "vocabulary", "masks", "constraints")
+STAGES: Final = ("syntax", "lowering", "automata", "vocabulary", "masks", "constraints")
+TRACED: Final = (*STAGES, "laws/test_constraint.py", "test_wrong_inputs.py")
 
 
 def is_traced(item: pytest.Item) -> bool:
@@ -63,6 +64,10 @@ def pytest_collection_finish() -> None:
     """What is there before the first test stays: garbage is not looked for among it each time."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # so that libraries find nothing left behind when the process ends
 
 
 @pytest.fixture(scope="session")

@@ -156,3 +156,24 @@ def test_a_budget_above_the_size_of_the_vocabulary_is_still_a_budget():
     constraint = fl.compile(fl.Regex("0{7}|1{5}"), vocabulary)
     assert constraint.mask_within(constraint.start(), 6).tolist() == [0b10]
     assert constraint.mask_within(constraint.start(), 7).tolist() == [0b11]
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        {"type": "string", "minLength": 1 << 25},
+        {"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1 << 25}},
+        {
+            "type": "object",
+            "properties": {"b": {"type": "string", "minLength": 1 << 25}},
+            "required": ["b"],
+        },
+    ],
+)
+def test_a_part_of_many_megabytes_fits_into_no_number_of_tokens(inner: dict[str, object]):
+    schema = {"type": "object", "properties": {"a": inner}, "additionalProperties": False}
+    source = fl.JsonSchema(schema, whitespace="compact")
+    constraint = fl.compile(source, BYTES, fl.Budget.untrusted())
+    state = constraint.advance(constraint.start(), ord("{"))
+    assert set(unpack(constraint.mask(state)).tolist()) == {ord("}"), ord('"')}
+    assert unpack(constraint.mask_within(state, 60)).tolist() == [ord("}")]

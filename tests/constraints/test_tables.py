@@ -191,6 +191,7 @@ def test_more_memory_than_the_budget_allows_is_refused() -> None:
     assert caught.value.needed == 1524
 
 
+@pytest.mark.untraced
 @given(
     st.lists(st.lists(st.integers(0, 3), min_size=256, max_size=256), min_size=3, max_size=3),
     st.lists(st.binary(max_size=4), max_size=20),

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 import fairlead as fl
 from fairlead.lowering import json_scalars
 
@@ -26,6 +28,7 @@ def test_after_it_compiling_and_masking_open_nothing():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.untraced
 def test_what_was_compiled_before_it_is_compiled_the_same_after_it():
     vocabulary = fl.Vocabulary([bytes((b,)) for b in range(256)])
     source = fl.JsonSchema({"type": "string", "format": "date"})

@@ -71,6 +71,7 @@ def walk(constraint, choices):
 paths = st.lists(st.integers(0, 50), max_size=7)
 
 
+@pytest.mark.untraced
 @given(expressions(), vocabularies(), paths)
 def test_masks_advance_and_ends_agree(expr, vocabulary, choices):
     constraint = built(expr, vocabulary)
@@ -90,6 +91,7 @@ def test_masks_advance_and_ends_agree(expr, vocabulary, choices):
                 assert rejected.value.token == token
 
 
+@pytest.mark.untraced
 @given(expressions(), vocabularies(), paths)
 def test_after_an_end_id_only_end_ids_follow(expr, vocabulary, choices):
     constraint = built(expr, vocabulary)
@@ -103,6 +105,7 @@ def test_after_an_end_id_only_end_ids_follow(expr, vocabulary, choices):
             assert constraint.mask_within(ended, 0) is constraint.mask(ended)
 
 
+@pytest.mark.untraced
 @given(expressions(), vocabularies())
 def test_exactly_the_texts_of_the_language_that_tokens_spell_are_produced(expr, vocabulary):
     constraint = built(expr, vocabulary)
@@ -185,6 +188,7 @@ def test_forced_bytes_begin_every_text(expr, steps):
         state = constraint.advance(state, singles.index(bytes((byte,))))
 
 
+@pytest.mark.untraced
 @given(expressions(), vocabularies())
 def test_the_example_is_a_shortest_text(expr, vocabulary):
     constraint = built(expr, vocabulary)

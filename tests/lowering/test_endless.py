@@ -1,5 +1,6 @@
 """What is told to have no end, or an end, without a search: what counting the strings says too."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -73,6 +74,7 @@ def test_a_part_without_strings_leaves_none() -> None:
     assert not surely_ended(repeat(literal("a"), 1))
 
 
+@pytest.mark.untraced
 def test_nesting_has_no_depth() -> None:
     expr: Expr = literal("a")
     for level in range(5000):

@@ -285,12 +285,14 @@ def test_what_is_no_pattern_has_not_the_format_regex(text):
     assert not accepted("regex", text)
 
 
+@pytest.mark.untraced
 def test_what_is_drawn_as_a_regex_python_compiles():
     engine = machine({"type": "string", "format": "regex"})
     for seed in range(200):
         re.compile(json.loads(draw(engine, random.Random(seed), steps=25)))
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("name", FORMATS)
 def test_what_is_outside_the_bound_of_a_format_is_not_in_the_format(name):
     def match(pattern: str) -> Expr:

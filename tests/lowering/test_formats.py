@@ -23,6 +23,7 @@ def accepted(name: str, text: str) -> bool:
     return matches(MACHINES[name], json.dumps(text, ensure_ascii=False))
 
 
+@pytest.mark.untraced
 def test_every_day_of_two_centuries_is_a_date_and_nothing_else_is():
     engine = machine({"type": "string", "format": "date"}, whitespace="compact")
     for year in range(1899, 2102):
@@ -40,6 +41,7 @@ def read(engine: Derivatives, state: Expr | None, text: str) -> Expr | None:
     return state
 
 
+@pytest.mark.untraced
 def test_february_has_a_29th_exactly_in_leap_years():
     for year in range(1, 10_000):
         assert accepted("date", f"{year:04}-02-29") == calendar.isleap(year)
@@ -83,6 +85,7 @@ def test_times_are_those_of_the_clock(clock, offset, fraction, utc):
     assert not accepted("date-time", f"2024-02-29 {text}")
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("sign", [1, -1])
 def test_second_sixty_goes_with_exactly_one_local_time_for_each_offset(sign):
     for shift in range(0, 1440, 7):
@@ -155,6 +158,7 @@ def test_mailboxes_are_those_of_rfc_5321(text, expected):
     assert accepted("email", text) == expected
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "regex"])
 def test_what_is_drawn_from_a_format_no_validator_refuses(name):
     check_drawn(name, seeds=10 if name.startswith("idn-") else 40)

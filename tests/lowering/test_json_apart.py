@@ -99,6 +99,7 @@ def test_there_is_a_part_for_each_constant_that_is_told_from_others(kinds, expec
     assert parts(conditions(*kinds)) == expected
 
 
+@pytest.mark.untraced
 def test_thirty_conditions_on_one_member_are_thirty_two_plain_objects():
     kinds = [{"const": f"{number}"} for number in range(30)]
     lowering = Lowering(JsonSchema(conditions(*kinds), whitespace="compact"))

@@ -17,6 +17,7 @@ from shares import one_in
 SEEDS = st.integers(0, 2**32)
 
 
+@pytest.mark.untraced
 @one_in(3)
 @given(SEEDS)
 def test_an_instance_is_accepted_exactly_if_both_validators_take_it(seed):

@@ -81,6 +81,7 @@ def test_atoms_are_replaced_everywhere():
     assert changed is any_of(B, C)
 
 
+@pytest.mark.untraced
 def test_a_formula_nested_deeply_is_read_without_recursion():
     formula = A
     for level in range(5_000):

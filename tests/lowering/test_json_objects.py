@@ -61,6 +61,7 @@ def texts() -> list[list[tuple[str, int]]]:
     return [list(pairs) for size in range(4) for pairs in product(choices, repeat=size)]
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("ordered", [False, True])
 @pytest.mark.parametrize("names", ["", "a ab", "a! ab c", "c a! ab", "a! c! ab!", "x! c a!"])
 @pytest.mark.parametrize("others", [EMPTY, TWO])
@@ -121,6 +122,7 @@ SHAPES = st.tuples(
 )
 
 
+@pytest.mark.untraced
 @one_in(3)
 @given(SHAPES, st.integers(0, 2**32))
 def test_along_any_object_the_shortest_rest_is_right(shape, seed):
@@ -198,6 +200,7 @@ def test_where_names_are_limited_it_is_unsure_at_its_beginning():
     assert machine.unsure(state)
 
 
+@pytest.mark.untraced
 def test_every_order_of_many_keys_costs_little():
     names = [f"key {number}" for number in range(200)]
     machine = engine(members(" ".join(f"k{n}!" for n in range(200))))

@@ -26,6 +26,7 @@ def test_a_string_has_a_pattern_exactly_if_re_finds_it(plain: bool) -> None:
         assert has_string(strings, text, spelling) == bool(re.search(pattern, text))
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("plain", [True, False])
 def test_patterns_are_apart_only_if_no_string_has_both(plain: bool) -> None:
     spelling = Spelling(plain=plain)

@@ -116,6 +116,7 @@ def test_objects_are_those_that_a_vocabulary_can_spell(schema, without):
     check(schema, OBJECTS, without)
 
 
+@pytest.mark.untraced
 @settings(max_examples=15, deadline=None)
 @given(ARRAY, st.sets(st.sampled_from(MARKS), max_size=4).map(b"".join))
 def test_arrays_are_those_that_a_vocabulary_can_spell(schema, without):

@@ -22,6 +22,7 @@ def no_repeated_key(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
+@pytest.mark.untraced
 @one_in(2)
 @given(schemas(), st.lists(instances(), min_size=1, max_size=10), SEEDS)
 def test_an_instance_is_accepted_exactly_if_both_validators_take_it(schema, values, seed):
@@ -32,6 +33,7 @@ def test_an_instance_is_accepted_exactly_if_both_validators_take_it(schema, valu
             assert matches(engine, write(value, chance)) == expected, value
 
 
+@pytest.mark.untraced
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(
     schemas(),
@@ -50,6 +52,7 @@ def test_whatever_is_generated_both_validators_take(schema, whitespace, spelling
         assert verdict(schema, value) is not False, text
 
 
+@pytest.mark.untraced
 @given(instances(), SEEDS)
 def test_an_enumerated_value_has_all_its_spellings_and_nothing_else_has(value, seed):
     chance = random.Random(seed)
@@ -66,6 +69,7 @@ VALUE = {
 }  # fmt: skip
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("indent", [None, 1, 2, 4])
 def test_natural_plain_and_declared_is_what_json_dumps_writes(indent):
     schema = {"type": "object", "properties": {"name": True, "tags": {"type": "array"}}}
@@ -253,6 +257,7 @@ def test_equal_schemas_share_their_rules_and_lower_once():
     assert matches(machine(schema), "[[[]],[]]")
 
 
+@pytest.mark.untraced
 def test_deep_and_long_schemas_do_not_exhaust_the_stack():
     chain = {
         f"d{i}": {"type": "array", "items": {"$ref": f"#/$defs/d{i + 1}"}} for i in range(1000)

@@ -99,6 +99,7 @@ def test_both_ways_allow_what_the_validators_allow(schema: Any, order: Any) -> N
         assert matches(apart, text) is matches(whole, text) is verdict(schema, instance), text
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("schema", LATE)
 def test_late_parts_allow_what_the_validators_allow(schema: Any) -> None:
     source, ordered = JsonSchema(schema), JsonSchema(schema, key_order="declared")

@@ -78,6 +78,7 @@ def test_lookaround_means_what_it_means_in_re(pattern: str) -> None:
     check(pattern, every("ab\n", 4))
 
 
+@pytest.mark.untraced
 @one_in(4)
 @given(trees(WORDS))
 @example(r"(?:\B){1,2}")
@@ -118,6 +119,7 @@ def test_references_are_the_texts_of_their_groups(data: st.DataObject) -> None:
     check(pattern, every("ab", 5))
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize(
     "pattern",
     [r"(['\"])[ab]*\1", r"(a|b)\1", r"(?P<x>a|b)(?:(?P=x)|c)", r"(?:(a|b)\1)*", r"((a)b)\1",

@@ -23,6 +23,7 @@ def text(chance: random.Random) -> str:
     return "".join(part for part in parts if part is whole or chance.random() < 0.5)
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("plain", [False, True])
 @pytest.mark.parametrize("seed", range(20))
 def test_a_number_is_left_unless_it_is_one_of_some(seed, plain):

@@ -166,6 +166,7 @@ def of_factor(factor: int, *, denied: bool) -> Derivatives:
     return Derivatives(multiples(Decimal(factor), denied=denied))
 
 
+@pytest.mark.untraced
 @given(
     st.sampled_from([3, 7, 12, 100, 128, 999, 8000, 10**6]),
     st.lists(st.integers(0, 10**25), min_size=1),

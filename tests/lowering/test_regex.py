@@ -42,6 +42,7 @@ def test_a_text_matches_exactly_if_it_matches_in_re(pattern, texts, flags) -> No
         assert accepts(text) == bool(expected.fullmatch(text)), text
 
 
+@pytest.mark.untraced
 @given(ANCHORED)
 @example(r"a$\n")
 @example("a$")
@@ -60,6 +61,7 @@ def test_anchors_hold_exactly_where_they_hold_in_re(pattern: str) -> None:
         assert finds(text) == bool(expected.search(text)), text
 
 
+@pytest.mark.untraced
 @one_in(4)
 @given(trees(["a", r"\n", "[^a]", '"', "(?m:^)", "(?m:$)", "$", "^", ".", r"\\"]))
 def test_the_characters_can_be_spelled_as_json(pattern: str) -> None:
@@ -170,6 +172,7 @@ def test_classes_become_utf8() -> None:
 WORDS = [f"{chr(97 + n % 26)}{n:x}{chr(97 + n % 7)}end" for n in range(10_000)]
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize(("form", "count"), [("{}", 10_000), ("^{}$", 1000), ("(?i:{})", 1000)])
 def test_thousands_of_words_lower_quickly_and_step_quickly(form: str, count: int) -> None:
     pattern = "|".join(map(form.format, WORDS[:count]))

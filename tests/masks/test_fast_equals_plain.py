@@ -83,6 +83,7 @@ def compared(names: list[str], texts: int, tokens: int, **options: Any) -> int:
     return len(seen)
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("order", ["any", "declared"])
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_masks_are_those_of_the_plain_engine(name: str, order: Any) -> None:

@@ -32,6 +32,7 @@ def test_a_row_that_is_made_twice_is_the_same(expr: Expr) -> None:
     assert states.state(expr) == state
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("ahead", range(8))
 def test_so_many_states_are_made_ahead_as_there_are_and_are_asked_for(ahead: int) -> None:
     states = Lexicon(ALL_BYTES)

@@ -64,6 +64,7 @@ def described(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return made
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("spelling", ["any", "plain"])
 @pytest.mark.parametrize("order", ["any", "declared"])
 @pytest.mark.parametrize("name", WILD)

@@ -77,6 +77,7 @@ def test_counts_end_where_they_may_whatever_comes_behind_them(before: Expr, behi
     assert compared(concat(before, ends, literal(".")), "ab!", 4) > 2
 
 
+@pytest.mark.untraced
 def test_captures_of_one_template_may_begin_differently() -> None:
     template, none = Distinct(), frozenset[bytes]()
     expr = alt(

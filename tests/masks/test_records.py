@@ -74,6 +74,7 @@ def compare(states: Lexicon, expr: Expr, ahead: int = 0) -> None:
         todo.extend(fresh)
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("spellable", [ALL_BYTES, FEW])
 @pytest.mark.parametrize("seed", range(8))
 def test_rows_of_any_expression_are_those_of_the_plain_engine(seed: int, spellable: int) -> None:
@@ -209,6 +210,7 @@ def test_memory_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert states.nbytes == before + 3 * (1024 + 32 + 4 + 1)
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("seed", range(6))
 def test_running_out_of_room_anywhere_changes_nothing(
     seed: int, monkeypatch: pytest.MonkeyPatch

@@ -280,6 +280,7 @@ def test_an_identifier_of_draft_4_is_id():
 # Depth
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("depth", [1, 200, 3000])
 def test_schemas_may_nest_as_deep_as_they_like(depth):
     by_items: dict[str, Any] = {"type": "null"}

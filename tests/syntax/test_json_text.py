@@ -17,6 +17,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.untraced
 @given(VALUES)
 def test_what_is_written_is_read_back(value):
     assert read_json(write_json(value)) == value == json.loads(write_json(value))
@@ -87,6 +88,7 @@ def test_of_a_repeated_key_the_last_value_counts_as_in_json():
     assert read_json(text) == json.loads(text) == {"x": {"a": 3, "b": 2}}
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("brackets", [("[", "]"), ('{"a":', "}")])
 @pytest.mark.parametrize("depth", [500, 5_000, 100_000])
 def test_nesting_has_no_depth(brackets, depth):

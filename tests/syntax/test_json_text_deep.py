@@ -22,6 +22,7 @@ def outcome(read, text):
         return type(error)
 
 
+@pytest.mark.untraced
 @given(VALUES, st.sampled_from([None, 0, 2]))
 def test_values_are_read_as_json_reads_them(value, indent):
     text = json.dumps(value, indent=indent)

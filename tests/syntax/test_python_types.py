@@ -78,6 +78,7 @@ ZONES = st.none() | st.builds(
 )
 
 
+@pytest.mark.untraced
 @given(st.integers() | st.integers(-(10**4299), 10**4299))
 def test_every_int_is_on_offer(value: int) -> None:
     assert holds(INT, written(int, value))
@@ -109,6 +110,7 @@ def test_the_ends_of_time_are_on_offer(value: Any) -> None:
     assert holds(DATES[type(value)], written(type(value), value))
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize(
     ("type_", "value"),
     [
