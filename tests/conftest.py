@@ -1,7 +1,8 @@
 """Settings of every test: nothing is fetched from a model hub, and hypothesis repeats itself.
 
 `HYPOTHESIS_PROFILE=nightly` looks at a hundred times as many examples, new ones each time.
-`COVERAGE=all` traces every test, where CI traces only those that the coverage gate needs.
+`COVERAGE=all` traces every test, where CI traces only those that the coverage gate needs;
+`SHAPES=all` checks the shapes of every call.
 """
 
 import gc
@@ -14,6 +15,8 @@ import pytest
 from coverage import Coverage
 from hypothesis import HealthCheck, settings
 
+import shape_checks
+
 if TYPE_CHECKING:
     from fairlead.api.model import Model
 
@@ -22,6 +25,9 @@ os.environ.update(HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
 # One thread each: the tests run in as many processes as there are cores, and threads of several
 # processes that wait for each other's cores made the real model ten times slower.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Before anything of fairlead is imported.
+shape_checks.install()
 
 # No deadline: a run under coverage on a busy machine is slow without being wrong.
 settings.register_profile("ci", max_examples=100, derandomize=True, deadline=None, database=None)
@@ -50,6 +56,7 @@ def is_traced(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    shape_checks.begin_test()
     measured = Coverage.current()
     if measured is None or is_traced(item):
         return (yield)
