@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-import transformers
 from torch import Tensor
+from transformers.generation import logits_process
+from transformers.generation.stopping_criteria import StoppingCriteria
+from transformers.models.bart import BartConfig, BartForConditionalGeneration
+from transformers.models.llama import LlamaConfig, LlamaForCausalLM
 
 import fairlead as fl
 from fairlead.integrations.transformers import LogitsProcessor, prefix_allowed_tokens_fn
@@ -39,8 +42,8 @@ SIZES: dict[str, Any] = {
 @cache
 def model(seed: int = 0, width: int = WIDTH) -> Any:
     torch.manual_seed(seed)
-    config = transformers.LlamaConfig(**{**SIZES, "vocab_size": width}, num_hidden_layers=2)
-    return transformers.LlamaForCausalLM(config).eval()
+    config = LlamaConfig(**{**SIZES, "vocab_size": width}, num_hidden_layers=2)
+    return LlamaForCausalLM(config).eval()
 
 
 def batch(*prompts: bytes) -> dict[str, Tensor]:
@@ -64,7 +67,7 @@ def texts(rows: Tensor, start: int) -> list[bytes]:
 
 def generate(inputs: dict[str, Tensor], how: Any = None, **settings: Any) -> list[bytes]:
     settings = {"max_new_tokens": 20, "do_sample": False, **settings}
-    if isinstance(how, transformers.LogitsProcessor):
+    if isinstance(how, logits_process.LogitsProcessor):
         settings["logits_processor"] = [how]
     elif how is not None:
         settings["prefix_allowed_tokens_fn"] = how
@@ -252,7 +255,7 @@ def test_models_with_an_encoder_are_held_from_their_first_token() -> None:
         sizes |= {
             f"{side}_{k}": v for k, v in (("layers", 1), ("attention_heads", 2), ("ffn_dim", 16))
         }
-    bart = transformers.BartForConditionalGeneration(transformers.BartConfig(**sizes)).eval()
+    bart = BartForConditionalGeneration(BartConfig(**sizes)).eval()
     for given in ({}, {"num_beams": 3}):
         rows = bart.generate(
             **batch(b"Say", b"it"), max_new_tokens=30,
@@ -306,7 +309,7 @@ def test_rows_that_ended_get_pads_while_others_go_on() -> None:
 
 
 def test_a_row_that_a_criterion_of_the_caller_stops_gets_pads_and_no_error() -> None:
-    class First(transformers.StoppingCriteria):
+    class First(StoppingCriteria):
         def __call__(self, input_ids: Tensor, scores: Any, **more: Any) -> Any:
             return torch.tensor([input_ids.shape[1] > 4, False])
 
@@ -331,7 +334,7 @@ def test_a_joint_stands_before_the_text() -> None:
 # Refusals and errors.
 
 
-class Forced(transformers.LogitsProcessor):
+class Forced(logits_process.LogitsProcessor):
     """Another processor, which wants one token and nothing else."""
 
     def __init__(self, token: int, length: int) -> None:

@@ -28,9 +28,9 @@ from typing import Any, Final, cast, final
 
 import numpy as np
 import torch
-import transformers
 from numpy.typing import NDArray
 from torch import Tensor
+from transformers.generation import logits_process
 
 from fairlead.api.model import Model
 from fairlead.errors import DeadEndError, LimitError, ModelError, SourceError, UnsupportedError
@@ -46,7 +46,7 @@ LOST: Final = -1e20  # a score that no beam recovers from, and that no temperatu
 
 
 @final
-class LogitsProcessor(transformers.LogitsProcessor):
+class LogitsProcessor(logits_process.LogitsProcessor):
     """Holds the texts that transformers generates to a constraint, and guides them.
 
     Example:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
-import transformers
 from transformers.generation import utils as theirs
+from transformers.generation.configuration_utils import GenerationConfig
+from transformers.models.llama import LlamaConfig, LlamaForCausalLM
 
 import fairlead as fl
 from fairlead.engine.fake import FakeModel
@@ -32,7 +33,7 @@ PROMPTS = [(3,), (5, 1, 5, 4, 1)]
 def tiny(seed: int) -> Any:
     """A transformer with 13 tokens and decided opinions."""
     torch.manual_seed(seed)
-    config = transformers.LlamaConfig(
+    config = LlamaConfig(
         vocab_size=13,
         hidden_size=16,
         intermediate_size=16,
@@ -43,7 +44,7 @@ def tiny(seed: int) -> Any:
         bos_token_id=None,
         eos_token_id=None,
     )
-    return transformers.LlamaForCausalLM(config).eval()
+    return LlamaForCausalLM(config).eval()
 
 
 @torch.inference_mode()
@@ -61,7 +62,7 @@ def asked_of_transformers(
     module: Any, prompt: tuple[int, ...], ends: tuple[int, ...], settings: dict[str, Any]
 ) -> list[tuple[tuple[int, ...], float]]:
     ids = torch.tensor([prompt])
-    given = transformers.GenerationConfig(
+    given = GenerationConfig(
         eos_token_id=[*ends],
         pad_token_id=0,
         return_dict_in_generate=True,
