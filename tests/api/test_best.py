@@ -223,6 +223,15 @@ def test_it_goes_with_expressions_classifiers_filters_penalties_and_traces():
             assert each.trace
 
 
+@pytest.mark.parametrize("exactness", ["rejection", "asap", "smc"])
+def test_the_texts_may_be_drawn_by_every_mode_of_exactness(exactness: str):
+    settings = {"exactness": exactness, "seed": 3}
+    free = MODEL.generate("0", SOURCE, num_return_sequences=5, **settings)
+    chosen = MODEL.generate("0", SOURCE, best_of=5, num_return_sequences=2, best_by=len, **settings)
+    longest = sorted((len(each.text) for each in free), reverse=True)
+    assert [each.score for each in chosen] == [len(each.text) for each in chosen] == longest[:2]
+
+
 def test_one_text_is_the_best_of_one_and_streams_have_no_judge():
     greedy = MODEL.generate("0", SOURCE, best_of=1, best_by=len)
     assert (greedy.text, greedy.score) == (MODEL.generate("0", SOURCE).text, len(greedy.text))

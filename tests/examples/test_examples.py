@@ -36,6 +36,10 @@ STUDIES = {
     ),
 }
 STUDIES_WITH_MODEL = {
+    "self_consistency": (
+        {"count": 1, "draws": 2},
+        ("greedy            ", "one draw          ", "majority of  2    ", "% of the draws read "),
+    ),
     "personas": (
         {
             "tales": ["Once there was a king who had a daughter.", "The old woman wept."] * 2,

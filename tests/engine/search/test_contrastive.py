@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import fairlead as fl
+from fairlead.api.model import Model
 from fairlead.engine.fake import FakeModel
 from fairlead.engine.request import Request
 from fairlead.engine.search.loop import find
@@ -124,6 +125,25 @@ def test_texts_are_those_of_a_plain_implementation_on_transformers(kind: str):
 
         wanted = plain(reader(kind), prompt, lambda _: free, over, 0.6, 4)
         assert [*done.tokens] == [token for token in wanted if token not in vocabulary.eos_ids]
+
+
+@pytest.mark.model
+def test_the_real_model_gives_the_text_of_a_plain_implementation(built_in: Model):
+    module = built_in.language_model.module
+    vocabulary = built_in.vocabulary
+    free = sorted({*(n for n, each in enumerate(vocabulary.tokens) if each), *vocabulary.eos_ids})
+    prompt = "The cat saw the cat and the"
+
+    def read(tokens: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
+        with torch.inference_mode():
+            output = module(torch.tensor([tokens]), output_hidden_states=True)
+        return output.logits[0, -1].float(), output.hidden_states[-1][0].float()
+
+    done = built_in.generate(prompt, penalty_alpha=0.6, max_new_tokens=4)
+    begun = built_in.tokenizer(prompt)["input_ids"]
+    wanted = plain(read, begun, lambda _: free, lambda drawn: len(drawn) == 4, 0.6, 4)
+    assert [*done.tokens] == wanted
+    assert done.text != built_in.generate(prompt, max_new_tokens=4).text
 
 
 @pytest.mark.parametrize("pattern", [None, "(0|10){3,5}"])
