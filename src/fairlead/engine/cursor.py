@@ -17,7 +17,7 @@ from typing import Final, TypeAlias, final
 
 import numpy as np
 
-from fairlead.constraints.compiled import CompiledConstraint
+from fairlead.constraints.compiled import CompiledConstraint, DecodeState
 from fairlead.engine.limits import longest_path
 from fairlead.masks.bits import Row, pack
 from fairlead.vocabulary.spellings import Vocabulary
@@ -75,6 +75,7 @@ class Held:
         self._state = constraint.start(joint)
         self._count = self._refused = 0
         self._row: Row | None = None
+        self._enough = dict[DecodeState, int]()
 
     @property
     def accepts(self) -> bool:
@@ -95,10 +96,20 @@ class Held:
     def narrow(self) -> None:
         """Leave out of `row` everything after which the rest would not fit, before it is asked.
 
-        For those that look at what a row offers, and not only at what is drawn from it.
+        For those that look at what a row offers, and not only at what is drawn from it. Where half
+        of the tokens that are left would do for everything, that is remembered of the place: it is
+        not looked at again before they are all that is left. Forks share what is known.
         """
         left = self._most - self._count
-        self._row = self._unended(self._constraint.mask_within(self._state, left))
+        if left >= self._enough.get(self._state, left + 1):
+            return
+        half = left // 2
+        for tokens in (half, left) if self._constraint.fits(self._state, half) else (left,):
+            fitting = self._constraint.mask_within(self._state, tokens)
+            if np.array_equal(fitting, self._constraint.mask(self._state)):
+                self._row, self._enough[self._state] = None, tokens
+                return
+            self._row = self._unended(fitting)
 
     def take(self, token: int) -> bool:
         """Go on by a token, or refuse it and have a narrower row."""
