@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from fairlead.errors import LimitError, UnsupportedError
@@ -221,3 +222,11 @@ def test_several_copies_of_the_most_probable_text_are_refused():
 def test_filters_of_greedy_text_are_off():
     assert Sampling(do_sample=False, temperature=0.2, top_k=3).warps == {}
     assert Sampling(top_k=3, min_p=0.1).warps == {"top_k": 3, "min_p": 0.1}
+
+
+def test_numbers_of_numpy_are_numbers():
+    given = {"temperature": np.float32(0.5), "top_k": np.int64(7), "seed": np.uint64(2**63)}
+    assert Sampling.of(given) == Sampling(temperature=0.5, top_k=7, seed=2**63)
+    for bad in (np.float32("nan"), np.bool_(True)):
+        with pytest.raises(LimitError, match="temperature is"):
+            Sampling.of({"temperature": bad})

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final, TypeAlias, final
 
+import numpy as np
+
 from fairlead.errors import LimitError, UnsupportedError
 from fairlead.sampling.checks import check, wrong
 from fairlead.sampling.order import read_order
@@ -219,7 +221,8 @@ class Sampling:
                 raise _unknown(name)
             if proper in known:
                 raise wrong(proper, value, f"given once, not as {name!r} as well")
-            known[proper] = value
+            # A number of numpy is one of Python's.
+            known[proper] = value.item() if isinstance(value, np.number) else value
         check(known)
         return cls(**known)  # pyright: ignore[reportArgumentType]
 
