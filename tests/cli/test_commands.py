@@ -185,6 +185,32 @@ def test_generate_holds_the_text_to_its_source(capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.usefixtures("fake")
+@pytest.mark.parametrize(
+    "how",
+    [
+        ["--num-beams", "2"],
+        ["--best-of", "3", "--best-by", "majority", "--seed", "1"],
+        ["--exactness", "rejection", "--seed", "1"],
+    ],
+)
+def test_searches_are_options_too(how: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert status("generate", "a year:", "--source", "/17[0-9]{2}/", *how) == 0
+    assert re.fullmatch(r"17[0-9]{2}\n", capsys.readouterr().out)
+    assert status("extract", "a year", "--schema", "/17[0-9]{2}/", "--json", *how) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert re.fullmatch("17[0-9]{2}", shown["value"])
+    assert (shown["score"] is None) == ("--exactness" in how)
+
+
+@pytest.mark.usefixtures("fake")
+def test_what_a_search_needs_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status("generate", "x", "--penalty-alpha", "0.6") == 1
+    assert "the fake has no hidden states" in capsys.readouterr().err
+    assert status("generate", "x", "--best-of", "2", "--best-by", "nobody", "--seed", "1") == 1
+    assert "best_by is 'nobody'" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("fake")
 def test_generate_without_a_source_is_free_text_with_its_limits(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

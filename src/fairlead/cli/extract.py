@@ -9,9 +9,14 @@ from fairlead.cli.models import answer, as_prompt, open_model, show
 from fairlead.cli.options import (
     BUILT_IN,
     AsJson,
+    BestBy,
+    BestOf,
+    Exactness,
     MaxNewTokens,
     MinP,
     Model,
+    NumBeams,
+    PenaltyAlpha,
     Seed,
     Temperature,
     TopK,
@@ -35,6 +40,11 @@ def extract(
     top_p: TopP = None,
     min_p: MinP = None,
     seed: Seed = None,
+    num_beams: NumBeams = None,
+    penalty_alpha: PenaltyAlpha = None,
+    best_of: BestOf = None,
+    best_by: BestBy = None,
+    exactness: Exactness = None,
     as_json: AsJson = False,
 ) -> None:
     """Read an object out of a text: valid against the schema, whatever the model.
@@ -44,6 +54,8 @@ def extract(
     source, content = read_source(schema), read_text(text)
     loaded = open_model(model)
     settings = given(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed)
+    settings |= given(num_beams=num_beams, penalty_alpha=penalty_alpha, best_of=best_of)
+    settings |= given(best_by=best_by, exactness=exactness)
     prompt = as_prompt(loaded, REQUEST.format(text=content.strip()), None)
     settings |= {"max_new_tokens": max_new_tokens, "schema_in_prompt": True}
     show(answer(loaded, prompt, source, settings), as_json=as_json)

@@ -8,10 +8,16 @@ from fairlead.cli.console import read_prompt
 from fairlead.cli.models import answer, as_prompt, open_model, show, show_parts
 from fairlead.cli.options import (
     BUILT_IN,
+    SEARCHES,
     AsJson,
+    BestBy,
+    BestOf,
+    Exactness,
     MaxNewTokens,
     MinP,
     Model,
+    NumBeams,
+    PenaltyAlpha,
     Seed,
     System,
     Temperature,
@@ -41,6 +47,11 @@ def generate(
     top_p: TopP = None,
     min_p: MinP = None,
     seed: Seed = None,
+    num_beams: NumBeams = None,
+    penalty_alpha: PenaltyAlpha = None,
+    best_of: BestOf = None,
+    best_by: BestBy = None,
+    exactness: Exactness = None,
     as_json: AsJson = False,
 ) -> None:
     """Answer a prompt: with any text, or with one that the source allows.
@@ -51,9 +62,11 @@ def generate(
     text = read_prompt(prompt)
     loaded = open_model(model)
     settings = given(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed)
+    settings |= given(num_beams=num_beams, penalty_alpha=penalty_alpha, best_of=best_of)
+    settings |= given(best_by=best_by, exactness=exactness)
     settings |= given(stop=stop or None, max_new_tokens=max_new_tokens)
     asked = text if plain else as_prompt(loaded, text, system)
-    if as_json:
-        show(answer(loaded, asked, held, settings), as_json=True)
+    if as_json or SEARCHES & settings.keys():
+        show(answer(loaded, asked, held, settings), as_json=as_json)
     else:
         show_parts(loaded.stream(asked, held, **settings))

@@ -85,6 +85,7 @@ def record(result: "Result") -> dict[str, object]:
         "value": to_jsonable_python(result.value),
         "text": result.text,
         "finish_reason": result.finish_reason,
+        "score": result.score,
         "error": None if result.error is None else str(result.error),
         "stats": asdict(result.stats),
     }

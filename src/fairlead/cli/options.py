@@ -20,7 +20,18 @@ MinP = Annotated[
     float | None, typer.Option(help="Draw from those with this share of the likeliest.")
 ]
 Seed = Annotated[int | None, typer.Option(help="The same seed gives the same text.")]
+NumBeams = Annotated[int | None, typer.Option(help="Beam search with so many beams.", min=1)]
+PenaltyAlpha = Annotated[
+    float | None, typer.Option(help="Contrastive search: 0 is greedy, 0.6 usual.", min=0, max=1)
+]
+BestOf = Annotated[int | None, typer.Option(help="Draw so many texts, keep the best.", min=1)]
+BestBy = Annotated[str | None, typer.Option(help="What is best: logprob or majority.")]
+Exactness = Annotated[
+    str | None, typer.Option(help="local, rejection, asap or smc: how exactly texts are drawn.")
+]
 System = Annotated[str | None, typer.Option(help="A system message for the model.")]
+SEARCHES: Final = frozenset({"num_beams", "penalty_alpha", "best_of", "exactness"})
+"""Settings by which several texts are looked at: there is nothing to print before the end."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything known, as a JSON object.")]
 
 
