@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 import torch
-import transformers
 from torch import Tensor
+from transformers.generation import logits_process, stopping_criteria
 
 import fairlead as fl
 import small_models
@@ -101,7 +101,7 @@ def test_beams_and_samples_are_guided_row_by_row(settings: dict[str, Any]) -> No
     assert all(fl.compile(WORDS, BASE.vocabulary).matches(text) for text in said)
 
 
-class Torn(transformers.LogitsProcessor):
+class Torn(logits_process.LogitsProcessor):
     """A processor that remembers nothing between two steps."""
 
     def __init__(self, guided: Model) -> None:
@@ -152,7 +152,7 @@ def test_one_processor_serves_any_calls_also_after_an_exception() -> None:
     held = LogitsProcessor(WORDS, guidance=guided)
     first = generate(held, PROMPTS)
 
-    class Stop(transformers.StoppingCriteria):
+    class Stop(stopping_criteria.StoppingCriteria):
         def __call__(self, input_ids: Tensor, scores: Any, **more: Any) -> Any:
             if input_ids.shape[1] > 8:
                 raise KeyError("stopped")
