@@ -12,6 +12,7 @@ from transformers.generation.configuration_utils import GenerationConfig
 from transformers.models.llama import LlamaConfig, LlamaForCausalLM
 
 import fairlead as fl
+import small_models
 from fairlead.engine.fake import FakeModel
 from fairlead.engine.request import Completion, Request
 from fairlead.engine.search.loop import find
@@ -112,6 +113,18 @@ def test_beams_are_those_of_transformers_token_for_token(seed: int):
     together = find(ours_of(module, WORDS[count]), requests)
     for prompt, found in zip(PROMPTS, together, strict=True):
         alike(found, asked_of_transformers(module, prompt, ENDS[count], settings))
+
+
+@pytest.mark.parametrize("kind", ["mistral", "gemma3", "gpt2"])
+def test_beams_are_those_of_transformers_where_caches_are_reordered(kind: str):
+    """Sliding windows and absolute positions; 50,300 tokens, prompts of 9 and 2."""
+    model = small_models.model(kind)
+    settings = {"num_beams": 3, "num_return_sequences": 3, "max_new_tokens": 6}
+    prompts = [(11, 257, 40, 1, 600, 7, 7, 300, 12), (262, 1049)]
+    requests = [Request(prompt, sampling=Sampling.of(settings)) for prompt in prompts]
+    ends = tuple(model.vocabulary.eos_ids)
+    for prompt, found in zip(prompts, find(model, requests), strict=True):
+        alike(found, asked_of_transformers(model.module, prompt, ends, settings))
 
 
 @pytest.mark.model

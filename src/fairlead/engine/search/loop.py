@@ -90,7 +90,10 @@ def _round(ensemble: Ensemble, searches: Listed[Search], forward: _Forward, plan
         cache = forward.cache
         if parents != list(range(cache.rows)):
             cache = ensemble.select(cache, parents)
-        read = [token for search in searches for token in read_next(search)]
+        if forward.states is None:
+            read = [row.tokens[-1] for search in searches for row in search.rows]
+        else:
+            read = [token for search in searches for token in read_next(search)]
         last = torch.tensor(read, device=ensemble.device)[:, None]
         states = None if forward.states is None else States()
         cache, logits = ensemble.extend(cache, last, states)

@@ -72,10 +72,11 @@ def scores(
         sums = {leaf: each[index] for leaf, each in sums.items()}
     texts = [row.text_context() for row in rows] if ensemble.reads_texts else []
     state = Step(logits, before, ensemble.vocabulary, sums, texts)
-    made = _of_one(ensemble, state, rows) if kind == "beam" else None
-    if made is None:
-        made = _of_all(ensemble, state, rows, kind)
+    one = _of_one(ensemble, state, rows) if kind == "beam" else None
+    made = _of_all(ensemble, state, rows, kind) if one is None else one
     values = _chain(made.logs, plans.of(rows), rows)
+    if one is not None and values is one.logs:
+        return one
     own, kept = made.own, made.kept
     if kind != "beam":
         values = values.log_softmax(1)
