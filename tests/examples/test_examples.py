@@ -40,6 +40,10 @@ STUDIES_WITH_MODEL = {
         {"count": 1, "draws": 2},
         ("greedy            ", "one draw          ", "majority of  2    ", "% of the draws read "),
     ),
+    "grammar_aligned": (
+        {"count": 4},
+        ("rejection: 00000 0.0%; ", "truth: happy 88.9%", "smc: happy ", "the language has 0."),
+    ),
     "personas": (
         {
             "tales": ["Once there was a king who had a daughter.", "The old woman wept."] * 2,

@@ -1,0 +1,73 @@
+"""Grammar-aligned decoding: masks alone distort a model, and what is done about it.
+
+You will see, for a toy grammar and then for the built-in model, how often each text is drawn by
+token masks alone and by `exactness="rejection"`, `"asap"` and `"smc"`, beside the truth: the
+model's own probabilities, given that the text is in the language.
+
+The toy model begins with 0 nine times of ten, and then hardly ever goes on with another 0. Of
+`00000 | 1[01]{4}` masks give 00000 nine times of ten; the truth is 9 in a hundred million. Measured
+with 300 texts: local 91.7 %, ASAp 0.3 % (its first text), rejection and SMC none; rejection draws
+4.6 texts for each of the first 75, and 1.0 for each of the last 75, when it knows the language.
+
+The built-in model is asked for a word about a reviewer, with an unlikely way out: " not someone who
+says" begins with a likely word, and masks force the rest. Measured with 300 texts each, beside the
+truth of happy 88.9 %, sad 11.1 %, and less than 0.01 % for the way out: it has 94.7 % with masks,
+2.3 % with ASAp, none with rejection (happy 87.3 %, with 4.9 texts drawn for each of the first 75,
+1.1 in the end) and none with SMC (happy 76.3 %: particles look one token ahead, and of 300 few
+begin as they should).
+"""
+
+import math
+
+import torch
+
+import fairlead as fl
+from fairlead.engine.fake import FakeModel
+
+BITS = fl.Vocabulary([b"0", b"1", b"<end>"], eos_ids={2})
+PROMPT = "Review: I loved every minute of it.\nThe reviewer is"
+WORDS = [" happy", " sad", " not someone who says"]
+
+
+def skewed(prefix: tuple[int, ...]) -> torch.Tensor:
+    first = prefix[1:2]
+    one = 0.1 if not first else 0.99 if first[0] == 0 else 0.5
+    return torch.tensor([1 - one, one, 0.0]).log()
+
+
+def shares(results: list[fl.Result], texts: list[str]) -> str:
+    drawn = [result.text for result in results]
+    return ", ".join(f"{text.strip()} {drawn.count(text) / len(drawn):.1%}" for text in texts)
+
+
+def compare(model: fl.Model, prompt: str, source: object, texts: list[str], count: int) -> None:
+    for mode in ("local", "asap", "rejection", "smc"):
+        more = {"particles": max(count, 8)} if mode == "smc" else {}
+        results = model.generate(
+            prompt, source, exactness=mode, seed=1, num_return_sequences=count, max_new_tokens=12,
+            **more,
+        )  # fmt: skip
+        note = ""
+        if mode == "rejection":
+            first, last = results[: count // 4], results[-(count // 4) :]
+            tries = [sum(r.attempts for r in part) / len(part) for part in (first, last)]
+            note = f"; {tries[0]:.1f} texts drawn for one, in the end {tries[1]:.1f}"
+        if mode == "smc":
+            population = results[0].population
+            size = population.effective_sample_size
+            note = f"; the language has {math.exp(population.log_evidence):.3f}, worth {size:.0f}"
+        print(f"{mode:>10}: {shares(results, texts)}{note}")
+
+
+def main(count: int = 300) -> None:
+    print("00000 | 1[01]{4}, where the truth is 0.000009% 00000")
+    compare(fl.Model(FakeModel(BITS, skewed)), "0", fl.Regex("00000|1[01]{4}"), ["00000"], count)
+    model = fl.load("smollm2-135m")
+    truth = model.choose(PROMPT, WORDS)
+    print(PROMPT)
+    print("     truth: " + ", ".join(f"{word.strip()} {p:.1%}" for word, p in truth.items()))
+    compare(model, PROMPT, fl.Choice(WORDS), WORDS, count)
+
+
+if __name__ == "__main__":
+    main()
