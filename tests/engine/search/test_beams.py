@@ -291,6 +291,21 @@ def test_where_all_that_is_looked_at_ends_longer_texts_are_not_lost():
     assert found[0].text == "z" * 9
 
 
+def test_stop_strings_end_beams_and_count_in_their_scores():
+    letters = fl.Vocabulary([b"a", b"b", b"c", b"<eos>"], eos_ids={3})
+    row = torch.tensor([1.0, 0.9, 0.5, -3.0])
+    sampling = Sampling(
+        num_beams=9, num_return_sequences=4, stop="cb", length_penalty=0, max_new_tokens=5
+    )
+    found = find(FakeModel(letters, lambda prefix: row), [Request((0,), sampling=sampling)])[0]
+    logs = row.log_softmax(0).tolist()
+    assert found[0].text == ""
+    assert found[0].tokens == (2, 1)  # more probable than an end at once
+    assert found[0].score == pytest.approx(logs[2] + logs[1], abs=1e-6)
+    assert found[0].finish_reason == "stop"
+    assert not any("cb" in done.text for done in found)
+
+
 def test_beams_that_cannot_go_on_are_gone_and_the_others_stay():
     def logits(prefix: tuple[int, ...]) -> list[float]:
         if prefix[1:2] == (0,):  # after "a" nothing that is allowed has a probability

@@ -15,9 +15,10 @@ Where beams are drawn, continuations are a sample without replacement (the great
 Gumbel noise), in the order in which they were drawn; those that go on are the best of them. The
 noise is a function of the seed and of the tokens so far.
 
-Two rules differ. Where all continuations that were looked at end, as they do when a constraint or a
-stop string ends them, more are looked at, so that no longer text is lost; and rows that cannot go
-on are gone, where transformers carries them on at −1e9.
+Three rules differ. Where all continuations that were looked at end, as they do when a constraint or
+a stop string ends them, more are looked at, so that no longer text is lost; rows that cannot go on
+are gone, where transformers carries them on at −1e9; and filters leave one token at least, where
+transformers' leave one more than there are end ids.
 
 What this module does not know: models, constraints, other bands.
 """
