@@ -331,6 +331,21 @@ def test_a_joint_stands_before_the_text() -> None:
     assert generate(batch(b"?"), held) == [b" ab"]
 
 
+def test_more_beams_than_there_are_texts_are_refused() -> None:
+    # transformers would fill up with pads and with beginnings of texts, and say nothing.
+    held = LogitsProcessor(fl.Choice(["ab", "b"]), BYTES)
+    said = generate(batch(b"?"), held, num_beams=4, num_return_sequences=4)  # with two ends each
+    assert sorted(said) == [b"ab", b"ab", b"b", b"b"]
+    with pytest.raises(fl.LimitError, match="asks for 4 beams of a prompt, and only 2") as caught:
+        generate(batch(b"?"), held, num_beams=4, num_return_sequences=4, eos_token_id=END)
+    assert caught.value.given == 4
+
+
+def test_texts_without_a_constraint_may_stop_anywhere() -> None:
+    held = LogitsProcessor(None, BYTES)
+    assert generate(batch(b"?"), held, eos_token_id=98) == generate(batch(b"?"), eos_token_id=98)
+
+
 # Refusals and errors.
 
 

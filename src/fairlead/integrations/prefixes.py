@@ -11,6 +11,7 @@ What this module does not know: where a text begins in a row, prompts, logits, o
 import hashlib
 import threading
 from collections import OrderedDict
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final, TypeAlias, final
 from weakref import WeakKeyDictionary
@@ -110,7 +111,9 @@ class Prefixes:
             mask if self._is_roomy(state, left, mask) else self.constraint.mask_within(state, left)
         )
 
-    def count(self, enough: int, left: int | None = None) -> int:
+    def count(
+        self, enough: int, left: int | None = None, offered: Collection[int] | None = None
+    ) -> int:
         """How many sequences of tokens make a text, end ids told apart: at most `enough`.
 
         What has begun can be ended, so each beginning is a sequence at least: `enough` different
@@ -119,13 +122,14 @@ class Prefixes:
         Args:
             enough: where to stop counting.
             left: how many tokens a sequence may have.
+            offered: the end ids that there are, if not all of the vocabulary's.
         """
         ends, ended, begun = self.constraint.vocabulary.eos_ids, 0, [self._start]
         while begun and ended + len(begun) < enough and left != 0:
             longer = list[DecodeState]()
             for state in begun:
                 for token in unpack(self.row(state, left)).tolist():
-                    ended += token in ends
+                    ended += token in ends and (offered is None or token in offered)
                     if token not in ends and len(longer) < enough:
                         longer.append(self.constraint.advance(state, token))
             begun, left = longer, None if left is None else left - 1

@@ -45,6 +45,7 @@ class Call:
         given: how many prompts there are; the rows of one prompt stand together.
         end: the number of tokens, prompt included, at which a row is cut off.
         ends: the ids at which a row stops; None if it does not.
+        stops: the texts at which a row stops.
         beams: how many beams a prompt has.
         drafted: whether tokens are drafted ahead by something else than the model.
         settled: how many tokens of a row can no longer be taken back; None for all.
@@ -65,6 +66,7 @@ class Call:
     given: int
     end: int | None = None
     ends: frozenset[int] | None = None
+    stops: tuple[str, ...] = ()
     beams: int = 1
     drafted: bool = False
     settled: int | None = None
@@ -88,7 +90,7 @@ def running_call() -> Call | None:
     """The call of `generate` that is running, None if there is none.
 
     Raises:
-        UnsupportedError: it cuts texts at strings, or its draft has another tokenizer.
+        UnsupportedError: its draft has another tokenizer.
     """
     inner: dict[str, Mapping[str, Any]] = {}
     frame = inspect.currentframe()
@@ -115,12 +117,6 @@ def _call(values: Mapping[str, Any], inner: Mapping[str, Mapping[str, Any]]) -> 
             "shares the tokenizer, and leave assistant_tokenizer out",
             feature="assistant_tokenizer",
         )
-    if config.stop_strings:
-        raise UnsupportedError(
-            f"stop_strings={config.stop_strings!r} would cut texts wherever they occur, and a text "
-            "that is cut is not in the language. Leave them out: a constraint ends its texts",
-            feature="stop_strings",
-        )
     assisting = inner.get("_assisted_decoding", {})
     unfinished = inner.get("_sample", {}).get("unfinished_sequences")
     searching = inner.get("_beam_search", {})
@@ -136,6 +132,7 @@ def _call(values: Mapping[str, Any], inner: Mapping[str, Mapping[str, Any]]) -> 
         given=values["batch_size"],
         end=config.max_length,
         ends=_ids(config.eos_token_id),
+        stops=_texts(config.stop_strings),
         beams=config.num_beams,
         drafted=bool(assisting),
         settled=assisting.get("cur_len"),
@@ -160,6 +157,10 @@ def _whole(values: Mapping[str, Any]) -> bool:
     attention = values["model_kwargs"].get("attention_mask")
     read = read if attention is None else attention.shape[1]
     return arguments.get("past_key_values") is None or read == length
+
+
+def _texts(given: str | list[str] | None) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given or ())
 
 
 def _ids(given: Any) -> frozenset[int] | None:

@@ -281,9 +281,10 @@ class Guidance:
     def _stopping(self, values: Tensor, call: Call) -> Tensor:
         """The values with the end at an id at which generate stops."""
         ends = self._ends
-        if not call.ends or not ends or ends[0] in call.ends:
+        stops = (call.ends or frozenset()) & self.vocabulary.eos_ids
+        if not stops or ends[0] in stops:
             return values
-        stop = min(call.ends & self.vocabulary.eos_ids)
+        stop = min(stops)
         values[:, stop] = torch.maximum(values[:, stop], values[:, ends[0]])
         values[:, ends[0]] = -torch.inf
         return values

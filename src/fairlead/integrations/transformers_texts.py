@@ -74,7 +74,8 @@ class Texts:
             rows: how many rows there are; None if that is not known.
 
         Raises:
-            UnsupportedError: nothing is running, and where texts begin was not said.
+            UnsupportedError: nothing is running, and where texts begin was not said; or generate
+                would cut a constrained text.
             SourceError: there is another number of prompts than of sources.
             ModelError: generate stops at other ids than the vocabulary.
         """
@@ -99,8 +100,10 @@ class Texts:
                 f"{count} sources for {call.given if call.model is not None else call.rows} "
                 "prompts: give one for all, or one each"
             )
-        if call.ends is not None:
-            self._check_ends(call.ends)
+        if any(self._each):
+            _check_stops(call)
+            if call.ends is not None:
+                self._check_ends(call.ends)
         return self._limited(call)
 
     def asked(self, call: Call, row: int, tokens: NDArray[np.int64]) -> Asked:
@@ -184,10 +187,19 @@ class Texts:
             )
 
 
+def _check_stops(call: Call) -> None:
+    if call.stops:
+        raise UnsupportedError(
+            f"stop_strings={list(call.stops)} would cut texts wherever they occur, and a text that "
+            "is cut is not in the language. Leave them out: a constraint ends its texts",
+            feature="stop_strings",
+        )
+
+
 def _check_several(prefixes: Prefixes, call: Call) -> None:
     """Refuse to return more beams than there are texts: what fills up is none."""
     left = None if call.end is None else call.end - call.start
-    found = prefixes.count(call.wanted, left)
+    found = prefixes.count(call.wanted, left, call.ends)
     if found < call.wanted:
         raise LimitError(
             f"num_return_sequences asks for {call.wanted} beams of a prompt, and only {found} "
