@@ -174,3 +174,18 @@ def test_the_largest_are_in_the_order_of_logits_and_ids():
         there = values > -math.inf
         assert torch.equal(values, expected.values[:, :most])
         assert torch.equal(ids[there], expected.indices[:, :most][there])
+
+
+def test_top_h_counts_shares_of_the_entropy_however_small_that_is():
+    chance = torch.Generator().manual_seed(3)
+    row = torch.randn(300, 30, generator=chance) * torch.linspace(1, 12, 300)[:, None]
+    probabilities = row.double().softmax(1)
+    ordered = probabilities.sort(dim=1, descending=True)
+    sums = -torch.special.xlogy(ordered.values, ordered.values).cumsum(1)
+    shares = sums / sums[:, -1:]
+    clear = ((shares - 0.9).abs() > 1e-4).all(1)
+    expected = (shares <= 0.9).sum(1).clamp(min=1)
+    found = (top_h(row, torch.full((300,), 0.9)) > -math.inf).sum(1)
+    assert torch.equal(found[clear], expected[clear])
+    assert clear.sum() > 290
+    assert sums[:, -1].min() < 1e-5

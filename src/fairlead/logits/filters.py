@@ -131,9 +131,10 @@ def top_h(
 def narrow_top_h(row: Float[Tensor, "batch vocabulary"], share: Float[Tensor, "batch"]) -> Narrow:
     """`top_h` for rows that all have a share, as those tokens alone."""
     values, ids = largest(row, TOP_H)
-    logs, probabilities = _distribution(values)
-    sums = -(probabilities * logs).double().cumsum(1)
-    inside = sums <= share[:, None] * sums[:, -1:] + TOLERANCE
+    # In float64: where one token is all but certain, the entropy is next to nothing.
+    logs, probabilities = _distribution(values.double())
+    sums = -(probabilities * logs).cumsum(1)
+    inside = sums <= (share[:, None] + TOLERANCE) * sums[:, -1:]
     inside[:, 0] = True
     return _by_id(values.masked_fill(~inside, -math.inf), ids)
 
