@@ -1,6 +1,7 @@
 """The laws of `HiddenModel`, on the fake and on transformers of different kinds: states are those
 that a plain forward of the row's tokens alone gives, and showing them changes nothing else."""
 
+import copy
 import threading
 from functools import cache
 from types import SimpleNamespace
@@ -10,6 +11,7 @@ import pytest
 import torch
 
 import fairlead as fl
+from fairlead.engine.adapter import Adapter
 from fairlead.engine.backends.variants import shown
 from fairlead.engine.fake import FakeModel
 from small_models import KINDS, LETTERS, model, noise
@@ -53,6 +55,28 @@ def test_states_are_those_of_each_row_alone_whatever_the_exits(kind: str, exits:
         near(each, alone(kind, PROMPTS[row] + more)[-2:])
     chosen = subject(kind).select(cached, rows)
     assert torch.equal(heads, subject(kind).extend_varied(chosen, torch.tensor(new), exits)[1])
+
+
+def test_a_row_with_an_adapter_has_the_states_of_a_model_into_which_it_is_merged():
+    noise_of = torch.Generator().manual_seed(5)
+    name = "model.layers.0.self_attn.q_proj"
+    adapter = Adapter.of(
+        "one",
+        {
+            f"base_model.model.{name}.lora_A.weight": torch.randn(2, 32, generator=noise_of),
+            f"base_model.model.{name}.lora_B.weight": torch.randn(32, 2, generator=noise_of),
+        },
+        0.5,
+    )
+    merged = copy.deepcopy(subject("llama").module)
+    with torch.no_grad():
+        pair = adapter.pairs[name]
+        merged.get_submodule(name).weight.add_(pair.scale * (pair.up @ pair.down))
+    _, _, states = subject("llama").prefill_hidden(PROMPTS, [None, None, adapter], [1])
+    near(states[0], alone("llama", PROMPTS[0]))
+    tokens = torch.tensor([PROMPTS[2]])
+    near(states[2], merged.get_decoder()(tokens).last_hidden_state[0].detach())
+    assert not torch.allclose(states[2], alone("llama", PROMPTS[2]), atol=1e-2)
 
 
 def test_a_fake_without_states_and_a_decoder_of_another_kind_are_refused_by_name():
