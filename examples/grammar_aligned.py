@@ -44,13 +44,14 @@ def compare(model: fl.Model, prompt: str, source: object, texts: list[str], coun
     for mode in ("local", "asap", "rejection", "smc"):
         more = {"particles": max(count, 8)} if mode == "smc" else {}
         results = model.generate(
-            prompt, source, exactness=mode, seed=1, num_return_sequences=count, max_new_tokens=12,
+            [prompt], source, exactness=mode, seed=1, num_return_sequences=count, max_new_tokens=12,
             **more,
         )  # fmt: skip
         note = ""
         if mode == "rejection":
-            first, last = results[: count // 4], results[-(count // 4) :]
-            tries = [sum(r.attempts for r in part) / len(part) for part in (first, last)]
+            part = max(1, count // 4)
+            first, last = results[:part], results[-part:]
+            tries = [sum(r.attempts for r in each) / part for each in (first, last)]
             note = f"; {tries[0]:.1f} texts drawn for one, in the end {tries[1]:.1f}"
         if mode == "smc":
             population = results[0].population

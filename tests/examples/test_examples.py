@@ -41,7 +41,7 @@ STUDIES_WITH_MODEL = {
         ("greedy            ", "one draw          ", "majority of  2    ", "% of the draws read "),
     ),
     "grammar_aligned": (
-        {"count": 4},
+        {"count": 1},
         ("rejection: 00000 0.0%; ", "truth: happy 88.9%", "smc: happy ", "the language has 0."),
     ),
     "personas": (

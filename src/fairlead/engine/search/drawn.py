@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Final, cast, final
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from fairlead.engine.search.base import Scores
 from fairlead.engine.sequence import Sequence
 from fairlead.sampling.categorical import Categorical
-from fairlead.sampling.noise import keys, stream
+from fairlead.sampling.noise import coins, keys, stream
 
 CATEGORICAL: Final = Categorical()
 
@@ -73,14 +73,15 @@ def draw(
     branches = torch.tensor(streams, dtype=torch.int64, device=device)
     moment = torch.full_like(branches, step)
     tokens = CATEGORICAL.draw(offered, keys(branches, moment))
-    others = tokens
     if twice:  # steps count from 0, so those from −2 down are free
-        others = CATEGORICAL.draw(offered, keys(branches, -2 - moment))
+        others, totals = _laid_out(offered, coins(keys(branches, -2 - moment)))
+    else:
+        others, totals = tokens, offered.double().logsumexp(1)
     place = tokens[:, None]
     columns = (
         tokens,
         scores.logs.gather(1, place)[:, 0],
-        offered.double().logsumexp(1),
+        totals,
         scores.own.gather(1, place)[:, 0],
         scores.kept,
         (scores.logs > -torch.inf).sum(1),
@@ -92,3 +93,17 @@ def draw(
         Drawn(int(token), log, total, own, kept, int(width), int(other))
         for token, log, total, own, kept, width, other in found
     ]
+
+
+def _laid_out(
+    logs: Float[Tensor, "rows vocabulary"], coins: Float[Tensor, "rows"]
+) -> tuple[Int[Tensor, "rows"], Float[Tensor, "rows"]]:
+    """A token of each row where its number falls in the shares laid end to end, and the total.
+
+    Noise for every token would cost as much again as the first draw; the sums are needed anyway.
+    """
+    top = logs.amax(1, keepdim=True)
+    ends = (logs - top).double().exp_().nan_to_num_(0.0).cumsum(1)  # NaN where nothing is left
+    whole = ends[:, -1:]
+    places = torch.searchsorted(ends, coins.double()[:, None] * whole, right=True)
+    return places[:, 0].clamp_(max=logs.shape[1] - 1), (whole.log() + top)[:, 0]
