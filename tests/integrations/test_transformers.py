@@ -284,6 +284,13 @@ def test_no_text_is_cut_in_half_however_few_tokens_there_are(mode: str) -> None:
     assert all(len(text) <= 3 for text in generate(batch(b"Numbers: "), shorter))
 
 
+@pytest.mark.parametrize("make", MAKERS)
+def test_a_limit_of_ones_own_ends_texts_that_could_go_on(make: Callable[..., Any]) -> None:
+    held = make(fl.Regex("[a-z]+"), BYTES, max_new_tokens=3)
+    for mode in ("greedy", "beams", "prompt lookup"):
+        assert all(len(text) <= 3 for text in generate(batch(b"?"), held, **settings(mode)))
+
+
 def test_too_few_tokens_for_any_text_are_refused_with_what_is_needed() -> None:
     for make in MAKERS:
         with pytest.raises(fl.LimitError, match=r"needs 7 tokens.*cut off after 6") as caught:

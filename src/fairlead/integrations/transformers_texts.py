@@ -130,9 +130,9 @@ class Texts:
         if isinstance(standing, Outside):
             self._check_outside(standing, call, row)
             return standing
-        left = None if call.end is None else call.end - len(tokens)
+        left = self._left(call, len(tokens))
         try:
-            found = prefixes.row(standing, left if left and left > 0 else None)
+            found = prefixes.row(standing, left)
         except LimitError as error:
             raise LimitError(
                 f"row {row} needs {error.needed} tokens to end its text, and is cut off after "
@@ -149,6 +149,17 @@ class Texts:
         if not call.ends or ends <= call.ends:
             return row
         return row & ~pack(sorted(ends - call.ends), self.vocabulary.width)
+
+    def _left(self, call: Call, length: int) -> int | None:
+        """How many tokens a row may still get; None if there is no limit.
+
+        What follows where generate cuts rows off is of no interest (drafts are asked about it); a
+        limit of our own is one that generate does not know, where an end has to come.
+        """
+        if call.end is None:
+            return None
+        own = self._most is not None and call.end == call.start + self._most
+        return max(call.end - length, 0) if own or length < call.end else None
 
     def _limited(self, call: Call) -> Call:
         """The call with the numbers that were given."""
