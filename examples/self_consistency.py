@@ -4,6 +4,10 @@ You will see how many bookings are read without a mistake, and how many of their
 from one draw, from the likeliest of several draws (best_by="logprob"), and from the value that most
 draws agree on (best_by="majority", Wang et al. 2022). Every answer is a valid booking: the type
 holds each draw, and votes are counted of what it means, not of how it is written.
+
+Measured on the first 8 texts with 4 draws each: one draw reads 25 % of bookings and 66 % of fields
+right, the likeliest of 4 draws 50 % and 88 %, the majority of 4 draws 38 % and 84 %. On 24 texts one
+draw reads 17 % and 61 %, greedy decoding 50 % and 86 %: four votes were no better than that.
 """
 
 import random
@@ -46,38 +50,37 @@ def tasks(count: int) -> tuple[list[str], list[Booking]]:
     return prompts, wanted
 
 
-def right(results: Sequence[fl.Result], wanted: Sequence[Booking]) -> str:
+def right(found: Sequence[Any], wanted: Sequence[Booking]) -> str:
     """The share of bookings, and of their fields, that are what the text says."""
-    pairs = [
-        (found.value.model_dump(), booking.model_dump())
-        for found, booking in zip(results, wanted, strict=True)
-    ]
-    whole = sum(found == booking for found, booking in pairs) / len(pairs)
-    fields = [found[key] == booking[key] for found, booking in pairs for key in booking]
+    pairs = [(dict(one), dict(other)) for one, other in zip(found, wanted, strict=True)]
+    whole = sum(one == other for one, other in pairs) / len(pairs)
+    fields = [one[key] == other[key] for one, other in pairs for key in other]
     return f"{whole:4.0%} of bookings, {sum(fields) / len(fields):4.0%} of fields"
 
 
-def main(count: int = 24, draws: int = 8, seed: int = 0) -> None:
+def main(count: int = 12, draws: int = 8, seed: int = 0) -> None:
     model = fl.load("smollm2-135m")
     texts, wanted = tasks(count)
-    prompts = [
-        [{"role": "user", "content": f"Extract the booking from this text.\n\n{text}"}]
-        for text in texts
-    ]
-
-    def ask(**settings: Any) -> list[fl.Result]:
-        return model.generate(
-            prompts, Booking, schema_in_prompt=True, max_new_tokens=80, **settings
+    drawn = {"max_new_tokens": 80, "temperature": 0.7, "seed": seed}
+    ways = {
+        "greedy": fl.Sampling(max_new_tokens=80),
+        "one draw": fl.Sampling(**drawn),
+        f"likeliest of {draws}": fl.Sampling(best_of=draws, best_by="logprob", **drawn),
+        f"majority of {draws}": fl.Sampling(best_of=draws, best_by="majority", **drawn),
+    }
+    found = list[list[fl.Result]]()
+    for text in texts:  # the ways of a text are one batch, and its prompt is read once
+        asked = f"Extract the booking from this text.\n\n{text}"
+        prompt = [{"role": "user", "content": asked}]
+        found.append(
+            model.generate(
+                [prompt] * len(ways), Booking, sampling=[*ways.values()], schema_in_prompt=True
+            )
         )
-
-    drawn = {"temperature": 0.7, "seed": seed}
-    print(f"greedy            {right(ask(), wanted)}")
-    print(f"one draw          {right(ask(**drawn), wanted)}")
-    likeliest = ask(best_of=draws, best_by="logprob", **drawn)
-    print(f"likeliest of {draws:2}   {right(likeliest, wanted)}")
-    agreed = ask(best_of=draws, best_by="majority", **drawn)
-    print(f"majority of {draws:2}    {right(agreed, wanted)}")
-    print(f"{agreed[0].score:.0%} of the draws read {agreed[0].value!r}")
+    for way, results in zip(ways, zip(*found, strict=True), strict=True):
+        print(f"{way:14} {right([each.value for each in results], wanted)}")
+    agreed = found[0][-1]
+    print(f"{agreed.score:.0%} of the draws read {agreed.value!r}")
 
 
 if __name__ == "__main__":

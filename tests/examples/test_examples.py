@@ -38,7 +38,7 @@ STUDIES = {
 STUDIES_WITH_MODEL = {
     "self_consistency": (
         {"count": 1, "draws": 2},
-        ("greedy            ", "one draw          ", "majority of  2    ", "% of the draws read "),
+        ("greedy         ", "one draw       ", "majority of 2  ", "% of the draws read "),
     ),
     "grammar_aligned": (
         {"count": 1},
