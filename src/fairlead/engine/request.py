@@ -119,7 +119,7 @@ class Population:
     """What sequential Monte Carlo ends with.
 
     Attributes:
-        particles: the texts with their weights.
+        particles: the texts with their weights; those that came to nothing are left out.
         log_evidence: the logarithm of an unbiased estimate of the probability that the model gives
             to the whole language (times the critic's worth, where there is one).
         effective_sample_size: (Σ weight)² / Σ weight², from 1 to the number of particles.
@@ -155,7 +155,8 @@ class Completion:
             length, of stochastic beams the perturbed log-probability.
         weight: the importance weight of a text drawn without replacement.
         population: what sequential Monte Carlo ended with; the text is a draw from it.
-        attempts: how many texts rejection drew until this one.
+        attempts: how many texts rejection drew for this one: it, and those that it gave up since the
+            one before.
     """
 
     tokens: tuple[int, ...]

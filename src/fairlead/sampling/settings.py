@@ -120,10 +120,12 @@ class Sampling:
             of whole texts distorted; "rejection" draws from the model as conditioned on the
             constraint, exactly; "asap" approaches that from sample to sample; "smc" approximates it
             with weighted particles.
-        max_attempts: of "rejection", for each text.
-        particles: of "smc".
-        resample_below: particles are resampled where their effective number falls below this share.
-        critic: of "smc": a function from a beginning of a text to the logarithm of its worth.
+        max_attempts: of "rejection", for each text (1,000).
+        particles: of "smc" (8).
+        resample_below: particles are resampled where their effective number falls below this share
+            (0.5).
+        critic: of "smc": a function from a beginning of a text to the logarithm of its worth; that
+            of the whole text counts in the end, and −∞ gives a beginning up.
 
     Raises:
         LimitError: a value is out of its range, naming it and the range.
