@@ -6,8 +6,8 @@ draws agree on (best_by="majority", Wang et al. 2022). Every answer is a valid b
 holds each draw, and votes are counted of what it means, not of how it is written.
 
 Measured on the first 8 texts with 4 draws each: one draw reads 25 % of bookings and 66 % of fields
-right, the likeliest of 4 draws 50 % and 88 %, the majority of 4 draws 38 % and 84 %. On 24 texts one
-draw reads 17 % and 61 %, greedy decoding 50 % and 86 %: four votes were no better than that.
+right, the likeliest of 4 draws 50 % and 88 %, the majority of 4 draws 38 % and 84 %. On 24 texts
+one draw reads 17 % and 61 %, greedy decoding 50 % and 86 %.
 """
 
 import random
