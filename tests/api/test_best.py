@@ -237,3 +237,38 @@ def test_one_text_is_the_best_of_one_and_streams_have_no_judge():
     assert (greedy.text, greedy.score) == (MODEL.generate("0", SOURCE).text, len(greedy.text))
     with pytest.raises(fl.UnsupportedError, match="stream takes one prompt"):
         next(MODEL.stream("0", SOURCE, best_of=1))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"num_beams": 4, "num_beam_groups": 2, "diversity_penalty": 1.0},
+        {"penalty_alpha": 0.2, "top_k": 12},
+        {"num_beams": 3},
+    ],
+)
+def test_texts_of_searches_that_draw_nothing_are_asked_again_by_drawing(settings: dict[str, Any]):
+    def row(prefix: tuple[int, ...]) -> list[float]:
+        return [0.5 if chr(byte) in "13579" else 0.0 for byte in range(128)] + [9.0]
+
+    model = fl.Model(FakeModel(ASCII, row, states=lambda prefix: [1.0, float(prefix[-1])]))
+    assert model.generate("x", Even, max_new_tokens=12, **settings).error is not None
+    again = model.generate("x", Even, max_new_tokens=12, retries=40, **settings)
+    assert again.error is None
+    assert again.value.n % 2 == 0
+
+
+def test_an_interrupt_ends_a_call_as_a_whole():
+    calls = list[int]()
+
+    def row(prefix: tuple[int, ...]) -> list[float]:
+        calls.append(len(prefix))
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return [0.0] * 129
+
+    beams = [fl.Sampling(max_new_tokens=9), fl.Sampling(num_beams=2, max_new_tokens=9)]
+    model = fl.Model(FakeModel(ASCII, row))
+    results = model.generate(["x", "y"], Even, sampling=[beams[0], beams[1]], retries=3)
+    assert [each.finish_reason for each in results] == ["interrupted"] * 2
+    assert len(calls) == 2

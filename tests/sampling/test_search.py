@@ -77,3 +77,9 @@ def test_settings_that_do_not_go_together_are_refused_by_name(settings: Any, mes
 def test_counts_and_ranges_are_checked(settings: Any, message: str):
     with pytest.raises(LimitError, match=message):
         Sampling.of(settings)
+
+
+@pytest.mark.parametrize("value", [1, 0, "Never", 0.0, [True], None.__class__])
+def test_early_stopping_is_a_boolean_or_a_word(value: Any):
+    with pytest.raises(LimitError, match=r'early_stopping is .*: it must be True, False or "n'):
+        Sampling.of({"num_beams": 2, "early_stopping": value})

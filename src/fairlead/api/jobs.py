@@ -4,7 +4,7 @@ What this module does not know: what is written in an expression; it runs as an 
 """
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final, final
 
@@ -87,7 +87,7 @@ class Call:
     def results(self, jobs: list[Job], retries: int) -> list[Result]:
         """What comes out of all rows; those that a validator refuses are asked again.
 
-        Of what is drawn for `best_of`, the best.
+        Of what is drawn for `best_of`, the best. After an interrupt nothing more is asked.
         """
         results = self.run(jobs)
         for attempt in range(1, retries + 1):
@@ -96,7 +96,7 @@ class Call:
                 for n, result in results.items()
                 if result.error and result.finish_reason == "stop"
             }
-            if not failed:
+            if not failed or _interrupted(results.values()):
                 break
             again = self.run([*failed.values()])
             results |= {n: again[place] for place, n in enumerate(failed) if place in again}
@@ -105,7 +105,8 @@ class Call:
     def run(self, jobs: list[Job]) -> dict[int, Result]:
         """What comes out of each job, those left out of which a search finds nothing more.
 
-        Rows that are drawn by themselves run as one batch, those of searches as another.
+        Rows that are drawn by themselves run as one batch, those of searches as another, unless
+        the keyboard interrupted the first one.
         """
         drawn = {n: job.request for n, job in enumerate(jobs) if not job.request.sampling.search}
         decoding = Decoding(self.ensemble, [*drawn.values()])
@@ -113,8 +114,10 @@ class Call:
             for _ in decoding:
                 pass
         done = dict(zip(drawn, decoding.completions, strict=True))
+        run = not _interrupted(done.values())
         searched = {id(job.request): job.request for job in jobs if job.request.sampling.search}
-        found = dict(zip(searched, find(self.ensemble, [*searched.values()]), strict=True))
+        each = find(self.ensemble, [*searched.values()], run=run)
+        found = dict(zip(searched, each, strict=True))
         for n, job in enumerate(jobs):
             texts = found.get(id(job.request), [])
             if job.place < len(texts):
@@ -125,7 +128,8 @@ class Call:
         """The job once more, with what was wrong said after the answer.
 
         Chat messages go on with the answer and the complaint. A text prompt stays as it is, and the
-        next sample of it is drawn: at temperature 1 where the settings were greedy.
+        next sample of it is drawn: at temperature 1 where the settings were greedy, and without
+        diverse beams or contrastive search, which are not drawn.
         """
         if is_chat(job.prompt):
             complaint = f"That was refused: {result.error}\nGive the corrected answer."
@@ -136,7 +140,7 @@ class Call:
             return replace(job, prompt=prompt, request=request)
         sampling = job.request.sampling
         if not sampling.samples:
-            sampling = replace(sampling, do_sample=True, temperature=1.0, seed=sampling.seed or 0)
+            sampling = _drawn(sampling)
         shifted = job.request.sample + attempt * sampling.num_return_sequences
         return replace(job, request=replace(job.request, sampling=sampling, sample=shifted))
 
@@ -176,6 +180,23 @@ class Call:
             asked=prompt if isinstance(prompt, str) else "",
             trace=self.trace,
         )
+
+
+def _interrupted(texts: Iterable[Result | Completion]) -> bool:
+    return any(text.finish_reason == "interrupted" for text in texts)
+
+
+def _drawn(sampling: Sampling) -> Sampling:
+    """Settings that take the most probable text, changed to draw one."""
+    return replace(
+        sampling,
+        do_sample=True,
+        temperature=1.0,
+        seed=sampling.seed or 0,
+        num_beam_groups=1,
+        diversity_penalty=None,
+        penalty_alpha=None,
+    )
 
 
 def _kept(jobs: list[Job], results: dict[int, Result]) -> list[Result]:

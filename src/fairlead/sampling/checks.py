@@ -54,6 +54,10 @@ def _is_count(value: object, low: float | int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= low
 
 
+def _is_one_of(value: object, names: tuple[str, ...]) -> bool:
+    return isinstance(value, str) and value in names
+
+
 def _is_text(value: object) -> bool:
     return isinstance(value, str) and value != "" and not LONE.search(value)
 
@@ -157,7 +161,10 @@ RANGES: Final[Mapping[str, Check]] = {
     "num_return_sequences": _counts(1),
     "num_beams": _counts(1),
     "length_penalty": FINITE,
-    "early_stopping": ((lambda value: value in (True, False, "never")), 'True, False or "never"'),
+    "early_stopping": (
+        (lambda value: isinstance(value, bool) or _is_one_of(value, ("never",))),
+        'True, False or "never"',
+    ),
     "num_beam_groups": _counts(1),
     "diversity_penalty": NOT_NEGATIVE,
     "stochastic_beams": ((lambda value: isinstance(value, bool)), "True or False"),
@@ -165,7 +172,7 @@ RANGES: Final[Mapping[str, Check]] = {
     "best_of": _counts(1),
     "best_by": (is_judge, JUDGE),
     "exactness": (
-        (lambda value: value in EXACTNESS),
+        (lambda value: _is_one_of(value, EXACTNESS)),
         f"one of {', '.join(map(repr, EXACTNESS))}",
     ),
     "max_attempts": _counts(1),

@@ -84,3 +84,46 @@ def test_what_a_search_does_not_give_is_refused_by_name():
         model.generate("0", num_beams=2, trace=True)
     with pytest.raises(fl.UnsupportedError, match="stream takes one prompt"):
         next(model.stream("0", num_beams=2))
+
+
+EMPTY: dict[str, dict[str, object]] = {
+    "score": {"num_beams": 2},
+    "weight": {"num_beams": 2, "stochastic_beams": True, "seed": 1},
+    "attempts": {"exactness": "rejection", "seed": 1, "num_return_sequences": 3},
+    "seed": {"exactness": "asap", "seed": 1, "num_return_sequences": 3},
+    "population": {"exactness": "smc", "seed": 1, "num_return_sequences": 3},
+    "text": {"penalty_alpha": 0.5},
+}
+
+
+@pytest.mark.parametrize("told", EMPTY)
+def test_a_text_that_can_only_be_empty_and_has_no_end_id_is_what_is_found(told: str):
+    endless = fl.Vocabulary([b"0", b"1"], eos_ids=set())
+    model = FakeModel(endless, lambda prefix: [0.0, 0.0])
+    sampling = Sampling.of(EMPTY[told])
+    found = find(model, [Request((0,), fl.compile(fl.Regex(""), endless), sampling)])[0]
+    assert [done.tokens for done in found] == [()] * sampling.num_return_sequences
+    assert all(getattr(done, told) is not None for done in found)
+    assert found[0].finish_reason == "stop"
+    if told == "population":
+        assert found[0].population is not None
+        assert found[0].population.log_evidence == 0
+        assert found[0].population.effective_sample_size == pytest.approx(8)
+
+
+def test_a_critic_may_refuse_a_text_that_can_only_be_empty():
+    endless = fl.Vocabulary([b"0", b"1"], eos_ids=set())
+    model = FakeModel(endless, lambda prefix: [0.0, 0.0])
+    sampling = Sampling(exactness="smc", seed=1, critic=lambda text: -math.inf)
+    with pytest.raises(fl.DeadEndError, match="the critic leave nothing"):
+        find(model, [Request((0,), fl.compile(fl.Regex(""), endless), sampling)])
+
+
+def test_an_interrupt_while_the_prompt_is_read_leaves_no_numbers_that_are_none():
+    def logits(prefix: tuple[int, ...]) -> list[float]:
+        raise KeyboardInterrupt
+
+    for settings in EMPTY.values():
+        found = find(FakeModel(BITS, logits), [Request((0,), sampling=Sampling.of(settings))])[0]
+        assert {done.finish_reason for done in found} == {"interrupted"}
+        assert found[0].score is None or found[0].score == found[0].score

@@ -108,7 +108,7 @@ def test_lowering_every_weight_changes_no_draw():
     assert evidence[1] == pytest.approx(evidence[0] - 500)
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, "much", None])
+@pytest.mark.parametrize("value", [math.nan, math.inf, "much", "3", None, 10**400])
 def test_a_critic_that_gives_no_number_is_refused(value: Any):
     with pytest.raises(fl.LimitError, match=r"critic is .*this is what it said of '[01]'"):
         particles(MODEL, "[01]{2}", 2, critic=lambda text: value)
@@ -123,3 +123,21 @@ def test_stop_strings_end_particles_as_they_end_other_texts():
     found = particles(MODEL, "[01]*", 20, num_return_sequences=20, stop="11", max_new_tokens=12)
     assert all("11" not in done.text for done in found)
     assert any(done.tokens[-2:] == (1, 1) for done in found)
+
+
+def test_a_critic_judges_the_empty_text_as_well():
+    model = FakeModel(BITS, lambda prefix: [0.0, 0.0, 0.0])
+    found = particles(
+        model, "1?", 100, num_return_sequences=100, critic=lambda text: 0.0 if text else -50.0
+    )
+    assert {done.text for done in found} == {"1"}
+    stopped = particles(model, "1*", 9, stop="1", critic=lambda text: -3.0 if not text else 0.0)
+    assert population(stopped).log_evidence < -3
+
+
+def test_a_critic_that_raises_is_told_with_what_it_read():
+    def critic(text: str) -> float:
+        raise KeyError(text)
+
+    with pytest.raises(fl.ModelError, match=r"the critic raised KeyError for '[01]'"):
+        particles(MODEL, "[01]{2}", 2, critic=critic)

@@ -65,7 +65,7 @@ class Beams:
         if not any(band.going or band.ended for band in bands):
             raise DeadEndError(
                 f"no beam is left at step {self.rows[0].steps} of row {self._root.number}: nothing "
-                "that may come next has a probability"
+                "that may come next has a probability, or bad_words_ids forbid it"
             )
         self._bands = bands
         self.rows = [beam.row for band in bands for beam in band.going]

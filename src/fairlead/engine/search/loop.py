@@ -19,13 +19,20 @@ from fairlead.engine.memory import peak_memory
 from fairlead.engine.model import LanguageModel
 from fairlead.engine.request import Completion, Request
 from fairlead.engine.search.base import Kind, Looking, Search, read_next
-from fairlead.engine.search.made import search_for
+from fairlead.engine.search.made import certain, search_for
 from fairlead.engine.search.scores import Plans, scores
 from fairlead.engine.sequence import Sequence
 
 
-def find(model: LanguageModel[Any] | Ensemble, requests: Listed[Request]) -> list[list[Completion]]:
+def find(
+    model: LanguageModel[Any] | Ensemble, requests: Listed[Request], *, run: bool = True
+) -> list[list[Completion]]:
     """What is found for each request, the best first.
+
+    Args:
+        model: what gives the logits.
+        requests: what is looked for.
+        run: False if the call was interrupted before.
 
     An interrupt from the keyboard ends it in order, with what there is.
 
@@ -53,18 +60,17 @@ def find(model: LanguageModel[Any] | Ensemble, requests: Listed[Request]) -> lis
     for root in roots:
         root.begin(began)
     searches = {n: search_for(root) for n, root in enumerate(roots) if root.finish_reason is None}
-    with contextlib.suppress(KeyboardInterrupt):
-        _run(ensemble, [requests[n].prompts for n in searches], [*searches.values()])
+    if run and searches:
+        with contextlib.suppress(KeyboardInterrupt):
+            _run(ensemble, [requests[n].prompts for n in searches], [*searches.values()])
     memory = peak_memory(ensemble.device)
     return [
-        searches[n].completions(memory) if n in searches else [root.completion(memory)]
+        searches[n].completions(memory) if n in searches else certain(root, memory)
         for n, root in enumerate(roots)
     ]
 
 
 def _run(ensemble: Ensemble, prompts: Listed[Prompts], searches: Listed[Search]) -> None:
-    if not searches:
-        return
     states = States() if any(isinstance(each, Looking) for each in searches) else None
     begun, plans = _Forward(*ensemble.prefill(prompts, states), states), Plans(ensemble.device)
     while parents := [n for n, each in enumerate(searches) if each.begin() for _ in each.rows]:

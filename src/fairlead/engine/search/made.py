@@ -1,5 +1,10 @@
-"""The search that a request asks for."""
+"""The search that a request asks for, and what is found where nothing can be searched for."""
 
+from dataclasses import replace
+
+import torch
+
+from fairlead.engine.request import Completion
 from fairlead.engine.search.asap import Asap
 from fairlead.engine.search.base import Search
 from fairlead.engine.search.beams import Beams
@@ -9,6 +14,7 @@ from fairlead.engine.search.smc import Smc
 from fairlead.engine.search.stochastic import StochasticBeams
 from fairlead.engine.sequence import Sequence
 from fairlead.errors import UnsupportedError
+from fairlead.sampling.noise import gumbel, stream
 
 
 def search_for(root: Sequence) -> Search:
@@ -29,3 +35,26 @@ def search_for(root: Sequence) -> Search:
             return Smc(root)
         case other:
             raise UnsupportedError(f"{other!r} is not supported yet", feature=str(other))
+
+
+def certain(root: Sequence, memory: int) -> list[Completion]:
+    """What is found where the text can only be empty, and has ended without an end id.
+
+    Raises:
+        DeadEndError: a critic leaves nothing of it.
+    """
+    done, sampling = root.completion(memory), root.request.sampling
+    match sampling.search:
+        case "beams":
+            return [replace(done, score=0.0)]
+        case "stochastic":
+            key = torch.tensor([stream(sampling.seed or 0, root.request.sample)])
+            return [replace(done, score=float(gumbel(key, 1)), weight=1.0)]
+        case "rejection":
+            return [replace(done, attempts=1)] * sampling.num_return_sequences
+        case "asap":
+            return [done] * sampling.num_return_sequences
+        case "smc":
+            return Smc(root).completions(memory)
+        case _:
+            return [done]

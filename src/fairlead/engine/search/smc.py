@@ -27,6 +27,7 @@ What this module does not know: models, constraints.
 """
 
 import math
+from collections.abc import Callable
 from collections.abc import Sequence as Listed
 from dataclasses import replace
 from typing import Any, Final, final
@@ -35,7 +36,7 @@ from fairlead.engine.request import Completion, Particle, Population
 from fairlead.engine.search.base import Kind, Scores
 from fairlead.engine.search.drawn import Drawn, draw, stream_of
 from fairlead.engine.sequence import Sequence
-from fairlead.errors import DeadEndError
+from fairlead.errors import DeadEndError, ModelError
 from fairlead.sampling.checks import wrong
 from fairlead.sampling.noise import uniform
 from fairlead.sampling.resampling import effective_size, log_mean, log_sum, stratified
@@ -43,6 +44,7 @@ from fairlead.sampling.resampling import effective_size, log_mean, log_sum, stra
 PARTICLES: Final = 8
 RESAMPLE_BELOW: Final = 0.5
 DEAD: Final = -math.inf
+SHOWN: Final = 60  # characters of a text in a message
 
 
 @final
@@ -92,6 +94,10 @@ class Smc:
         self._evidence = 0.0  # of the resamplings so far
         self._begun = False
         self.rows: Listed[Sequence] = [slot.row for slot in self._slots]
+        if root.finish_reason is not None:  # there is one text, and a critic may judge it still
+            for slot in self._slots:
+                self._judge(slot)
+            self._resampled(0)
 
     def begin(self) -> bool:
         """There is one round."""
@@ -159,10 +165,16 @@ class Smc:
         row.take(found.token, found.own, found.kept)
         if row.finish_reason is not None and not row.whole:
             slot.log = DEAD
-        elif self._critic is not None and (text := row.readable) != before:
-            worth = _worth(self._critic(text), text)
-            slot.log += worth - slot.worth
-            slot.worth = worth
+        elif row.readable != before or (not row.readable and row.finish_reason is not None):
+            self._judge(slot)
+
+    def _judge(self, slot: Slot) -> None:
+        """Weigh a particle by what the critic says of its text now."""
+        if self._critic is None:
+            return
+        worth = _worth(self._critic, slot.row.readable)
+        slot.log += worth - slot.worth
+        slot.worth = worth
 
     def _resampled(self, steps: int) -> Listed[int]:
         """Draw new particles if weights are uneven; the number of the old one of each."""
@@ -193,15 +205,23 @@ def _mass(offered: float | None, fitting: float) -> float:
     return offered + fitting - log_sum((offered, fitting))
 
 
-def _worth(given: Any, text: str) -> float:
-    """What the critic said.
+def _worth(critic: Callable[[str], Any], text: str) -> float:
+    """What the critic says.
 
     Raises:
+        ModelError: it raised, naming the text.
         LimitError: it is no number, or so large that nothing else would count.
     """
     try:
-        worth = float(given)
-    except (TypeError, ValueError):
+        given = critic(text)
+    except Exception as error:
+        shown = text if len(text) <= SHOWN else f"…{text[-SHOWN:]}"
+        raise ModelError(
+            f"the critic raised {type(error).__name__} for {shown!r}: {error}"
+        ) from error
+    try:
+        worth = math.nan if isinstance(given, str | bytes) else float(given)
+    except Exception:  # noqa: BLE001  whatever it gave may do anything when asked for a number
         worth = math.nan
     if math.isnan(worth) or worth == math.inf:
         raise wrong("critic", given, f"a number below infinity; this is what it said of {text!r}")

@@ -113,7 +113,7 @@ class StochasticBeams:
         if not kept:
             raise DeadEndError(
                 f"no beam is left at step {going[0].row.steps} of row {going[0].row.number}: "
-                "nothing that may come next has a probability"
+                "nothing that may come next has a probability, or bad_words_ids forbid it"
             )
         nodes = [
             _child(going[each.place], each) if isinstance(each, Pick) else each for each in kept
@@ -155,7 +155,7 @@ class StochasticBeams:
         return [
             replace(
                 node.row.completion(memory),
-                score=node.noised,
+                score=None if math.isnan(node.noised) else node.noised,
                 weight=weight(node.log, bound) if whole else None,
             )
             for node in found
