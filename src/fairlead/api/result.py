@@ -35,8 +35,8 @@ class Result:
             says.
         weight: the importance weight of a text drawn without replacement (stochastic beams).
         population: the particles of sequential Monte Carlo; the text is a draw from them.
-        attempts: how many texts rejection drew for this one: it, and those that it gave up since the
-            one before.
+        attempts: how many texts rejection drew for this one: it, and those given up since the one
+            before.
     """
 
     value: Any

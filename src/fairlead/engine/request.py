@@ -155,8 +155,8 @@ class Completion:
             length, of stochastic beams the perturbed log-probability.
         weight: the importance weight of a text drawn without replacement.
         population: what sequential Monte Carlo ended with; the text is a draw from it.
-        attempts: how many texts rejection drew for this one: it, and those that it gave up since the
-            one before.
+        attempts: how many texts rejection drew for this one: it, and those given up since the one
+            before.
     """
 
     tokens: tuple[int, ...]
