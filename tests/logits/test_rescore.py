@@ -377,3 +377,26 @@ def test_a_pair_stays_finite_where_both_models_see_no_chance():
     assert given.isfinite().all()
     same = gedi_log_probs(least, least, torch.zeros(1, 2), [0])
     assert same.exp().tolist() == [pytest.approx([0.5] * 5)]
+
+
+@pytest.mark.parametrize("rest", ["drop", "keep"])
+def test_what_is_not_allowed_stays_with_what_the_text_so_far_says_of_it(rest: str):
+    table = Table(lambda text: math.log({"": 0.5, "a": 0.25, "b": 0.75, "c": 0.1}[text]))
+    term = ClassifierTerm(table, 1, top=1, rest=rest)
+    values = torch.tensor([[0.1, 0.2, 0.3, 0.15, 0.25], [0.1, 0.2, 0.3, 0.15, 0.25]]).log()
+    within = torch.tensor([[True, True, False, False, False], [False, False, True, False, False]])
+    done = rescore(everything(values), term, [context("")] * 2, TOY, within)
+    assert [sorted(call) for call in table.calls] == [["", "b", "c"]]
+    left = [0.1 if rest == "keep" else 0.0, 0.2 * 0.75 / 0.5, 0.3, 0.15, 0.25]
+    assert done.closed()[0].exp().tolist() == pytest.approx(left)
+    alone = [0.1, 0.2, 0.3 * 0.1 / 0.5, 0.15, 0.25]  # the only one allowed is weighed as well
+    assert done.closed()[1].exp().tolist() == pytest.approx(alone)
+
+
+def test_where_all_tokens_are_asked_about_it_says_nothing_what_is_allowed():
+    table = Table(lambda text: -0.3 * (ord(text[-1]) - 90))
+    values, within = noise(4, 2, 5).float(), torch.tensor([[True, False] * 2 + [True]] * 2)
+    term = ClassifierTerm(table, 2, top=5)
+    held = rescore(everything(values), term, [context("a")] * 2, TOY, within)
+    free = rescore(everything(values), term, [context("a")] * 2, TOY)
+    assert held.closed().equal(free.closed())

@@ -58,6 +58,7 @@ class Step:
         texts: the text so far of each row, for classifiers.
         vocabulary: what tokens spell, for classifiers.
         watch: told of each node, for traces: its name, its rows, and those that it was made of.
+        asked: of `allowed`, the tokens that classifiers are asked about; None for all of them.
     """
 
     leaves: Mapping[Leaf, Float[Tensor, "batch vocabulary"]]
@@ -66,6 +67,7 @@ class Step:
     sums: Mapping[Leaf, Float[Tensor, "batch"]] = field(default_factory=dict[Leaf, Tensor])
     texts: Sequence[TextContext] = ()
     watch: NodeWatch | None = None
+    asked: Bool[Tensor, "batch vocabulary"] | None = None
 
     def tell(self, name: str, rows: Rows, since: Rows | None = None) -> None:
         """Tell the watcher what a node is, and what it was made of: a part, or a sum so far.
@@ -219,7 +221,8 @@ class _Evaluation:
             if isinstance(term, GediTerm):
                 done = self._gedi(held, term)
             else:
-                done = rescore(held, term, self.step.texts, self.step.vocabulary)
+                step = self.step
+                done = rescore(held, term, step.texts, step.vocabulary, step.asked)
             rows = replace(rows.keep(done.support), values=done.values)
             self.step.tell(str(term), rows, before)
         return rows

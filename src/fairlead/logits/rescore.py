@@ -7,6 +7,8 @@ a classifier of prefixes it is FUDGE (Yang and Klein 2021, arXiv 2104.05218). Ru
 - candidates are allowed tokens only, the `top` most probable ones;
 - rest="drop": the others leave the support, and the denominator of Bayes' rule cancels.
   rest="keep": they stay, and α · log P(class | text) is taken from the candidates;
+- what is allowed may be a part of what tokens are weighed against (`within`; exactness): the others
+  stay, as with "keep", so that there is always something to draw and nobody asks about them;
 - a row with one allowed token, with less entropy than asked for, or at a step between those of
   `every`, is left as it is, and nothing of it is dropped;
 - all candidates of all rows are one call, equal texts in it are asked once; no row, no call;
@@ -37,7 +39,11 @@ FARTHEST: Final = 1e30  # what a weight may add: beyond it, float32 values could
 
 @torch.no_grad()
 def rescore(
-    rows: Rows, term: ClassifierTerm, contexts: Sequence[TextContext], vocabulary: Vocabulary
+    rows: Rows,
+    term: ClassifierTerm,
+    contexts: Sequence[TextContext],
+    vocabulary: Vocabulary,
+    within: Bool[Tensor, "batch vocabulary"] | None = None,
 ) -> Rows:
     """The rows with the term added.
 
@@ -56,21 +62,28 @@ def rescore(
         term: the classifier and its settings.
         contexts: what each row has generated.
         vocabulary: the spellings of the tokens.
+        within: the tokens that candidates are taken from, where the others stay as they are; None
+            for the whole support. Where all tokens are asked about, it says nothing.
 
     Raises:
         ModelError: the classifier gave something else than log-probabilities.
     """
+    if term.top >= rows.values.shape[1]:
+        within = None
     due = [row for row, context in enumerate(contexts) if context.step % term.every == 0]
     if term.alpha == 0 or not due:
         return rows
-    chosen = _candidates(_rows(rows, due), term)
+    asked_of = rows if within is None else Rows(rows.values, rows.support & within)
+    chosen = _candidates(_rows(asked_of, due), term, 2 if within is None else 1)
     due = [row for row, ids in zip(due, chosen, strict=True) if ids]
     lists = [ids for ids in chosen if ids]
     if not due:
         return rows
     texts = [_open(contexts[row], term) for row in due]
-    judged = _judged(texts, lists, term, vocabulary, rows.values.device)
-    changed = _weighed(_rows(rows, due), judged, term)
+    against = term.rest == "keep" or within is not None
+    judged = _judged(texts, lists, term, vocabulary, rows.values.device, against=against)
+    others = _others(_rows(rows, due), term, None if within is None else within[due])
+    changed = _weighed(_rows(rows, due), judged, others, term)
     if len(due) == len(contexts):
         return changed
     places = torch.tensor(due, device=rows.values.device)
@@ -124,14 +137,12 @@ class _Judged:
     Attributes:
         ids: the tokens.
         log_probs: log P(class | text · token), float64.
-        before: log P(class | text), float64; zeros where nobody asks.
-        counts: how many candidates a row really has.
+        before: log P(class | text), float64; None where nobody asks.
     """
 
     ids: Int[Tensor, "batch candidates"]
     log_probs: Float[Tensor, "batch candidates"]
-    before: Float[Tensor, "batch 1"]
-    counts: Int[Tensor, "batch 1"]
+    before: Float[Tensor, "batch 1"] | None
 
 
 def _rows(rows: Rows, places: Sequence[int]) -> Rows:
@@ -141,14 +152,26 @@ def _rows(rows: Rows, places: Sequence[int]) -> Rows:
     return Rows(rows.values[index], rows.support[index])
 
 
-def _candidates(rows: Rows, term: ClassifierTerm) -> list[list[int]]:
-    """For each row the tokens to ask about, the most probable one first; none where none is due."""
+def _others(
+    rows: Rows, term: ClassifierTerm, within: Bool[Tensor, "batch vocabulary"] | None
+) -> Bool[Tensor, "batch vocabulary"]:
+    """What stays although it is no candidate; candidates may be in it."""
+    if term.rest == "keep":
+        return rows.support
+    return torch.zeros_like(rows.support) if within is None else rows.support & ~within
+
+
+def _candidates(rows: Rows, term: ClassifierTerm, least: int) -> list[list[int]]:
+    """For each row the tokens to ask about, the most probable one first; none where none is due.
+
+    A row with fewer than `least` of them is left as it is.
+    """
     closed = rows.closed()
     # Two at least: a row with one allowed token is told by the second.
     most = min(term.top, closed.shape[1])
     largest, ids = closed.topk(min(max(most, 2), closed.shape[1]))
     counts = largest.isneginf().logical_not().sum(1)
-    counts = torch.where(counts > 1, counts.clamp(max=most), 0)
+    counts = torch.where(counts >= least, counts.clamp(max=most), 0)
     if term.entropy is not None:
         shares = closed.softmax(1)
         # −Σ p log p with one logarithm a row: log p is that of the greatest p, less the distance.
@@ -170,44 +193,47 @@ def _judged(
     term: ClassifierTerm,
     vocabulary: Vocabulary,
     device: torch.device,
+    *,
+    against: bool,
 ) -> _Judged:
-    """What the classifier says of all candidates, asked once."""
+    """What the classifier says of all candidates, asked once.
+
+    Of the texts so far too, if candidates are weighed `against` what is none.
+    """
     width = max(map(len, lists))
     known: dict[str, int] = {}
     places: list[list[int]] = []
     for text, ids in zip(opened, lists, strict=True):
         texts = [*candidate_texts(text, ids, vocabulary), text.text]
-        if term.rest == "drop":
+        if not against:
             texts[-1] = texts[0]  # nobody asks about the text so far
         numbers = [known.setdefault(each, len(known)) for each in texts]
         places.append([*numbers[:-1], *[numbers[0]] * (width - len(ids)), numbers[-1]])
     given = asked(term, list(known)).to(device)
     log_probs = given[torch.tensor(places, device=device)]
     filled = [[*ids, *[ids[0]] * (width - len(ids))] for ids in lists]
-    before = log_probs[:, -1:]
     return _Judged(
         torch.tensor(filled, device=device),
         log_probs[:, :-1],
-        torch.zeros_like(before) if term.rest == "drop" else before,
-        torch.tensor([[len(ids)] for ids in lists], device=device),
+        log_probs[:, -1:] if against else None,
     )
 
 
-def _weighed(rows: Rows, judged: _Judged, term: ClassifierTerm) -> Rows:
+def _weighed(
+    rows: Rows, judged: _Judged, others: Bool[Tensor, "batch vocabulary"], term: ClassifierTerm
+) -> Rows:
     """Values and support with what was said. A weight is a finite number and a sign of infinity."""
     finite, infinite = _weights(judged.log_probs, term.alpha)
-    finite_before, infinite_before = _weights(judged.before, term.alpha)
-    finite, infinite = finite - finite_before, infinite - infinite_before
-    greatest = infinite.amax(1, keepdim=True)
-    if term.rest == "keep":
-        others = rows.support.sum(1, keepdim=True) > judged.counts
-        greatest = torch.where(others, greatest.clamp(min=0), greatest)
-        support = rows.support & (greatest == 0)
-    else:
-        support = torch.zeros_like(rows.support)
+    if judged.before is not None:
+        finite_before, infinite_before = _weights(judged.before, term.alpha)
+        finite, infinite = finite - finite_before, infinite - infinite_before
+    ids, greatest = judged.ids, infinite.amax(1, keepdim=True)
+    more = others.scatter(1, ids, False).any(1, keepdim=True)
+    greatest = torch.where(more, greatest.clamp(min=0), greatest)
+    support = others & (greatest == 0)
+    if judged.before is None:
         # Small numbers, of which float32 keeps more.
         finite = finite - finite.masked_fill(infinite != greatest, -math.inf).amax(1, keepdim=True)
-    ids = judged.ids
     added = (rows.values.gather(1, ids).double() + finite).to(rows.values.dtype)
     return Rows(rows.values.scatter(1, ids, added), support.scatter(1, ids, infinite == greatest))
 

@@ -259,3 +259,20 @@ def test_many_particles_have_the_law_of_the_language():
         # Particles hang together: twice the spread of independent draws is allowed.
         share = tokens(found).count(text) / count
         assert abs(share - p) <= 2 * 3 * math.sqrt(p * (1 - p) / count)
+
+
+class Long:
+    """Likes long texts."""
+
+    def log_probs(self, texts: list[str]) -> Tensor:
+        return torch.tensor([-1.0 / (1 + len(text)) for text in texts])
+
+
+@pytest.mark.parametrize("mode", ["rejection", "asap", "smc"])
+@pytest.mark.parametrize("rest", ["drop", "keep"])
+def test_a_classifier_of_a_few_tokens_leaves_what_is_allowed(mode: str, rest: str):
+    letters = fl.Vocabulary([bytes([97 + n]) for n in range(26)] + [b"<eos>"], {26})
+    base = fl.Model(FakeModel.random(letters, 3))
+    guided = base + fl.classifier(Long(), alpha=3, top=1, rest=rest)
+    found = guided.generate("a", fl.Regex("x|yz?"), exactness=mode, seed=1)
+    assert found.text in ("x", "y", "yz")
