@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         published,
     )
     from fairlead.api.result import Part, Result
+    from fairlead.api.watermark import Watermark
     from fairlead.automata.budget import Budget
     from fairlead.constraints.batch import fill_bitmask
     from fairlead.constraints.caches import CacheInfo, cache_info, clear_cache
@@ -75,6 +76,7 @@ __all__ = [
     "UnsatisfiableError",
     "UnsupportedError",
     "Vocabulary",
+    "Watermark",
     "Whitespace",
     "allocate_token_bitmask",
     "apply_token_bitmask_inplace",
@@ -126,6 +128,7 @@ HOMES: Final = {
     "UnsatisfiableError": "fairlead.errors",
     "UnsupportedError": "fairlead.errors",
     "Vocabulary": "fairlead.vocabulary.spellings",
+    "Watermark": "fairlead.api.watermark",
     "Whitespace": "fairlead.syntax.json_schema_source",
     "allocate_token_bitmask": "fairlead.logits.bitmask",
     "apply_token_bitmask_inplace": "fairlead.logits.bitmask",

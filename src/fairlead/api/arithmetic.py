@@ -14,13 +14,28 @@ from fairlead.engine.adapter import Adapter
 from fairlead.engine.backends.peft_folder import read_adapter
 from fairlead.engine.ensemble import reading
 from fairlead.engine.model import LanguageModel, VariedModel
-from fairlead.engine.views import Rewritten, System, View
+from fairlead.engine.views import LastToken, Rewritten, System, View
 from fairlead.errors import SourceError, UnsupportedError
 from fairlead.logits.classifier import ClassifierTerm
-from fairlead.logits.expr import GediTerm, Leaf, Mask, Node, guided, leaves, mapped, total
+from fairlead.logits.expr import (
+    GediTerm,
+    Leaf,
+    Mask,
+    Node,
+    guided,
+    leaves,
+    mapped,
+    total,
+)
+from fairlead.logits.marked import Watermarked, Whole, inner
+from fairlead.sampling.watermarks.scheme import Scheme
 
 NO_ARITHMETIC: Final = (
     "models are added to and taken from one another, and multiplied or divided by numbers"
+)
+NOT_ADDED: Final = (
+    "cannot be added to a model: models, fairlead.classifier(…) and fairlead.gedi(…) can, and "
+    "numbers multiply"
 )
 SHOWN: Final = 24  # characters of a prompt in a leaf's name
 
@@ -51,6 +66,20 @@ def prompted(node: Node, system: str | Callable[[Any], Any]) -> Node:
     return viewed(node, Rewritten(system), f"prompted({name})")
 
 
+def watermarked(whole: Whole, watermark: object) -> Watermarked:
+    """The expression with a mark in what is drawn from it, instead of one that it has.
+
+    Raises:
+        SourceError: `watermark` is no `Watermark`.
+    """
+    mark = getattr(watermark, "settings", None)
+    if not isinstance(mark, Scheme):
+        raise SourceError(
+            f"a model is watermarked with a fairlead.Watermark, not {watermark!r}"[:300]
+        )
+    return Watermarked(inner(whole), mark)
+
+
 def named(node: Node, name: object) -> Node:
     """Every leaf under another name.
 
@@ -65,6 +94,11 @@ def named(node: Node, name: object) -> Node:
 def viewed(node: Node, view: View, name: str) -> Node:
     """Every leaf with one more view of the prompt, which comes first."""
     return mapped(node, lambda leaf: _leaf(leaf, name, views=(view, *reading(leaf).views)))
+
+
+def unprompted(node: Node) -> Node:
+    """Every leaf without its prompt."""
+    return viewed(node, LastToken(), "unprompted()")
 
 
 def exited(node: Node, block: int) -> Node:

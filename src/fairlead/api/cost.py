@@ -43,3 +43,9 @@ def cost_of(ensemble: Ensemble) -> Cost:
     )
     models = {id(context.model) for context in ensemble.contexts}
     return Cost(len(models), len(ensemble.contexts), texts)
+
+
+def told(ensemble: Ensemble) -> str:
+    """The leaves of an ensemble, and what a token costs, in words."""
+    names = ", ".join(dict.fromkeys(leaf.name for leaf in ensemble.leaves))
+    return f"leaves: {names}\nper token: {cost_of(ensemble)}"

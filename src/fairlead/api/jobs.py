@@ -84,6 +84,21 @@ class Call:
         rows = zip(self.prompts, sources, samplings, strict=True)
         return [job for n, row in enumerate(rows) for job in self._jobs_of(n, *row)]
 
+    def only_job(self) -> Job:
+        """The one row of a call for a stream.
+
+        Raises:
+            UnsupportedError: there are several.
+        """
+        jobs = self.jobs()
+        how = jobs[0].request.sampling
+        if self.batch or len(jobs) > 1 or how.search or how.best_of:
+            raise UnsupportedError(
+                "stream takes one prompt and draws one sequence: use generate for more",
+                feature="stream of several sequences",
+            )
+        return jobs[0]
+
     def results(self, jobs: list[Job], retries: int) -> list[Result]:
         """What comes out of all rows; those that a validator refuses are asked again.
 

@@ -1,9 +1,7 @@
 """A model or an expression over several: operators, `generate`, `stream`, `choose`.
 
 A loaded model is an expression of one leaf, so both are the same class. A call is sorted out row
-by row (`api.jobs`), its sources are compiled for the vocabulary of the first leaf, the loop of
-`engine` runs all rows as one batch, and each text is read back as what was asked for
-(`api.values`).
+by row (`api.jobs`), `engine` runs the rows as one batch, and texts become values (`api.values`).
 """
 
 import asyncio
@@ -16,6 +14,7 @@ from torch import Tensor
 
 from fairlead.api.arithmetic import (
     NO_ARITHMETIC,
+    NOT_ADDED,
     adapted,
     check_language_model,
     checked_mask,
@@ -23,11 +22,12 @@ from fairlead.api.arithmetic import (
     exited,
     named,
     prompted,
-    viewed,
+    unprompted,
+    watermarked,
     with_term,
 )
 from fairlead.api.choices import probabilities
-from fairlead.api.cost import Cost, cost_of
+from fairlead.api.cost import Cost, cost_of, told
 from fairlead.api.jobs import Call, checked_retries, checked_trace, grown
 from fairlead.api.prompts import split_prompts
 from fairlead.api.result import Part
@@ -37,8 +37,7 @@ from fairlead.engine.loop import Decoding
 from fairlead.engine.model import LanguageModel
 from fairlead.engine.prompt import PromptReader
 from fairlead.engine.reading import Reading
-from fairlead.engine.views import LastToken
-from fairlead.errors import SourceError, UnsupportedError
+from fairlead.errors import SourceError
 from fairlead.logits.classifier import ClassifierTerm
 from fairlead.logits.expr import (
     GediTerm,
@@ -52,9 +51,9 @@ from fairlead.logits.expr import (
     Plausible,
     normalized,
     number,
-    show,
     total,
 )
+from fairlead.logits.marked import Whole, show_whole, unmarked
 from fairlead.vocabulary.spellings import Vocabulary
 
 
@@ -80,7 +79,7 @@ class Model:
         334
 
     Attributes:
-        node: the expression (`fairlead.logits.expr`).
+        whole: the expression (`fairlead.logits.expr`) with its watermark, if it has one.
     """
 
     def __init__(
@@ -96,7 +95,7 @@ class Model:
         self._set(Leaf(Reading(language_model, reader), name))
 
     @classmethod
-    def of(cls, node: Node) -> "Model":
+    def of(cls, node: Whole) -> "Model":
         """The model of an expression whose leaves read models.
 
         Raises:
@@ -107,14 +106,19 @@ class Model:
         made._set(node)
         return made
 
-    def _set(self, node: Node) -> None:
-        self.node = node
-        if node != Linear(()):  # 0 can be added to something, and not run
+    def _set(self, whole: Whole) -> None:
+        self.whole = whole
+        if whole != Linear(()):  # 0 can be added to something, and not run
             _ = self._ensemble  # different vocabularies are told now, not when it is run
 
     @cached_property
     def _ensemble(self) -> Ensemble:
-        return Ensemble(self.node)
+        return Ensemble(self.whole)
+
+    @property
+    def node(self) -> Node:
+        """The expression; a watermarked one is none to compute with."""
+        return unmarked(self.whole)
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -138,14 +142,12 @@ class Model:
 
     def __repr__(self) -> str:
         """The expression."""
-        return f"Model({show(self.node)})"
+        return f"Model({show_whole(self.whole)})"
 
     def __str__(self) -> str:
         """The expression, its leaves, and what a token costs."""
-        if self.node == Linear(()):
-            return show(self.node)
-        names = ", ".join(dict.fromkeys(leaf.name for leaf in self._ensemble.leaves))
-        return f"{show(self.node)}\nleaves: {names}\nper token: {self.cost}"
+        shown = show_whole(self.whole)
+        return shown if self.whole == Linear(()) else f"{shown}\n{told(self._ensemble)}"
 
     def __add__(self, other: object) -> "Model":
         """The sum of log-probabilities, or a model with a classifier."""
@@ -185,11 +187,11 @@ class Model:
 
     def __eq__(self, other: object) -> bool:
         """Whether both are the same expression of the same models, as they are written."""
-        return self.node == other.node if isinstance(other, Model) else NotImplemented
+        return self.whole == other.whole if isinstance(other, Model) else NotImplemented
 
     def __hash__(self) -> int:
         """That of the expression."""
-        return hash(self.node)
+        return hash(self.whole)
 
     def _plus(self, other: object, sign: float) -> "Model":
         if isinstance(other, ClassifierTerm | GediTerm):
@@ -197,10 +199,7 @@ class Model:
         if isinstance(other, int) and not other:
             return self
         if not isinstance(other, Model):
-            raise SourceError(
-                f"{other!r} cannot be added to a model: models, fairlead.classifier(…) and "
-                "fairlead.gedi(…) can, and numbers multiply"[:300]
-            )
+            raise SourceError(f"{other!r} {NOT_ADDED}"[:300])
         return Model.of(difference(self.node, other.node, sign))
 
     def maximum(self, *others: "Model") -> "Model":
@@ -257,7 +256,7 @@ class Model:
 
     def unprompted(self) -> "Model":
         """The model without the prompt: it reads its last token alone."""
-        return Model.of(viewed(self.node, LastToken(), "unprompted()"))
+        return Model.of(unprompted(self.node))
 
     def exit_at(self, block: int) -> "Model":
         """The model as if it ended after so many of its blocks; it shares the whole one's forward.
@@ -282,6 +281,14 @@ class Model:
             UnsupportedError: it is another kind of adapter, or the model takes none.
         """
         return Model.of(adapted(self.node, adapter, name))
+
+    def watermarked(self, watermark: Any) -> "Model":
+        """The model with a `fairlead.Watermark` in what is drawn from it.
+
+        Raises:
+            SourceError: it is none.
+        """
+        return Model.of(watermarked(self.whole, watermark))
 
     def named(self, name: str) -> "Model":
         """The model under another name in printed expressions."""
@@ -322,12 +329,9 @@ class Model:
             ModelError: the model gave values that are no numbers.
         """
         asked, traced = checked_retries(retries), checked_trace(trace)
-        prompts, batch = split_prompts(prompt)
-        call = Call(
-            self._ensemble, prompts, batch, source, sampling, settings, schema_in_prompt, traced
-        )
+        call = self._call(prompt, source, sampling, settings, schema_in_prompt, traced)
         results = call.results(jobs := call.jobs(), asked)
-        return results if batch or jobs[0].kept > 1 else results[0]
+        return results if call.batch or jobs[0].kept > 1 else results[0]
 
     async def agenerate(self, prompt: Any, source: Any = None, **arguments: Any) -> Any:
         """`generate` in a thread of its own, so that an event loop goes on meanwhile."""
@@ -350,17 +354,9 @@ class Model:
         Yields:
             Parts; the last one holds the whole `Result`.
         """
-        prompts, batch = split_prompts(prompt)
-        more = settings, schema_in_prompt, checked_trace(trace)
-        call = Call(self._ensemble, prompts, batch, source, sampling, *more)
-        jobs = call.jobs()
-        how = jobs[0].request.sampling
-        if batch or len(jobs) > 1 or how.search or how.best_of:
-            raise UnsupportedError(
-                "stream takes one prompt and draws one sequence: use generate for more",
-                feature="stream of several sequences",
-            )
-        return grown(jobs[0], Decoding(self._ensemble, [jobs[0].request]))
+        traced = checked_trace(trace)
+        job = self._call(prompt, source, sampling, settings, schema_in_prompt, traced).only_job()
+        return grown(job, Decoding(self._ensemble, [job.request]))
 
     async def astream(
         self, prompt: Any, source: Any = None, **arguments: Any
@@ -392,6 +388,10 @@ class Model:
             ModelError: it gave values that are no numbers.
         """
         return probabilities(self._ensemble, prompt, choices)
+
+    def _call(self, prompt: Any, source: Any, *more: Any) -> Call:
+        prompts, batch = split_prompts(prompt)
+        return Call(self._ensemble, prompts, batch, source, *more)
 
 
 def _model(given: object) -> Model:

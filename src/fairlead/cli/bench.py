@@ -15,6 +15,7 @@ import typer
 
 from fairlead.cli.bench_guidance import guidance
 from fairlead.cli.bench_warpers import warpers
+from fairlead.cli.bench_watermark import watermark
 from fairlead.cli.console import busy, print_json, print_line, warn
 from fairlead.cli.options import AsJson
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 app = typer.Typer(name="bench", help="Measure, and print the figures.", no_args_is_help=True)
 app.command()(warpers)
 app.command()(guidance)
+app.command()(watermark)
 
 HEAD: Final = (
     f"{'':12}{'mask + commit, µs':^36}{'compile + first mask, ms':^28}\n"

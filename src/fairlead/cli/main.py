@@ -12,6 +12,7 @@ import typer
 
 from fairlead.cli import bench
 from fairlead.cli.choose import choose
+from fairlead.cli.detect import detect
 from fairlead.cli.exits import EXITS, NO_MODEL, REFUSED
 from fairlead.cli.explain import explain
 from fairlead.cli.extract import extract
@@ -28,7 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (extract, generate, choose, explain, warmup):
+for command in (extract, generate, choose, detect, explain, warmup):
     app.command(epilog=EXITS)(command)
 app.add_typer(bench.app, epilog=EXITS)
 

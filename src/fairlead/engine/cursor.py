@@ -12,6 +12,8 @@ to the limits, so that no text is cut in half:
 What this module does not know: logits, texts.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, TypeAlias, final
 
@@ -20,9 +22,26 @@ import numpy as np
 from fairlead.constraints.compiled import CompiledConstraint, DecodeState
 from fairlead.engine.limits import longest_path
 from fairlead.masks.bits import Row, pack
+from fairlead.sampling.watermarks.positions import forced
 from fairlead.vocabulary.spellings import Vocabulary
 
 TRIES: Final = 32  # tokens refused for `least` in one step; each costs a draw
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a constraint leaves to choose at a place; whoever has the text can tell, too.
+
+    Attributes:
+        row: the tokens that it allows, ends aside, whatever the limits.
+        free: whether they differ in their first byte; else nothing is chosen here.
+        before: the tokens at the free places so far.
+    """
+
+    row: Row
+    free: bool
+    before: tuple[int, ...]
 
 
 @final
@@ -52,6 +71,10 @@ class Free:
         """Whether a token of `row` leaves room for an end: always."""
         return True
 
+    def choices(self, tokens: Sequence[int]) -> Choices | None:
+        """Between which tokens a constraint leaves the choice; None without one."""
+        return None
+
     def take(self, token: int) -> bool:
         """Go on by a token; never refused."""
         self._count += 1
@@ -76,6 +99,10 @@ class Held:
         self._count = self._refused = 0
         self._row: Row | None = None
         self._enough = dict[DecodeState, int]()
+        self._joint = joint
+        self._free: bool | None = None  # until someone asks
+        self._chosen: tuple[int, ...] = ()
+        self._judged = 0  # tokens of which it is known whether they were chosen
 
     @property
     def accepts(self) -> bool:
@@ -111,11 +138,28 @@ class Held:
                 return
             self._row = self._unended(fitting)
 
+    def choices(self, tokens: Sequence[int]) -> Choices | None:
+        """Between which tokens the constraint leaves the choice, and what was chosen so far.
+
+        Args:
+            tokens: all that were taken. Whoever asks at each step costs one look a step; after
+                steps at which nobody asked, they are gone through again.
+        """
+        if self._judged < self._count:
+            self._chosen = chosen(self._constraint, self._constraint.start(self._joint), tokens)
+            self._judged = self._count
+        row = self._constraint.mask(self._state) & ~self._ends
+        self._free = not forced(row, self._constraint.vocabulary)
+        return Choices(row, free=self._free, before=self._chosen)
+
     def take(self, token: int) -> bool:
         """Go on by a token, or refuse it and have a narrower row."""
         if not self.admits(token):
             return False
         self._state, self._row = self._constraint.advance(self._state, token), None
+        if self._free is not None:
+            self._chosen = (*self._chosen, token) if self._free else self._chosen
+            self._judged, self._free = self._count + 1, None
         self._count, self._refused = self._count + 1, 0
         return True
 
@@ -170,6 +214,19 @@ def text_row(vocabulary: Vocabulary) -> Row:
 def end_row(vocabulary: Vocabulary) -> Row:
     """All end ids."""
     return pack(sorted(vocabulary.eos_ids), vocabulary.width)
+
+
+def chosen(
+    constraint: CompiledConstraint, state: DecodeState, tokens: Sequence[int]
+) -> tuple[int, ...]:
+    """Those of the tokens after `state` that stand where there was something to choose."""
+    ends = end_row(constraint.vocabulary)
+    found = list[int]()
+    for token in tokens:
+        if not forced(constraint.mask(state) & ~ends, constraint.vocabulary):
+            found.append(token)
+        state = constraint.advance(state, token)
+    return tuple(found)
 
 
 def _without(row: Row, token: int) -> Row:

@@ -12,7 +12,7 @@ stop.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, cast, final
 
@@ -20,6 +20,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from fairlead.engine.marking import Marking, early, late
 from fairlead.engine.penalties import Penalties
 from fairlead.engine.request import Request
 from fairlead.engine.spread import Spread, centred, check_logits
@@ -108,6 +109,7 @@ def draw(
     steps: Sequence[int],
     numbers: Sequence[int],
     watch: Watch | None = None,
+    marking: Marking | None = None,
 ) -> Drawn:
     """One token for each row.
 
@@ -119,6 +121,7 @@ def draw(
         steps: how many tokens each row has had: with its stream, the counter of its noise.
         numbers: which request each row is, for messages.
         watch: told the name of each stage, the constraint first, and the rows after it.
+        marking: the watermark of this step.
 
     Raises:
         ModelError: the model gave NaN or +∞.
@@ -138,7 +141,7 @@ def draw(
     def drawn(values: Tensor) -> list[list[float]]:
         told.clear()
         row = plan.penalties.apply(values, histories, watch and note)
-        tokens, left, bits = _choose(row, plan, histories, steps, watch and note)
+        tokens, left, bits = _choose(row, plan, histories, steps, watch and note, marking)
         chosen = (reported.gather(1, tokens[:, None])[:, 0] - total).clamp(min=LEAST)
         # −∞ if nothing may be drawn, or if the temperature made a logit infinite.
         chosen = torch.where(left.isfinite(), chosen, -math.inf)
@@ -169,16 +172,21 @@ def _choose(
     histories: Sequence[History],
     steps: Sequence[int],
     watch: Watch | None,
+    marking: Marking | None,
 ) -> tuple[Int[Tensor, "batch"], Float[Tensor, "batch"], Float[Tensor, "batch"]]:
     """Each row's token by its own sampler, its logit in the end, and its surprise or NaN."""
     nothing = torch.full_like(row[:, 0], math.nan)
+    row = early(marking, row, watch)
     if not any(plan.random):
+        row = late(marking, row, None, plan.streams, watch)
         tokens = GREEDY.draw(row, plan.streams)
         return tokens, row.gather(1, tokens[:, None])[:, 0], nothing
     key = keys(plan.streams, torch.tensor(steps, device=row.device))
     ceilings = torch.tensor([each.ceiling for each in histories], device=row.device)
     warped = warp(row, plan.warps, Moment(coins(key), ceilings), watch)
-    tokens = CATEGORICAL.draw(warped.row, key, warped.ids)
+    warped = replace(warped, row=late(marking, warped.row, warped.ids, key, watch))
+    noise = key if marking is None else marking.noise(key)
+    tokens = CATEGORICAL.draw(warped.row, noise, warped.ids)
     if not all(plan.random):
         random = torch.tensor(plan.random, device=row.device)
         tokens = torch.where(random, tokens, GREEDY.draw(warped.row, key, warped.ids))

@@ -32,11 +32,12 @@ from fairlead.logits.expr import (
     Guided,
     Leaf,
     Linear,
-    Node,
     check_size,
     leaves,
     walk,
 )
+from fairlead.logits.marked import Watermarked, Whole, inner
+from fairlead.sampling.watermarks.scheme import Scheme
 from fairlead.vocabulary.spellings import Vocabulary
 
 Prompts: TypeAlias = tuple[tuple[int, ...], ...]
@@ -189,13 +190,14 @@ class Ensemble:
 
     Attributes:
         node: the expression; every leaf's source is a `Reading`.
+        mark: the watermark of what is drawn from it, if there is one.
         leaves: its leaves, in the order in which they are written.
         contexts: what they read, the main one first.
         backbones: the models that run, with what is read from each.
         vocabulary: the main one's.
     """
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, whole: Whole) -> None:
         """Sort the leaves by what they share.
 
         Raises:
@@ -203,8 +205,9 @@ class Ensemble:
             SourceError: a part of it is 0.
             UnsupportedError: their vocabularies are different.
         """
+        self.mark = cast("Scheme", whole.mark) if isinstance(whole, Watermarked) else None
+        self.node = node = inner(whole)
         check_size(node)
-        self.node = node
         self.leaves = tuple(leaves(node))
         if any(each == Linear(()) for each in walk(node)):
             raise SourceError(

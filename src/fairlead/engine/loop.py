@@ -14,6 +14,7 @@ from typing import Any, final
 
 from fairlead.engine.ensemble import Ensemble
 from fairlead.engine.limits import checked
+from fairlead.engine.marking import check_markable
 from fairlead.engine.memory import peak_memory
 from fairlead.engine.model import LanguageModel
 from fairlead.engine.request import Completion, Event, Request
@@ -43,8 +44,10 @@ class Decoding:
         Raises:
             LimitError: a request cannot come out right within its limits.
             ModelError: a constraint is for another vocabulary.
+            UnsupportedError: a watermark needs sampling.
         """
         self._ensemble = ensemble = Ensemble.of(model)
+        check_markable(ensemble.mark, requests)
         self._rows = [
             Sequence(number, request, ensemble.vocabulary, checked(request, ensemble))
             for number, request in enumerate(requests)

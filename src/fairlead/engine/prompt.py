@@ -56,6 +56,11 @@ class PromptReader:
         self._vocabulary, self._tokenizer = vocabulary, tokenizer
 
     @property
+    def vocabulary(self) -> Vocabulary:
+        """The tokens as bytes."""
+        return self._vocabulary
+
+    @property
     def tokenizer(self) -> Any:
         """The transformers tokenizer, None for a reader without one."""
         return self._tokenizer

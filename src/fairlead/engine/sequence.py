@@ -16,7 +16,7 @@ import math
 import time
 from typing import final
 
-from fairlead.engine.cursor import Cursor, Free, Held
+from fairlead.engine.cursor import Choices, Cursor, Free, Held
 from fairlead.engine.request import Completion, Event, FinishReason, Request, Stats
 from fairlead.engine.trace import TracedStep
 from fairlead.engine.transcript import Transcript
@@ -85,6 +85,10 @@ class Sequence:
         row = self._cursor.row()
         self._note_time(began)
         return row
+
+    def choices(self) -> Choices | None:
+        """What the constraint leaves to choose here; None in free text."""
+        return self._cursor.choices(self.tokens)
 
     def take(
         self, token: int, logprob: float, log_allowed: float, surprise: float | None = None

@@ -13,6 +13,7 @@ import torch
 
 from fairlead.engine.draw import Drawn, Plan, draw
 from fairlead.engine.ensemble import Ensemble, EnsembleCache, Logits
+from fairlead.engine.marking import Marking
 from fairlead.engine.sequence import Sequence
 from fairlead.engine.trace import Recorder
 from fairlead.logits.evaluate import Step, evaluate
@@ -89,6 +90,7 @@ def _drawn(
         sums = {leaf: row[places] for leaf, row in sums.items()}
     texts = [row.text_context() for row in rows] if ensemble.reads_texts else []
     watch, nodes = (None, None) if recorder is None else (recorder.watch, recorder.watch_node)
+    marking = ensemble.mark and Marking.of(ensemble.mark, rows, ensemble.vocabulary, device)
     state = Step(logits, allowed, ensemble.vocabulary, sums, texts, nodes)
     return draw(
         evaluate(ensemble.node, state),
@@ -98,6 +100,7 @@ def _drawn(
         [len(row.tokens) for row in rows],
         [row.number for row in rows],
         watch,
+        marking,
     )
 
 

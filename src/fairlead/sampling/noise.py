@@ -86,7 +86,24 @@ def gumbel(key: Int[Tensor, "batch"], width: int) -> Float[Tensor, "batch vocabu
     float32, so that the upper tail, which decides whether an improbable token wins, is right down
     to 2⁻⁵⁴. (−log(−log u) would end at 2⁻²⁵.) u is kept below 1, where the other tail begins.
     """
-    return _standard(_mix(key[:, None] + _weyl(width, key.device)))
+    return _standard(bits(key, width))
+
+
+def bits(key: Int[Tensor, "batch"], width: int) -> Int[Tensor, "batch vocabulary"]:
+    """The 64 random bits of each token of each row, of which `gumbel` is made."""
+    return _mix(key[:, None] + _weyl(width, key.device))
+
+
+def bits_of(
+    key: Int[Tensor, "batch"], ids: Int[Tensor, "batch choices"]
+) -> Int[Tensor, "batch choices"]:
+    """The bits that `bits` has for these tokens of each row."""
+    return _mix(key[:, None] + (ids + 1) * signed(WEYL))
+
+
+def shares(bits: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
+    """The first 53 of 64 random bits, as a count of 2⁻⁵³: an integer, the same on every device."""
+    return _shift(bits, 11)
 
 
 def gumbel_of(
@@ -98,11 +115,11 @@ def gumbel_of(
     >>> torch.equal(gumbel_of(key, torch.tensor([[7, 2]])), gumbel(key, 9)[:, [7, 2]])
     True
     """
-    return _standard(_mix(key[:, None] + (ids + 1) * signed(WEYL)))
+    return _standard(bits_of(key, ids))
 
 
 def _standard(bits: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    uniform = _shift(bits, 11).float().add_(0.5).mul_(2.0**-53).clamp_(max=1 - 2.0**-24)
+    uniform = shares(bits).float().add_(0.5).mul_(2.0**-53).clamp_(max=1 - 2.0**-24)
     return uniform.neg_().log1p_().neg_().log_().neg_()
 
 

@@ -15,6 +15,7 @@ import torch
 
 from fairlead.engine.ensemble import Ensemble, EnsembleCache, Logits, Prompts, States
 from fairlead.engine.limits import checked
+from fairlead.engine.marking import check_markable
 from fairlead.engine.memory import peak_memory
 from fairlead.engine.model import LanguageModel
 from fairlead.engine.request import Completion, Request
@@ -50,8 +51,10 @@ def find(
         LimitError: a request cannot come out right within its limits.
         ModelError: a constraint is for another vocabulary, or the model gave NaN or +∞.
         DeadEndError: nothing that is allowed has a probability.
+        UnsupportedError: there is a watermark of a kind that needs a draw.
     """
     ensemble = Ensemble.of(model)
+    check_markable(ensemble.mark, requests)
     roots = [
         Sequence(number, request, ensemble.vocabulary, checked(request, ensemble))
         for number, request in enumerate(requests)

@@ -7,6 +7,7 @@ import torch
 
 from fairlead.engine.draw import Plan
 from fairlead.engine.ensemble import Ensemble, EnsembleCache, Logits
+from fairlead.engine.marking import Marking, early, late
 from fairlead.engine.search.base import Kind, Scores, numbers
 from fairlead.engine.sequence import Sequence
 from fairlead.engine.spread import Spread, centred, check_logits
@@ -75,7 +76,8 @@ def scores(
     state = Step(logits, before, ensemble.vocabulary, sums, texts, asked=asked)
     one = _of_one(ensemble, state, rows) if kind == "beam" else None
     made = _of_all(ensemble, state, rows, kind) if one is None else one
-    values = _chain(made.logs, plans.of(rows), rows)
+    marking = ensemble.mark and Marking.of(ensemble.mark, rows, ensemble.vocabulary, device)
+    values = _chain(made.logs, plans.of(rows), rows, marking)
     if one is not None and values is one.logs:
         return one
     own, kept = made.own, made.kept
@@ -118,12 +120,15 @@ def _of_all(ensemble: Ensemble, state: Step, rows: Listed[Sequence], kind: Kind)
     return Scores(values, spread.reported - spread.total[:, None], spread.kept)
 
 
-def _chain(values: torch.Tensor, plan: Plan, rows: Listed[Sequence]) -> torch.Tensor:
-    """The rows after biases, penalties, temperature and filters."""
+def _chain(
+    values: torch.Tensor, plan: Plan, rows: Listed[Sequence], marking: Marking | None
+) -> torch.Tensor:
+    """The rows after biases, penalties, temperature, filters and a watermark."""
     histories = [row.history for row in rows]
-    values = plan.penalties.apply(values, histories)
+    values = early(marking, plan.penalties.apply(values, histories), None)
     if not any(plan.random):
-        return values
+        return late(marking, values, None, plan.streams, None)
     steps = torch.tensor([row.steps for row in rows], device=values.device)
     ceilings = torch.tensor([each.ceiling for each in histories], device=values.device)
-    return warp(values, plan.warps, Moment(coins(keys(plan.streams, steps)), ceilings)).whole
+    moment = Moment(coins(keys(plan.streams, steps)), ceilings)
+    return late(marking, warp(values, plan.warps, moment).whole, None, plan.streams, None)

@@ -1,0 +1,45 @@
+"""SynthID-text's tournament: layer by layer, tokens whose keyed bit is 1 win over those with 0.
+
+Dathathri et al. 2024, "Scalable watermarking for identifying large language model outputs" (Nature
+634), with two leaves in each match: p ← p (1 + g − Σ g p). On average over keys nothing changes, a
+token at a time; a context that came before is left unmarked, so that this holds for a text too. The
+g of all layers are bits of the one number that a token has.
+
+What this module does not know: where numbers come from, constraints.
+"""
+
+import math
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+
+def layers(numbers: Int[Tensor, "*shape"], depth: int) -> list[Int[Tensor, "*shape"]]:
+    """The bits of each layer.
+
+    >>> [layer.tolist() for layer in layers(torch.tensor([6, 1]), 3)]
+    [[0, 1], [1, 0], [1, 0]]
+    """
+    return [(numbers >> layer) & 1 for layer in range(depth)]
+
+
+def tournament(
+    row: Float[Tensor, "batch choices"],
+    numbers: Int[Tensor, "batch choices"],
+    ends: Bool[Tensor, "batch choices"],
+    depth: int,
+) -> Float[Tensor, "batch choices"]:
+    """The rows after `depth` layers; what is −∞ stays so, and ends are as probable as they were.
+
+    Example:
+        >>> row, ends = torch.zeros(1, 2), torch.tensor([[False, False]])
+        >>> tournament(row, torch.tensor([[1, 0]]), ends, 1).exp().div(2).round(decimals=4).tolist()
+        [[0.75, 0.25]]
+    """
+    tokens = row.masked_fill(ends, -math.inf)
+    weight = tokens.logsumexp(1, keepdim=True)
+    share = (tokens - weight).exp().nan_to_num(0.0)  # only ends: −∞ − −∞
+    for layer in layers(numbers, depth):
+        share = share * (1 + layer - (layer * share).sum(1, keepdim=True)).clamp(min=0)
+    return torch.where(ends, row, share.log() + weight)

@@ -1,0 +1,210 @@
+"""`fl.Watermark`: settings, detection from texts and tokens, constraints replayed, entropies."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import fairlead as fl
+from fairlead.api.spikes import modulus, spikes, weights
+from fairlead.engine.fake import FakeModel
+from fairlead.engine.prompt import PromptReader
+from real_tokenizers import tokenizer_folder
+
+BYTES = fl.Vocabulary([*(bytes([b]) for b in range(128)), b"ab", b"<end>"], {129})
+MARK = fl.Watermark(key="secret", gamma=0.5)
+BASE = fl.Model(FakeModel.random(BYTES), name="base")
+MARKED = BASE.watermarked(MARK)
+
+
+def test_nothing_is_computed_with_a_watermarked_model() -> None:
+    for made in (
+        lambda: MARKED + BASE,
+        lambda: BASE - MARKED,
+        lambda: 2 * MARKED,
+        lambda: -MARKED,
+        lambda: MARKED / 2,
+        lambda: MARKED.maximum(BASE),
+        lambda: BASE.minimum(MARKED),
+        lambda: MARKED.nucleus(0.9),
+        lambda: MARKED.plausible(0.1),
+        MARKED.normalized,
+        lambda: MARKED.temperature(0.5),
+        lambda: MARKED.prompted("x"),
+        lambda: fl.cfg(MARKED, BASE, 1.5),
+        lambda: fl.contrast(BASE, MARKED),
+    ):
+        with pytest.raises(fl.UnsupportedError, match="around the whole") as caught:
+            made()
+        assert caught.value.feature == "arithmetic on a watermarked model"
+
+
+def test_a_watermark_stands_around_an_expression_and_its_key_is_never_shown() -> None:
+    both = (BASE + 0.5 * fl.Model(FakeModel.random(BYTES, 1), name="other")).watermarked(MARK)
+    assert repr(both) == "Model((base + 0.5*other).watermarked(left, gamma=0.5, delta=2))"
+    assert "secret" not in f"{both} {both!r} {MARK!r} {MARK.settings!r}"
+    assert str(both).splitlines()[1:] == ["leaves: base, other", "per token: 2 forwards"]
+    early = BASE.watermarked(fl.Watermark(key="k", stage="logits"))
+    assert repr(early).endswith("delta=2, stage='logits'))")
+    assert repr(BASE.watermarked(fl.Watermark(key=1, scheme="gumbel"))).endswith("(gumbel))")
+    other = fl.Watermark(key="other")
+    assert MARKED.watermarked(other) == BASE.watermarked(other) != MARKED
+    assert len({MARKED, BASE, BASE.watermarked(MARK)}) == 2
+    assert MARKED.choose("x", ["a", "b"]) == BASE.choose("x", ["a", "b"])
+    with pytest.raises(fl.SourceError, match=r"with a fairlead\.Watermark"):
+        BASE.watermarked("secret")
+
+
+@pytest.mark.parametrize(
+    ("settings", "match"),
+    [
+        ({"key": ""}, "the key"),
+        ({"key": 1.5}, "the key"),
+        ({"key": True}, "the key"),
+        ({"gamma": 0}, "gamma"),
+        ({"gamma": 1.0}, "gamma"),
+        ({"delta": -1}, "delta"),
+        ({"delta": math.nan}, "delta"),
+        ({"scheme": "right"}, "scheme is 'right'"),
+        ({"stage": "end"}, "stage"),
+        ({"among": "some"}, "among"),
+        ({"context": 0}, "context"),
+        ({"context": 65}, "context"),
+        ({"scheme": "unigram", "context": 1}, "context"),
+        ({"depth": 0}, "depth"),
+        ({"scheme": "gumbel", "stage": "logits"}, "is for green lists"),
+    ],
+    ids=str,
+)
+def test_wrong_settings_are_refused_by_name(settings: dict[str, Any], match: str) -> None:
+    with pytest.raises(fl.SourceError, match=match):
+        fl.Watermark(**{"key": "k"} | settings)
+    with pytest.raises(fl.SourceError, match="repeated"):
+        MARK.detect([1], repeated="never")
+
+
+def test_texts_and_tokens_are_told_apart_and_neither_is_needed_twice() -> None:
+    one = MARKED.generate("x", seed=3, min_new_tokens=60, max_new_tokens=60)
+    tokens = MARK.detect(one.tokens)
+    assert (tokens.encoded, tokens.tokens) == (False, 60)
+    assert tokens.p < 1e-3
+    text = MARK.detect(one.text, BYTES)
+    assert text.encoded
+    # "a" and "b" may have been drawn one by one, and are encoded as "ab".
+    assert text.tokens <= 60
+    assert text == MARK.detect(one.text, MARKED)
+    assert MARK.detect([*one.tokens, 129], BYTES).tokens == 60
+    assert MARK.detect("", BYTES).counted == 0
+    assert MARK.detect([3, 129, 500, 7], BYTES).counted == 1  # ends and unknown ids do not count
+    assert tokens.window.p <= 1
+    assert MARK.detect(one.tokens, repeated="all").repeated == 0
+
+
+def test_what_cannot_be_read_is_refused() -> None:
+    with pytest.raises(fl.SourceError, match="read by a tokenizer"):
+        MARK.detect("text")
+    for wrong in (5, ["a"], [True], [-1], None):
+        with pytest.raises(fl.SourceError, match="in a text or in token ids"):
+            MARK.detect(wrong, BYTES)
+    with pytest.raises(fl.SourceError, match="give a tokenizer"):
+        MARK.detect([1], constraint=fl.Regex("a"))
+    with pytest.raises(fl.ModelError):
+        MARK.detect("text", object())
+    gumbel = fl.Watermark(key="k", scheme="gumbel")
+    with pytest.raises(fl.UnsupportedError, match="not of gumbel"):
+        gumbel.detect([1, 2], BYTES, model=BASE)
+
+
+def test_a_text_outside_the_language_is_refused_where_it_leaves_it() -> None:
+    source = fl.Regex("[ab]{3}-[0-9]")
+    for constraint in (source, fl.compile(source, BYTES)):
+        with pytest.raises(fl.SourceError, match=r"leaves it after 'ab'.*token 1") as caught:
+            MARK.detect("ab9-1", BYTES, constraint)
+        assert caught.value.place == "token 1"
+        with pytest.raises(fl.SourceError, match="ends too early after 'aba-'"):
+            MARK.detect("aba-", BYTES, constraint)
+    assert MARK.detect("aba-1", BYTES, source).exempt == 1
+    long = "x" * 90
+    with pytest.raises(fl.SourceError, match=r"…x{40}'"):
+        MARK.detect(long, BYTES, fl.Regex("x*y"))
+    # What stands between a prompt and a reply belongs to neither, and is passed over.
+    assert MARK.detect([32, *b"aba-1"], BYTES, source).tokens == 6
+
+
+def test_a_point_mass_weighs_nothing_and_other_tokens_by_their_spike_entropy() -> None:
+    table = torch.zeros(130, 130)
+    table[5, 6] = 90.0  # after 5 comes 6
+    model = fl.Model(FakeModel.table(BYTES, table))
+    text = [5, 6, 5, 6, 7]
+    found = weights(model, "a", text, None, MARK.settings)
+    assert found[[1, 3]].tolist() == [0.0, 0.0]
+    factor = modulus(0.5, 2.0)
+    assert factor == pytest.approx(0.7616, abs=1e-4)
+    assert 1 / (1 + factor) == pytest.approx(0.5677, abs=1e-4)
+    flat = 129 * (1 / 129) / (1 + factor / 129)  # all that is text
+    assert found[[0, 2, 4]] == pytest.approx([flat - 0.5677] * 3, abs=1e-3)
+    weighed = MARK.detect(text, BYTES, model=model, prompt="a")
+    plain = MARK.detect(text, BYTES)
+    assert (weighed.z, plain.weighted_z) == (plain.z, None)
+    assert weighed.weighted_z is not None
+
+
+def test_entropies_are_of_what_the_constraint_allows_and_of_whole_expressions() -> None:
+    source = fl.Regex("(ab|ba){30}")
+    marked = BASE.watermarked(MARK)
+    one = marked.generate("x", source, seed=1)
+    found = MARK.detect(one.tokens, BYTES, source, model=marked, prompt="x")
+    assert found.exempt > 0
+    assert found.weighted_p is not None
+    guided = BASE + fl.classifier(lambda texts: [0.5 for _ in texts], alpha=1, top=4)
+    text = list(b"some words")
+    assert spikes(guided, "x", text, None, 0.7) == pytest.approx(
+        spikes(BASE, "x", text, None, 0.7), abs=1.0
+    )
+    pair = BASE + fl.gedi(BASE, fl.Model(FakeModel.random(BYTES, 7)))
+    assert len(spikes(pair, "x", text * 14, None, 0.7)) == 140
+    assert spikes(BASE, "x", [], None, 0.7) == []
+    assert modulus(0.25, math.inf) == 3.0
+
+
+def test_a_tokenizer_is_a_file_a_folder_or_one_of_transformers() -> None:
+    from transformers import AutoTokenizer
+
+    folder = tokenizer_folder("smollm2")
+    loaded = AutoTokenizer.from_pretrained(folder)
+    text = "A lighthouse is a tower.\n\nIts light is seen from far away."
+    each = [MARK.detect(text, one) for one in (folder, f"{folder}/tokenizer.json", loaded)]
+    assert each[0] == each[1] == each[2]
+    assert each[0].tokens == len(loaded.encode(text))
+    assert PromptReader(BYTES).vocabulary is BYTES
+
+
+@pytest.mark.model
+def test_a_text_of_the_real_model_is_found_again_by_its_tokens_and_by_its_text(
+    built_in: fl.Model,
+) -> None:
+    mark = fl.Watermark(key="round trip", gamma=0.5, delta=4.0)
+    prompts = ["The lighthouse was built in", "My grandmother's recipe for soup:"]
+    size = {"min_new_tokens": 48, "max_new_tokens": 48}
+    found = built_in.watermarked(mark).generate(prompts, temperature=1.0, seed=2, **size)
+    for one in found:
+        by_tokens, by_text = mark.detect(one.tokens), mark.detect(one.text, built_in)
+        assert by_tokens.z > 4
+        assert by_text.z > 3.5
+        assert abs(fl.Watermark(key="other", gamma=0.5).detect(one.tokens).z) < 4
+    weighed = mark.detect(found[0].tokens, built_in, model=built_in, prompt=prompts[0])
+    assert weighed.weighted_z > 4
+
+
+@pytest.mark.model
+def test_json_of_the_real_model_is_found_with_its_schema(built_in: fl.Model) -> None:
+    item = {"enum": ["north", "south", "east", "west", "up", "down"]}
+    schema = {"type": "array", "items": item, "minItems": 12, "maxItems": 12}
+    mark = fl.Watermark(key="json", gamma=0.5, delta=math.inf, context=2)
+    one = built_in.watermarked(mark).generate("A walk:", schema, temperature=0.7, seed=1)
+    found = mark.detect(one.tokens, built_in, schema)
+    assert found.exempt >= 12
+    assert found.green_fraction == 1.0
+    assert np.isfinite(mark.detect(one.text, built_in, schema).z)
