@@ -49,19 +49,25 @@ def words(low: int, high: int, but: str = "") -> set[bytes]:
     return {text.encode() for text in made if not but or but not in text}
 
 
+def remembered(model: FakeModel) -> FakeModel:
+    """The same model, which computes each row once."""
+    rows = cache(lambda prefix: model.prefill([prefix])[1][0])
+    return FakeModel(model.vocabulary, rows)
+
+
 TOY_MODEL = FakeModel(BITS, skewed)
 TOY_LAW = open_law(TOY_MODEL, TOY_TEXTS)
 
 
-def asap_law(trie: Node) -> Law:
-    """The law of the next text of the toy grammar, by the bounds of a trie."""
+def asap_law(model: FakeModel, law: Law, trie: Node) -> Law:
+    """The law of the next text, by the bounds of a trie; no text begins another."""
     made = Law()
-    for text in TOY_LAW:
+    for text in law:
         node, made[text] = trie, 1.0
         for place, token in enumerate(text):
             before = text[:place]
-            logs = skewed((0, *before)).log_softmax(0).tolist()
-            after = {each[place] for each in TOY_LAW if each[:place] == before}
+            logs = model.prefill([(0, *before)])[1][0].log_softmax(0).tolist()
+            after = {each[place] for each in law if each[:place] == before}
             bounds = {x: node.children[x].bound if x in node.children else 0 for x in after}
             offered = {x: math.exp(logs[x] + bound) for x, bound in bounds.items()}
             made[text] *= offered[token] / math.fsum(offered.values())
@@ -114,19 +120,31 @@ def test_rejection_gives_the_truth_and_accepts_more_and_more(monkeypatch: pytest
         assert falling[-1] >= math.log(0.1) - 1e-6
 
 
-def test_the_law_of_asap_comes_nearer_to_the_truth_with_every_text(
+def test_asap_knows_the_toy_grammar_after_its_first_text(monkeypatch: pytest.MonkeyPatch):
+    laws = tries(monkeypatch, Asap, lambda trie: asap_law(TOY_MODEL, TOY_LAW, trie))
+    found = drawn(TOY_MODEL, TOY, exactness="asap", num_return_sequences=30)
+    far = [divergence(law, shares(TOY_LAW)) for law in laws]
+    assert far[0] == pytest.approx(14.28, abs=0.01)
+    # The rest of 00000 is forced, and everything is allowed after 1: nothing else is to be learned.
+    assert tokens(found).index(ZEROS) == 0
+    assert max(far[1:]) < 1e-9
+    assert tokens(found).count(ZEROS) == 1
+
+
+def test_the_law_of_asap_tends_to_the_truth(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    laws = tries(monkeypatch, Asap, asap_law)
-    found = drawn(TOY_MODEL, TOY, exactness="asap", num_return_sequences=50)
-    truth = shares(TOY_LAW)
-    far = [divergence(law, truth) for law in laws]
-    assert far[0] == pytest.approx(14.28, abs=0.01)
-    # One text is not enough: there are prefixes of it whose other continuations nobody saw.
-    assert far == pytest.approx(sorted(far, reverse=True), abs=1e-6)
-    assert far[-1] < 1e-4
-    assert tokens(found)[0] == ZEROS
-    assert ZEROS not in tokens(found)[10:]
+    model = remembered(FakeModel.random(BITS, 11))
+    texts = words(6, 6, but="11")
+    law = open_law(model, texts)
+    laws = tries(monkeypatch, Asap, lambda trie: asap_law(model, law, trie))
+    source = "|".join(sorted(text.decode() for text in texts))
+    drawn(model, source, exactness="asap", num_return_sequences=80)
+    far = [divergence(each, shares(law)) for each in laws]
+    # Not at every step: what was taken from one beginning goes to all others at first.
+    marked = [far[0], far[10], far[20], far[60], far[80]]
+    assert marked == pytest.approx([0.514, 0.158, 0.092, 0.043, 0.043], abs=0.002)
+    assert far[80] < min(far[:40])
 
 
 def test_particles_give_the_truth_and_the_probability_of_the_language():
@@ -135,12 +153,6 @@ def test_particles_give_the_truth_and_the_probability_of_the_language():
     assert found[0].population is not None
     evidence = math.exp(found[0].population.log_evidence)
     assert evidence == pytest.approx(0.1, abs=3 * math.sqrt(0.1 * 0.9 / 300))
-
-
-def remembered(model: FakeModel) -> FakeModel:
-    """The same model, which computes each row once."""
-    rows = cache(lambda prefix: model.prefill([prefix])[1][0])
-    return FakeModel(model.vocabulary, rows)
 
 
 @dataclass(frozen=True)

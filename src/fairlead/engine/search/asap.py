@@ -3,9 +3,10 @@
 A token x after a beginning u is drawn with probability p(x | u) c(ux) / N(u), where c are the
 bounds of `engine.search.trie`: at first 1, so that the first text is drawn as ordinary sampling
 under a constraint draws it, but from the open process; after each text the bounds along it fall.
-The law of the draws tends to that of the open process given the language, and never is it at a
-finite number of texts, unless all of a finite language was seen (adaptive sampling with
-approximate expected futures, Park et al. 2024). The texts of one prompt learn from one another, so
+The law of the draws tends to that of the open process given the language, if not with every text:
+what one beginning loses goes to all others, known or not. At a finite number of texts it is not
+there, unless all of a finite language was seen (adaptive sampling with approximate expected
+futures, Park et al. 2024). The texts of one prompt learn from one another, so
 they are drawn one by one; no text is wasted.
 
 What this module does not know: models, constraints.
