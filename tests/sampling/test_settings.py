@@ -214,7 +214,7 @@ def test_a_minimum_above_the_maximum_is_refused():
 
 
 def test_several_copies_of_the_most_probable_text_are_refused():
-    with pytest.raises(LimitError, match="give a temperature or a seed"):
+    with pytest.raises(LimitError, match="give a temperature above 0 or a seed"):
         Sampling(num_return_sequences=2)
     assert Sampling(num_return_sequences=2, seed=1).num_return_sequences == 2
 

@@ -21,7 +21,7 @@ Search: TypeAlias = Literal["beams", "stochastic", "contrastive", "rejection", "
 """None: every text is drawn by itself, token by token."""
 
 # Settings of one search or of several.
-OF_SEARCHES: Final[dict[str, tuple[Search, ...]]] = {
+OF_SEARCHES: Final[dict[str, tuple[str, ...]]] = {
     "early_stopping": ("beams",),
     "num_beam_groups": ("beams",),
     "diversity_penalty": ("beams",),
@@ -29,6 +29,12 @@ OF_SEARCHES: Final[dict[str, tuple[Search, ...]]] = {
     "particles": ("smc",),
     "resample_below": ("smc",),
     "critic": ("smc",),
+}
+# How a search is asked for.
+ASKED: Final = {
+    "beams": "num_beams above 1",
+    "rejection": 'exactness="rejection"',
+    "smc": 'exactness="smc"',
 }
 NOT_CONTRASTIVE: Final = "is no part of contrastive search, which takes the best of the top_k"
 
@@ -57,7 +63,8 @@ def check_search(sampling: Sampling) -> None:
         value = getattr(sampling, name)
         given = value > 1 if name == "num_beam_groups" else value is not None
         if given and search not in searches:
-            raise _apart(name, f"is a setting of {' and '.join(map(str, searches))}")
+            named = " and ".join(f"{each} ({ASKED[each]})" for each in searches)
+            raise _apart(name, f"is a setting of {named}")
     if sampling.length_penalty is not None and search != "beams" and sampling.best_of is None:
         raise _apart("length_penalty", "is a setting of beams and of best_of")
     if sampling.best_by is not None and sampling.best_of is None:
@@ -94,7 +101,7 @@ def _check_random(sampling: Sampling, search: Search) -> None:
     """What is drawn needs a draw, and what is not has none."""
     if search in ("rejection", "asap", "smc", "stochastic") and not sampling.samples:
         name = "stochastic_beams" if search == "stochastic" else "exactness"
-        raise _apart(name, "needs sampling: give a temperature above 0 or a seed, or do_sample")
+        raise _apart(name, "needs sampling: leave do_sample=False and temperature=0 out")
     if search == "contrastive" and sampling.samples:
         raise _apart("do_sample, a seed, a temperature or a filter", NOT_CONTRASTIVE)
     if search == "contrastive" and sampling.top_k == 0:
@@ -132,8 +139,8 @@ def _check_count(sampling: Sampling, search: Search) -> None:
 
 def _several(name: str, given: int) -> LimitError:
     return LimitError(
-        f"{name} is {given}, but the most probable text is one: give a temperature or a seed, or "
-        "do_sample=True",
+        f"{name} is {given}, but the most probable text is one: give a temperature above 0 or a "
+        "seed, or do_sample=True",
         limit=name,
         given=given,
         needed=1,

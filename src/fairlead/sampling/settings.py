@@ -59,7 +59,8 @@ class Sampling:
     Attributes:
         do_sample: draw at random (True) or take the most probable token (False). None: draw exactly
             if one of temperature, top_k, top_p, min_p, typical_p, epsilon_cutoff, eta_cutoff,
-            top_h, top_n_sigma, xtc_probability, mirostat_mode, seed is given.
+            top_h, top_n_sigma, xtc_probability, mirostat_mode, seed is given, or stochastic_beams,
+            best_of, exactness other than "local", which draw.
         temperature: divisor of the logits. 0 takes the most probable token.
         top_k: choose among the k most probable tokens.
         top_p: choose among the smallest set of most probable tokens with at least this mass.
@@ -201,6 +202,21 @@ class Sampling:
             )
         check_search(self)
 
+    def __repr__(self) -> str:
+        """The settings that are not as they are by default.
+
+        Example:
+            >>> Sampling(num_beams=4, length_penalty=2.0)
+            Sampling(num_beams=4, length_penalty=2.0)
+        """
+        given = ((each.name, getattr(self, each.name), each.default) for each in fields(self))
+        shown = [
+            f"{name}={value!r}"
+            for name, value, default in given
+            if type(value) is not type(default) or value != default
+        ]
+        return f"Sampling({', '.join(shown)})"
+
     @classmethod
     def of(cls, arguments: Mapping[str, object]) -> "Sampling":
         r"""The settings of these keyword arguments.
@@ -253,7 +269,9 @@ class Sampling:
         """Whether tokens are drawn at random."""
         if self.temperature == 0 or self.do_sample is False:
             return False
-        if self.do_sample or self.stochastic_beams:
+        if self.do_sample or self.stochastic_beams or self.exactness != "local":
+            return True
+        if self.best_of is not None and self.best_of > 1:
             return True
         given = {name for name in RANDOM if getattr(self, name) is not None}
         if self.num_beams > 1:

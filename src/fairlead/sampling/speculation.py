@@ -175,8 +175,9 @@ def best_drafted(rate: float | int, cost: float | int, most: int = MOST) -> int:
         (4, 0, 64)
 
     Raises:
-        LimitError: as `speed_up`.
+        LimitError: as `speed_up`, or `most` is negative.
     """
+    _check("most", most, most >= 0, "a count")
     return max(range(most + 1), key=lambda drafted: speed_up(rate, drafted, cost))
 
 
