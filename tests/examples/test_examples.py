@@ -44,6 +44,10 @@ STUDIES_WITH_MODEL = {
         {"count": 1},
         ("rejection: 00000 0.0%; ", "truth: happy 88.9%", "smc: happy ", "the language has 0."),
     ),
+    "watermark": (
+        {"tokens": 24, "shares": (0, 0.5)},
+        ("  0% replaced: z ", " 50% replaced: z ", "with another key: z "),
+    ),
     "personas": (
         {
             "tales": ["Once there was a king who had a daughter.", "The old woman wept."] * 2,

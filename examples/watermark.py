@@ -1,0 +1,60 @@
+"""A watermark under edits: texts are marked, some tokens replaced, and the mark looked for.
+
+You will see, for each share of tokens that was replaced by others, the mean z and how many of the
+texts are still found (z above 4); what a detector with another key says; and where in a longer text
+the marked part is. A replaced token spoils two pairs of tokens. Measured on 500 texts of 200 tokens
+(those of `fairlead bench watermark`, README), mean z and share found:
+
+    replaced    0 %    5 %   10 %   20 %   30 %   40 %   50 %
+    z          6.71   5.89   5.22   4.13   3.30   2.56   2.00
+    found      .962   .892   .816   .544   .308   .090   .016
+"""
+
+import random
+from collections.abc import Sequence
+
+import fairlead as fl
+
+PROMPTS = [
+    "The lighthouse stood at the end of the bay, and every evening",
+    "My grandmother's recipe begins with a warning:",
+    "The history of the town is a history of its river. In the beginning",
+    "When the last train had left the station,",
+]
+MARK = fl.Watermark(key="a secret of mine", gamma=0.5, delta=2.0, stage="logits")
+OTHER = fl.Watermark(key="somebody else's", gamma=0.5, delta=2.0, stage="logits")
+
+
+def edited(tokens: Sequence[int], share: float, pool: Sequence[int], seed: int) -> list[int]:
+    """The tokens with a share of them replaced by others of the pool."""
+    chance = random.Random(seed)
+    places = set(chance.sample(range(len(tokens)), round(share * len(tokens))))
+    return [chance.choice(pool) if n in places else token for n, token in enumerate(tokens)]
+
+
+def under_edits(texts: Sequence[Sequence[int]], shares: Sequence[float]) -> None:
+    """Print z for each share of replaced tokens."""
+    pool = [token for text in texts for token in text]
+    for share in shares:
+        found = [MARK.detect(edited(text, share, pool, seed)).z for seed, text in enumerate(texts)]
+        mean, still = sum(found) / len(found), sum(z > 4 for z in found)
+        print(f"{share:4.0%} replaced: z {mean:5.2f}, {still} of {len(found)} found")
+
+
+def main(tokens: int = 200, shares: Sequence[float] = (0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)) -> None:
+    model = fl.load("smollm2-135m")
+    size = {"min_new_tokens": tokens, "max_new_tokens": tokens}
+    results = model.watermarked(MARK).generate(PROMPTS, temperature=0.7, seed=0, **size)
+    under_edits([each.tokens for each in results], shares)
+    first = results[0]
+    print(f"its text, encoded again: z {MARK.detect(first.text, model).z:.2f}")
+    print(f"with another key: z {OTHER.detect(first.tokens).z:.2f}")
+    plain = model.generate(PROMPTS[1], temperature=0.7, seed=1, **size)
+    found = MARK.detect([*plain.tokens, *first.tokens], model).window
+    if found is not None:
+        where = f"tokens {found.start} to {found.stop}, p {found.p:.1g}"
+        print(f"behind {tokens} unmarked tokens: {where}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""`fairlead bench watermark`: its statistics, and a run with few texts."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import fairlead
+from fairlead.api.model import Model
+from fairlead.cli import bench_watermark_texts
+from fairlead.cli.bench import app
+from fairlead.cli.bench_watermark import by_chance, figure, wilson
+
+
+def test_intervals_are_wilsons_and_chances_exact() -> None:
+    assert wilson(490, 497) == (pytest.approx(0.971, abs=1e-3), pytest.approx(0.993, abs=1e-3))
+    assert wilson(0, 0) == (0.0, 1.0)
+    found = [fairlead.Watermark(key="k", gamma=0.5).detect(range(201)) for _ in range(3)]
+    assert by_chance(found) == pytest.approx(3 * 2.49e-5, rel=0.01)
+    assert by_chance([]) == 0.0
+    made = figure("unmarked", found)
+    assert (made.count, made.tokens, made.perplexity) == (3, 200, None)
+
+
+def test_short_paragraphs_are_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "tales.tab"
+    file.write_text("A title\t" + "word " * 60 + "\n\nshort\n\n" + "more\n" * 60)
+    kept = bench_watermark_texts.read_texts([file]).split("\n\n")
+    assert [each[:4] for each in kept] == ["word", "more"]
+    assert len(bench_watermark_texts.read_texts([])) > 100_000
+
+
+@pytest.mark.model
+def test_a_run_says_what_was_found_and_goes_on_where_it_was(
+    built_in: Model, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(fairlead, "load", lambda name, dtype: built_in)
+    monkeypatch.setattr(bench_watermark_texts, "cache_folder", lambda kind: tmp_path / kind)
+    schema = {"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 2, "maxItems": 3}
+    monkeypatch.setattr(bench_watermark_texts, "RECORDS", schema)
+    few = ["watermark", "--tokens", "16", "--unmarked", "30", "--entropies", "1"]
+    first = CliRunner().invoke(app, [*few, "--count", "1", "--json"])
+    assert first.exit_code == 0, (first.output, first.exception)
+    found = json.loads(first.stdout)
+    assert [each["texts"] for each in found["figures"]] == [
+        "tokens", "text", "tokens, repeats counted", "unmarked",
+    ]  # fmt: skip
+    assert 0.5 < found["spike_entropy"] < 1
+    shown = CliRunner().invoke(app, [*few, "--count", "2", "--batch", "1"])
+    assert "spike entropy of 1 marked texts" in shown.stdout
+    (file,) = (tmp_path / "watermarks").iterdir()
+    assert len(file.read_text().splitlines()) == 2
+    records = CliRunner().invoke(app, [*few, "--count", "1", "--records"])
+    assert "among allowed, text" in records.stdout, records.exception
