@@ -195,3 +195,45 @@ def test_forks_of_a_marked_row_choose_on_their_own() -> None:
     other.row()
     assert other.take(98, 0.0, 0.0)
     assert (row.choices().before, other.choices().before) == ((97,), (97, 98))
+
+
+@pytest.mark.parametrize(
+    "search",
+    [{"num_beams": 3}, {"num_beams": 2, "do_sample": True},
+     {"stochastic_beams": True, "num_beams": 3},
+     {"num_beams": 4, "num_beam_groups": 2, "diversity_penalty": 1.0},
+     {"best_of": 3, "temperature": 1.0}, {"exactness": "smc", "particles": 8, "temperature": 1.0},
+     {"exactness": "asap", "temperature": 1.0}],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("kind", [KINDS[0], KINDS[5], KINDS[7]], ids=["left", "self", "synthid"])
+def test_what_searches_find_with_a_mark_is_of_the_constraint(
+    search: dict[str, Any], kind: dict[str, Any]
+) -> None:
+    if kind.get("scheme") == "synthid" and not fl.Sampling(**search).samples:
+        return  # refused: nothing is drawn
+    mark = Watermark(key="s", **{"gamma": 0.5, **kind})
+    source = fl.Regex(r"[ab]{2}-(yes|no)-[0-9];")
+    small = fl.Vocabulary([*(bytes([b]) for b in b"abyesno-;0123456789"), b"ye", b"<end>"], {20})
+    model = fl.Model(FakeModel.random(small, 1)).watermarked(mark)
+    one = model.generate("a", source, seed=1, **search)
+    assert fl.compile(source, small).matches(one.text)
+    assert mark.detect(one.tokens, small, source).exempt >= 3
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=NAMES)
+def test_no_kind_makes_nan_of_extreme_logits_or_draws_what_is_not_allowed(
+    kind: dict[str, Any],
+) -> None:
+    noise = torch.Generator().manual_seed(7)
+    worst = torch.tensor([-math.inf, -3e38, -1e30, 0.0, 0.0, 5.0, 1e30, 3e38])
+    table = worst[torch.randint(0, 8, (131, 131), generator=noise)]
+    table[:, torch.tensor([*b"abcyesnomaybe-;0123456789", 130])] = 1.0  # what is needed is there
+    table[::2, torch.tensor([*b"by;07"])] = 3e38
+    mark = Watermark(key="w", **{"gamma": 0.5, **kind})
+    model = fl.Model(FakeModel.table(BYTES, table)).watermarked(mark)
+    for heat in (0.7, 1e-30, 1e5):
+        for settings in ({}, {"top_k": 4}, {"top_p": 0.5}):
+            one = model.generate("x", LIST, temperature=heat, seed=2, **settings)
+            assert fl.compile(LIST, BYTES).matches(one.text)
+            assert all(math.isfinite(each) for each in one.logprobs)

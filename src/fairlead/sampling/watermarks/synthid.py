@@ -39,7 +39,8 @@ def tournament(
     """
     tokens = row.masked_fill(ends, -math.inf)
     weight = tokens.logsumexp(1, keepdim=True)
-    share = (tokens - weight).exp().nan_to_num(0.0)  # only ends: −∞ − −∞
+    # Not exp(tokens − weight): beside 3e38 the weight of two equal tokens is that of one.
+    share = tokens.softmax(1).nan_to_num(0.0)  # NaN where there are only ends
     for layer in layers(numbers, depth):
         share = share * (1 + layer - (layer * share).sum(1, keepdim=True)).clamp(min=0)
     return torch.where(ends, row, share.log() + weight)
