@@ -1,6 +1,7 @@
 """`fairlead.integrations.transformers` in every mode of `generate`, on a model of bytes with random
 weights: what comes out is always whole and in the language, whatever was asked before."""
 
+import copy
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -503,3 +504,11 @@ def test_constraints_and_scores_of_another_vocabulary_are_refused() -> None:
         LogitsProcessor([WORD, compiled], BYTES)
     with pytest.raises(fl.ModelError, match="gives 264 scores, and the vocabulary is 260 wide"):
         generate(batch(b"?"), LogitsProcessor(compiled))
+
+
+def test_settings_that_hold_a_processor_can_be_copied():
+    settings = {"logits_processor": [LogitsProcessor(WORD, BYTES)], "max_new_tokens": 20}
+    copied = copy.deepcopy(settings)
+    assert copied["logits_processor"] is not settings["logits_processor"]
+    rows = [model().generate(**batch(b"a"), **each, do_sample=False) for each in (settings, copied)]
+    assert rows[0].equal(rows[1])

@@ -142,6 +142,10 @@ class LogitsProcessor(logits_process.LogitsProcessor):
             _check_enough(call, made, tokens)
         return made
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> "LogitsProcessor":
+        """Itself: no text and no row is in it, so settings that hold it can be copied."""
+        return self
+
     def _check_width(self, width: int) -> None:
         known = self._texts.vocabulary.width
         if width != known:
