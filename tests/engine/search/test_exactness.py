@@ -288,3 +288,15 @@ def test_a_classifier_of_a_few_tokens_leaves_what_is_allowed(mode: str, rest: st
     guided = base + fl.classifier(Long(), alpha=3, top=1, rest=rest)
     found = guided.generate("a", fl.Regex("x|yz?"), exactness=mode, seed=1)
     assert found.text in ("x", "y", "yz")
+
+
+@pytest.mark.parametrize("mode", ["rejection", "asap", "smc"])
+def test_filters_that_leave_nothing_of_the_language_are_named(mode: str):
+    model = FakeModel(BITS, lambda prefix: [5.0, 0.0, 0.0])
+    for filters, named in [
+        ({"top_k": 1}, r"\(top_k acts as if there were no constraint: leave it out, or take"),
+        ({"top_k": 1, "top_p": 0.5}, r"\(top_k and top_p act as .*: leave them out"),
+        ({"bad_words_ids": [[1]]}, "(constraint|critic leave nothing.*|beginnings)$"),
+    ]:
+        with pytest.raises(fl.DeadEndError, match=named):
+            drawn(model, "1", exactness=mode, **filters)

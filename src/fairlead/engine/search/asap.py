@@ -16,7 +16,7 @@ from collections.abc import Sequence as Listed
 from typing import Final, final
 
 from fairlead.engine.request import Completion
-from fairlead.engine.search.base import Kind, Scores
+from fairlead.engine.search.base import Kind, Scores, blamed
 from fairlead.engine.search.drawn import draw, stream_of
 from fairlead.engine.search.trie import DEAD, Node, Walk, offered
 from fairlead.engine.sequence import Sequence
@@ -54,6 +54,7 @@ class Asap:
             raise DeadEndError(
                 f"no text is found in row {self._root.number}: the model and the settings leave "
                 f"nothing of the constraint after any of {self._failed} beginnings"
+                f"{blamed(self._root.request.sampling)}"
             )
         self._number += 1
         self._walk = Walk(self._root.fork(), self.trie)

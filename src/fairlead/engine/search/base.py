@@ -23,6 +23,7 @@ from torch import Tensor
 
 from fairlead.engine.request import Completion
 from fairlead.engine.sequence import Sequence
+from fairlead.sampling.settings import Sampling
 
 Kind: TypeAlias = Literal["beam", "local", "open"]
 """What the scores of a search are, each step by itself:
@@ -135,6 +136,24 @@ def read_next(search: Search) -> list[int]:
     if isinstance(search, Looking):
         return [*search.read]
     return [row.tokens[-1] for row in search.rows]
+
+
+def blamed(sampling: Sampling) -> str:
+    """What a dead end in "open" scores may come from, as the end of a message.
+
+    Example:
+        >>> blamed(Sampling(exactness="smc", temperature=0.7, top_p=0.9))
+        ' (top_p acts as if there were no constraint: leave it out, or take exactness="local")'
+    """
+    names = [name for name in sampling.warps if name != "temperature"]
+    if not names:
+        return ""
+    does = "acts" if len(names) == 1 else "act"
+    which = "it" if len(names) == 1 else "them"
+    return (
+        f" ({' and '.join(names)} {does} as if there were no constraint: leave {which} out, or "
+        'take exactness="local")'
+    )
 
 
 def numbers(tensor: Tensor) -> list[float]:

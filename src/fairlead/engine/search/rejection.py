@@ -26,7 +26,7 @@ from dataclasses import replace
 from typing import Final, final
 
 from fairlead.engine.request import Completion
-from fairlead.engine.search.base import Kind, Scores
+from fairlead.engine.search.base import Kind, Scores, blamed
 from fairlead.engine.search.drawn import Drawn, draw, stream_of
 from fairlead.engine.search.trie import DEAD, Node, Walk, offered
 from fairlead.engine.sequence import Sequence
@@ -124,7 +124,7 @@ class Rejection:
         if bound == DEAD:
             raise DeadEndError(
                 f"no text is left in row {self._root.number}: the model and the settings give no "
-                "probability to any text of the constraint"
+                f"probability to any text of the constraint{blamed(self._root.request.sampling)}"
             )
         left = self._most - (self._drawn - 1 - max(self._accepted, default=-1))
         if left <= 0:
@@ -132,7 +132,8 @@ class Rejection:
                 f"none of {self._most} texts drawn for row {self._root.number} is in the language: "
                 f"of {self._drawn} {len(self._accepted)} were accepted, and at most a share of "
                 f"{math.exp(bound):.1e} of all that the model may say now can be. "
-                'exactness="smc" gives weighted texts whatever the share',
+                'Raise max_attempts, or take exactness="smc", which gives weighted texts whatever '
+                "the share",
                 limit="max_attempts",
                 given=self._most,
             )

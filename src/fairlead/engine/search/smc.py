@@ -30,10 +30,11 @@ import math
 from collections.abc import Callable
 from collections.abc import Sequence as Listed
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, Final, final
 
 from fairlead.engine.request import Completion, Particle, Population
-from fairlead.engine.search.base import Kind, Scores
+from fairlead.engine.search.base import Kind, Scores, blamed
 from fairlead.engine.search.drawn import Drawn, draw, stream_of
 from fairlead.engine.sequence import Sequence
 from fairlead.errors import DeadEndError, ModelError
@@ -183,6 +184,7 @@ class Smc:
             raise DeadEndError(
                 f"none of {len(logs)} particles is left at step {steps} of row {self._root.number}:"
                 " the settings, limits or the critic leave nothing of what the constraint allows"
+                f"{blamed(self._root.request.sampling)}"
             )
         numbers = range(len(logs))
         if effective_size(logs) >= self._least or not any(slot.going for slot in self._slots):
@@ -192,8 +194,8 @@ class Smc:
         old = self._slots
         # Rows grow in place: the second particle of an old one has a row of its own.
         self._slots = [
-            Slot(old[n].row if n not in drawn[:place] else old[n].row.fork(), old[n].worth)
-            for place, n in enumerate(drawn)
+            Slot(old[n].row if n != before else old[n].row.fork(), old[n].worth)
+            for before, n in pairwise((-1, *drawn))  # which are in order
         ]
         return drawn
 
