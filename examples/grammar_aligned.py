@@ -42,10 +42,9 @@ def shares(results: list[fl.Result], texts: list[str]) -> str:
 
 def compare(model: fl.Model, prompt: str, source: object, texts: list[str], count: int) -> None:
     for mode in ("local", "asap", "rejection", "smc"):
-        more = {"particles": max(count, 8)} if mode == "smc" else {}
         results = model.generate(
             [prompt], source, exactness=mode, seed=1, num_return_sequences=count, max_new_tokens=12,
-            **more,
+            particles=max(count, 8) if mode == "smc" else None,
         )  # fmt: skip
         note = ""
         if mode == "rejection":

@@ -12,6 +12,7 @@ the marked part is. A replaced token spoils two pairs of tokens. Measured on 500
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 import fairlead as fl
 
@@ -43,13 +44,13 @@ def under_edits(texts: Sequence[Sequence[int]], shares: Sequence[float]) -> None
 
 def main(tokens: int = 200, shares: Sequence[float] = (0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)) -> None:
     model = fl.load("smollm2-135m")
-    size = {"min_new_tokens": tokens, "max_new_tokens": tokens}
-    results = model.watermarked(MARK).generate(PROMPTS, temperature=0.7, seed=0, **size)
+    size = fl.Sampling(temperature=0.7, seed=0, min_new_tokens=tokens, max_new_tokens=tokens)
+    results = model.watermarked(MARK).generate(PROMPTS, sampling=size)
     under_edits([each.tokens for each in results], shares)
     first = results[0]
     print(f"its text, encoded again: z {MARK.detect(first.text, model).z:.2f}")
     print(f"with another key: z {OTHER.detect(first.tokens).z:.2f}")
-    plain = model.generate(PROMPTS[1], temperature=0.7, seed=1, **size)
+    plain = model.generate(PROMPTS[1], sampling=replace(size, seed=1))
     found = MARK.detect([*plain.tokens, *first.tokens], model).window
     if found is not None:
         where = f"tokens {found.start} to {found.stop}, p {found.p:.1g}"

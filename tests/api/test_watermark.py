@@ -195,7 +195,7 @@ def test_a_text_of_the_real_model_is_found_again_by_its_tokens_and_by_its_text(
         assert by_text.z > 3.5
         assert abs(fl.Watermark(key="other", gamma=0.5).detect(one.tokens).z) < 4
     weighed = mark.detect(found[0].tokens, built_in, model=built_in, prompt=prompts[0])
-    assert weighed.weighted_z > 4
+    assert (weighed.weighted_z or 0) > 4
 
 
 @pytest.mark.model
