@@ -27,4 +27,4 @@ def test_of_sixty_marked_texts_nearly_all_are_found_and_of_unmarked_ones_none(
     assert text.found >= 50
     human = [mark.detect(each) for each in pieces(built_in, [corpus], 200)]
     assert sum(each.z > 4 for each in human) <= 1
-    assert by_chance(human) < 0.1
+    assert (by_chance(human) or 0) < 0.1
