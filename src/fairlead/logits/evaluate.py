@@ -58,7 +58,9 @@ class Step:
         texts: the text so far of each row, for classifiers.
         vocabulary: what tokens spell, for classifiers.
         watch: told of each node, for traces: its name, its rows, and those that it was made of.
-        asked: of `allowed`, the tokens that classifiers are asked about; None for all of them.
+        asked: of `allowed`, the tokens that a constraint leaves, where everything else is as if
+            there were none (exactness): those that classifiers are asked about, and of which no
+            filter of an expression removes all. None where `allowed` says so.
     """
 
     leaves: Mapping[Leaf, Float[Tensor, "batch vocabulary"]]
@@ -206,7 +208,7 @@ class _Evaluation:
             kept = _kept(node, inner.closed(allowed))
         else:  # what is allowed may be disjoint from what is plausible
             kept = free | (allowed & ~(free & allowed).any(1, keepdim=True))
-        rows = inner.keep(kept, free)
+        rows = inner.keep(self._left(kept, inner.support), free)
         self.step.tell(show(node), rows, inner)
         return rows
 
@@ -232,8 +234,17 @@ class _Evaluation:
         sums = torch.stack([self.step.sums[term.wanted], self.step.sums[term.unwanted]], 1)
         steps = [text.step for text in self.step.texts]
         logs = gedi_log_probs(wanted, unwanted, sums, steps)
-        kept = _desired(rows, logs, term)
+        kept = self._left(_desired(rows, logs, term), rows.support)
         return Rows(rows.values + term.alpha * logs, kept)
+
+    def _left(
+        self, kept: Bool[Tensor, "batch vocabulary"], support: Bool[Tensor, "batch vocabulary"]
+    ) -> Bool[Tensor, "batch vocabulary"]:
+        """What a filter leaves, and all that is asked where it leaves nothing of that."""
+        asked = self.step.asked
+        if asked is None:
+            return kept
+        return kept | (asked & support & ~(kept & asked & support).any(1, keepdim=True))
 
 
 def _kept(

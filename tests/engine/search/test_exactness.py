@@ -300,3 +300,19 @@ def test_filters_that_leave_nothing_of_the_language_are_named(mode: str):
     ]:
         with pytest.raises(fl.DeadEndError, match=named):
             drawn(model, "1", exactness=mode, **filters)
+
+
+@pytest.mark.parametrize("mode", ["rejection", "asap", "smc"])
+@pytest.mark.parametrize("filtered", ["nucleus", "plausible", "gedi"])
+def test_no_filter_of_an_expression_leaves_nothing_of_what_is_allowed(mode: str, filtered: str):
+    letters = fl.Vocabulary([bytes([97 + n]) for n in range(26)] + [b"<eos>"], {26})
+    base, wanted, other = (fl.Model(FakeModel.random(letters, n, scale=2.0)) for n in range(3))
+    guided = {
+        "nucleus": fl.dexperts(base, wanted, other, alpha=2.0, nucleus=0.3),
+        "plausible": base.plausible(0.9, plausibility="pre_mask"),
+        "gedi": base + fl.gedi(wanted, other, rho=0.9, tau=1.0),
+    }[filtered]
+    found = guided.generate("a", fl.Choice(["x", "yz"]), exactness=mode, seed=1)
+    assert found.text in ("x", "yz")
+    if found.population is not None:  # what is removed is still told
+        assert found.population.log_evidence < -0.1

@@ -37,7 +37,8 @@ Kind: TypeAlias = Literal["beam", "local", "open"]
     does not allow a token: what is missing from 1 is what it removes. Expressions and filters are
     evaluated as if there were no constraint; so are classifiers that are asked about every token.
     One with a `top` is asked about the most probable of what is allowed, and what is not allowed
-    has what it says of the text so far, so that it never drops all that may come next. This is the
+    has what it says of the text so far; and where a filter of the expression would leave nothing of
+    what is allowed, it leaves that as it is: so only settings can leave nothing. This is the
     process that "rejection", "asap" and "smc" condition: a text is what it draws until the text
     ends by the rules of `engine.sequence`, and it counts if all of it is allowed, with
     `min_new_tokens` at least and within `max_new_tokens`.

@@ -72,7 +72,7 @@ def scores(
         logits = {leaf: each[index] for leaf, each in logits.items()}
         sums = {leaf: each[index] for leaf, each in sums.items()}
     texts = [row.text_context() for row in rows] if ensemble.reads_texts else []
-    asked = allowed if kind == "open" and texts else None
+    asked = allowed if kind == "open" else None
     state = Step(logits, before, ensemble.vocabulary, sums, texts, asked=asked)
     one = _of_one(ensemble, state, rows) if kind == "beam" else None
     made = _of_all(ensemble, state, rows, kind) if one is None else one
