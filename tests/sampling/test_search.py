@@ -86,3 +86,14 @@ def test_counts_and_ranges_are_checked(settings: Any, message: str):
 def test_early_stopping_is_a_boolean_or_a_word(value: Any):
     with pytest.raises(LimitError, match=r'early_stopping is .*: it must be True, False or "n'):
         Sampling.of({"num_beams": 2, "early_stopping": value})
+
+
+def test_the_class_of_a_classifier_is_no_judge_and_a_type_is_a_function():
+    class Judge:
+        def log_probs(self, texts: list[str]) -> list[float]:
+            return [0.0 for _ in texts]
+
+    with pytest.raises(LimitError, match="a classifier, or a function from a text to a number"):
+        Sampling(best_of=2, best_by=Judge)
+    assert Sampling(best_of=2, best_by=float).best_by is float
+    assert Sampling(best_of=2, best_by=(judge := Judge())).best_by is judge

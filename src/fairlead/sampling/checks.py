@@ -106,7 +106,10 @@ def is_judge(value: object) -> bool:
     if isinstance(value, str):
         return value in ("logprob", "majority")
     classifier = getattr(value, "classifier", value)
-    return callable(value) or callable(getattr(classifier, "log_probs", None))
+    judges = callable(getattr(classifier, "log_probs", None))
+    if isinstance(classifier, type):  # the class of a classifier says nothing, `float` does
+        return not judges
+    return callable(value) or judges
 
 
 BIAS: Final = (
