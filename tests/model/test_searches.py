@@ -59,7 +59,9 @@ def guided(model: "Model", guidance: str) -> "Model":
         expert, anti = (fl.ngram(texts, model, 2) for texts in EXPERTS)
         return fl.proxy_tune(model, expert, anti, alpha=0.5)
     if guidance == "classifier":
-        return model + fl.classifier(Short(), alpha=2, top=5, rest="keep")
+        return model + fl.classifier(Short(), alpha=2, top=5)
+    if guidance == "watermark":
+        return model.watermarked(fl.Watermark(key="secret", gamma=0.5))
     return model
 
 
@@ -70,7 +72,7 @@ def valid(kind: str, text: str) -> bool:
     return set(value) == {"age"} and 10 <= value["age"] <= 99
 
 
-@pytest.mark.parametrize("guidance", ["none", "proxy", "classifier"])
+@pytest.mark.parametrize("guidance", ["none", "proxy", "classifier", "watermark"])
 def test_searches_on_the_real_model_give_only_texts_of_the_language(
     built_in: "Model", guidance: str
 ):
