@@ -5,9 +5,9 @@ from one draw, from the likeliest of several draws (best_by="logprob"), and from
 draws agree on (best_by="majority", Wang et al. 2022). Every answer is a valid booking: the type
 holds each draw, and votes are counted of what it means, not of how it is written.
 
-Measured on the first 8 texts with 4 draws each: one draw reads 25 % of bookings and 66 % of fields
-right, the likeliest of 4 draws 50 % and 88 %, the majority of 4 draws 38 % and 84 %. On 24 texts
-one draw reads 17 % and 61 %, greedy decoding 50 % and 86 %.
+Measured with these 12 texts and 8 draws of SmolLM2-135M, in three minutes of two cores: greedy
+decoding reads 58 % of bookings and 90 % of their fields right, one draw 17 % and 65 %, the likeliest
+of 8 draws 58 % and 90 %, the majority of 8 draws 50 % and 88 %.
 """
 
 import random
