@@ -6,8 +6,8 @@ draws agree on (best_by="majority", Wang et al. 2022). Every answer is a valid b
 holds each draw, and votes are counted of what it means, not of how it is written.
 
 Measured with these 12 texts and 8 draws of SmolLM2-135M, in three minutes of two cores: greedy
-decoding reads 58 % of bookings and 90 % of their fields right, one draw 17 % and 65 %, the likeliest
-of 8 draws 58 % and 90 %, the majority of 8 draws 50 % and 88 %.
+decoding reads 58 % of bookings and 90 % of fields right, one draw 17 % and 65 %, the likeliest of 8
+draws 58 % and 90 %, the majority of 8 draws 50 % and 88 %.
 """
 
 import random
