@@ -17,15 +17,14 @@ What this module does not know: how texts are drawn.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeGuard, cast, final
+from typing import Any, TypeGuard, cast, final
 
 from fairlead.api.result import Result
 from fairlead.engine.request import Completion
-from fairlead.errors import ModelError, UnsupportedError
+from fairlead.errors import UnsupportedError
 from fairlead.logits.classifier import Classifier, ClassifierTerm, asked
+from fairlead.sampling.judges import said
 from fairlead.sampling.settings import Sampling
-
-SHOWN: Final = 60  # characters of a text in a message
 
 
 @final
@@ -98,8 +97,8 @@ def _judged(drawn: Sequence[Drawn]) -> Known:
         texts = list(dict.fromkeys(texts))
         if isinstance(judge, str) or judge is None or not texts:
             continue
-        said = _classified(judge, texts) if _is_classifier(judge) else _said(judge, texts)
-        known |= {(key, text): score for text, score in zip(texts, said, strict=True)}
+        scores = _classified(judge, texts) if _is_classifier(judge) else _said(judge, texts)
+        known |= {(key, text): score for text, score in zip(texts, scores, strict=True)}
     return known
 
 
@@ -117,31 +116,7 @@ def _classified(judge: ClassifierTerm | Classifier, texts: list[str]) -> list[fl
 
 def _said(function: Callable[[str], object], texts: list[str]) -> list[float]:
     name = getattr(function, "__qualname__", None) or type(function).__name__
-    return [_number(function, text, name) for text in texts]
-
-
-def _number(function: Callable[[str], Any], text: str, name: str) -> float:
-    """What a function says of a text.
-
-    Raises:
-        ModelError: it raised, or that is no number, naming function and text.
-    """
-    where = repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}…")
-    try:
-        said = function(text)
-    except Exception as error:
-        raise ModelError(
-            f"best_by: the function {name} raised {type(error).__name__} for {where}: {error}"
-        ) from error
-    try:
-        number = math.nan if isinstance(said, str | bytes) else float(said)
-    except Exception:  # noqa: BLE001  whatever it gave may do anything when asked for a number
-        number = math.nan
-    if math.isnan(number):
-        raise ModelError(
-            f"best_by: the function {name} gave {said!r:.60} for {where}: it must be a number"
-        )
-    return number
+    return [said(function, text, f"best_by: the function {name}") for text in texts]
 
 
 def _read(drawn: Drawn, result: Result) -> str:

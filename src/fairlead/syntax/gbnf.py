@@ -85,7 +85,7 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self._text, self._at = text, 0
         self._rules = dict[str, tuple[Alternative, ...]]()
-        self._groups = dict[str, str]()
+        self._groups = set[str]()
         self._places = dict[str, int]()  # where each name is first used
 
     def grammar(self, root: str) -> Grammar:
@@ -100,7 +100,7 @@ class _Parser:
                 self._wrong(f"there is no rule {name!r}{_near(name, written)}", place)
         if root not in self._rules:
             raise SourceError(f"there is no rule {root!r}, with which texts begin", text=self._text)
-        return Grammar(self._rules, root, self._groups)
+        return Grammar(self._rules, root, frozenset(self._groups))
 
     def _rule(self) -> None:
         begin = self._at
@@ -129,7 +129,7 @@ class _Parser:
                 self._skip(lines=True)
             elif char == "(":
                 opened.append(_Open(f"{name}({len(self._groups) + 1}", self._at))
-                self._groups[opened[-1].name] = name
+                self._groups.add(opened[-1].name)
                 self._at += 1
                 self._skip(lines=True)
             elif char == ")" and inside:
@@ -236,7 +236,7 @@ class _Parser:
         last = items.pop()
         if (last.low, last.high) != (1, 1):  # a count of what is counted
             name = f"{len(self._groups) + 1})"
-            self._groups[name] = ""
+            self._groups.add(name)
             self._rules[name] = ((last,),)
             last = Item(Name(name))
         items.append(Item(last.atom, low, high))

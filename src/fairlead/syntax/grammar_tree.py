@@ -1,7 +1,7 @@
 """Context-free grammars as every notation for them is read: named rules of alternatives of items.
 
     rule          name, alternatives
-    alternative   items, one after another; none of them is the empty text
+    alternative   items, one after another; without any it is the empty text
     item          an atom, `low` to `high` times
     atom          a text, a character out of a set, or another rule by its name
 
@@ -63,9 +63,9 @@ class Grammar:
     Attributes:
         rules: the alternatives of each rule, those of groups among them.
         start: the name of the rule of whole texts.
-        groups: names of rules that nobody wrote, with those of the rules around them.
+        groups: names of rules that nobody wrote: of what stood in parentheses.
     """
 
     rules: Mapping[str, tuple[Alternative, ...]]
     start: str
-    groups: Mapping[str, str]
+    groups: frozenset[str]

@@ -110,7 +110,7 @@ def test_lowering_every_weight_changes_no_draw():
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, "much", "3", None, 10**400])
 def test_a_critic_that_gives_no_number_is_refused(value: Any):
-    with pytest.raises(fl.LimitError, match=r"critic is .*this is what it said of '[01]'"):
+    with pytest.raises(fl.ModelError, match=r"the critic gave .* for '[01]'"):
         particles(MODEL, "[01]{2}", 2, critic=lambda text: value)
 
 

@@ -38,14 +38,13 @@ from fairlead.engine.search.base import Kind, Scores, blamed
 from fairlead.engine.search.drawn import Drawn, draw, stream_of
 from fairlead.engine.sequence import Sequence
 from fairlead.errors import DeadEndError, ModelError
-from fairlead.sampling.checks import wrong
+from fairlead.sampling.judges import SHOWN, said
 from fairlead.sampling.noise import uniform
 from fairlead.sampling.resampling import effective_size, log_mean, log_sum, stratified
 
 PARTICLES: Final = 8
 RESAMPLE_BELOW: Final = 0.5
 DEAD: Final = -math.inf
-SHOWN: Final = 60  # characters of a text in a message
 
 
 @final
@@ -211,20 +210,11 @@ def _worth(critic: Callable[[str], Any], text: str) -> float:
     """What the critic says.
 
     Raises:
-        ModelError: it raised, naming the text.
-        LimitError: it is no number, or so large that nothing else would count.
+        ModelError: it raised, gave no number, or one so large that nothing else would count.
     """
-    try:
-        given = critic(text)
-    except Exception as error:
-        shown = text if len(text) <= SHOWN else f"…{text[-SHOWN:]}"
+    worth = said(critic, text, "the critic")
+    if worth == math.inf:
         raise ModelError(
-            f"the critic raised {type(error).__name__} for {shown!r}: {error}"
-        ) from error
-    try:
-        worth = math.nan if isinstance(given, str | bytes) else float(given)
-    except Exception:  # noqa: BLE001  whatever it gave may do anything when asked for a number
-        worth = math.nan
-    if math.isnan(worth) or worth == math.inf:
-        raise wrong("critic", given, f"a number below infinity; this is what it said of {text!r}")
+            f"the critic gave infinity for {text[-SHOWN:]!r}: nothing else would count"
+        )
     return worth
