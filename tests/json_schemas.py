@@ -19,6 +19,17 @@ from fairlead.lowering.json_schema import lower_json_schema
 from fairlead.lowering.nodes import Expr
 from fairlead.syntax.json_schema_source import JsonSchema
 
+# No instance fits into any budget of tokens.
+MANY_MEGABYTES: list[dict[str, Any]] = [
+    {"type": "string", "minLength": 1 << 25},
+    {"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1 << 25}},
+    {
+        "type": "object",
+        "properties": {"b": {"type": "string", "minLength": 1 << 25}},
+        "required": ["b"],
+    },
+]
+
 KEYS = ("a", "b", "key", "é", 'q"\\', "")
 TEXTS = ("", "a", "ab", "abc", "é", "💩", '"', "\\", "\n", "\x7f", "\x00b", "a/b", "2024-02-29")
 NUMBERS = (0, 1, -1, 2, 3, 10, -10, 12, 99, 100, 0.5, -0.5, 1.5, 2.25, -7.75, 1000000, 1e-3)

@@ -10,6 +10,7 @@ from pydantic import Field
 import fairlead as fl
 from fairlead.masks.bits import unpack
 from fairlead.syntax.sources import Source
+from json_schemas import MANY_MEGABYTES
 
 BYTES = fl.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})
 
@@ -158,18 +159,7 @@ def test_a_budget_above_the_size_of_the_vocabulary_is_still_a_budget():
     assert constraint.mask_within(constraint.start(), 7).tolist() == [0b11]
 
 
-@pytest.mark.parametrize(
-    "inner",
-    [
-        {"type": "string", "minLength": 1 << 25},
-        {"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1 << 25}},
-        {
-            "type": "object",
-            "properties": {"b": {"type": "string", "minLength": 1 << 25}},
-            "required": ["b"],
-        },
-    ],
-)
+@pytest.mark.parametrize("inner", MANY_MEGABYTES)
 def test_a_part_of_many_megabytes_fits_into_no_number_of_tokens(inner: dict[str, object]):
     schema = {"type": "object", "properties": {"a": inner}, "additionalProperties": False}
     source = fl.JsonSchema(schema, whitespace="compact")

@@ -11,7 +11,7 @@ from fairlead.engine.fake import FakeModel
 from fairlead.engine.limits import longest_path
 from fairlead.engine.loop import generate
 from fairlead.engine.request import Request
-from json_schemas import read_exactly
+from json_schemas import MANY_MEGABYTES, read_exactly
 
 BYTES = fl.Vocabulary([bytes([b]) for b in range(256)] + [b'": ', b"true", b"<eos>"], eos_ids={258})
 SCHEMAS: list[dict[str, Any]] = [
@@ -70,18 +70,7 @@ def test_greedy_text_closes_within_the_budget():
     assert (done.text, done.finish_reason) == ('"aaaa"', "stop")
 
 
-@pytest.mark.parametrize(
-    "inner",
-    [
-        {"type": "string", "minLength": 1 << 25},
-        {"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1 << 25}},
-        {
-            "type": "object",
-            "properties": {"b": {"type": "string", "minLength": 1 << 25}},
-            "required": ["b"],
-        },
-    ],
-)
+@pytest.mark.parametrize("inner", MANY_MEGABYTES)
 def test_a_part_of_many_megabytes_is_not_begun(inner: dict[str, Any]):
     schema = {"type": "object", "properties": {"a": inner}, "additionalProperties": False}
     source = fl.JsonSchema(schema, whitespace="compact")

@@ -13,12 +13,16 @@ from fairlead.engine.search.rejection import Rejection
 from fairlead.engine.search.smc import Smc
 from fairlead.engine.search.stochastic import StochasticBeams
 from fairlead.engine.sequence import Sequence
-from fairlead.errors import UnsupportedError
+from fairlead.errors import FairleadError
 from fairlead.sampling.noise import gumbel, stream
 
 
 def search_for(root: Sequence) -> Search:
-    """The search of this row, which has no tokens yet."""
+    """The search of this row, which has no tokens yet.
+
+    Raises:
+        FairleadError: its settings ask for none, which callers have looked at before.
+    """
     sampling = root.request.sampling
     match sampling.search:
         case "beams":
@@ -33,8 +37,8 @@ def search_for(root: Sequence) -> Search:
             return Asap(root)
         case "smc":
             return Smc(root)
-        case other:
-            raise UnsupportedError(f"{other!r} is not supported yet", feature=str(other))
+        case None:
+            raise FairleadError("texts that are drawn by themselves are no search")
 
 
 def certain(root: Sequence, memory: int) -> list[Completion]:
