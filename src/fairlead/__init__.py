@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fairlead.automata.budget import Budget
     from fairlead.constraints.batch import fill_bitmask
     from fairlead.constraints.caches import CacheInfo, cache_info, clear_cache
+    from fairlead.constraints.comparison import Comparison
     from fairlead.constraints.compile import compile
     from fairlead.constraints.matcher import Matcher
     from fairlead.constraints.warmup import warmup
@@ -57,6 +58,7 @@ __all__ = [
     "CacheInfo",
     "Choice",
     "Classifier",
+    "Comparison",
     "DeadEndError",
     "FairleadError",
     "Gbnf",
@@ -109,6 +111,7 @@ HOMES: Final = {
     "CacheInfo": "fairlead.constraints.caches",
     "Choice": "fairlead.syntax.sources",
     "Classifier": "fairlead.logits.classifier",
+    "Comparison": "fairlead.constraints.comparison",
     "DeadEndError": "fairlead.errors",
     "FairleadError": "fairlead.errors",
     "Gbnf": "fairlead.syntax.sources",

@@ -54,25 +54,30 @@ class Budget:
 
 @final
 class Meter:
-    """Counts the work of one compilation against its budget; afterwards it only watches."""
+    """Counts the work of one compilation against its budget; afterwards it only watches.
 
-    def __init__(self, budget: Budget) -> None:
+    Args:
+        budget: how much there may be.
+        work: what is done, for the message of the error.
+    """
+
+    def __init__(self, budget: Budget, work: str = "compiling") -> None:
         self._left: int | None = budget.fuel
-        self._fuel = budget.fuel
+        self._fuel, self._work = budget.fuel, work
 
     def tick(self, made: int) -> None:
         """Count `made` parts.
 
         Raises:
-            LimitError: the budget is used up while compiling.
+            LimitError: the budget is used up.
         """
         if self._left is None:
             return
         self._left -= made
         if self._left < 0:
             raise LimitError(
-                f"compiling takes more than {self._fuel} parts of automata: simplify the source, "
-                "or pass a larger fairlead.Budget(fuel=...)",
+                f"{self._work} takes more than {self._fuel} parts of automata: simplify the "
+                "source, or pass a larger fairlead.Budget(fuel=...)",
                 limit="fuel",
                 given=self._fuel,
             )

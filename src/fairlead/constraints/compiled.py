@@ -10,26 +10,31 @@ end, and no other is ever offered.
 """
 
 import threading
+from collections.abc import Callable
 from functools import cached_property
 from operator import index
 from typing import SupportsIndex, TypeAlias, final
 
 import numpy as np
 
-from fairlead.automata.budget import Budget
+from fairlead.automata.budget import Budget, Meter
 from fairlead.automata.derivative import Derivatives
 from fairlead.automata.words import LONGEST
+from fairlead.constraints.comparison import Comparison, Language, equal, included
 from fairlead.constraints.explored import ExploredStates
 from fairlead.constraints.segmentation import fewest_tokens
 from fairlead.constraints.tables import MOST_STATES, Tables, build_tables
 from fairlead.constraints.token_graph import TokenGraph
 from fairlead.errors import LimitError, SourceError, TokenRejected
 from fairlead.lowering.expr import concat, literal
+from fairlead.lowering.fuel import metered
 from fairlead.lowering.nodes import Expr
+from fairlead.lowering.sources import lower_source
 from fairlead.masks.bits import Row, count, unpack
 from fairlead.masks.memory import Held, track
 from fairlead.masks.rows import Rows
 from fairlead.masks.states import State, States
+from fairlead.syntax.sources import source
 from fairlead.vocabulary.spellings import Vocabulary
 
 DecodeState: TypeAlias = State
@@ -205,6 +210,58 @@ class CompiledConstraint:
                 return self._graph.example()[len(self._lead) :].decode()
             return self._machine.shortest(self._expr).decode()
 
+    def includes(self, other: object) -> Comparison:
+        """Whether every text of `other` is one of this constraint's.
+
+        Example:
+            >>> import fairlead as fl
+            >>> vocabulary = fl.Vocabulary([bytes([b]) for b in range(256)])
+            >>> words = fl.compile(fl.Regex("[a-z]+"), vocabulary)
+            >>> bool(words.includes(fl.Choice(["yes", "no"])))
+            True
+            >>> words.includes(fl.Regex("[a-z]*")).witness
+            ''
+
+        Args:
+            other: another constraint, or what `fairlead.compile` takes, with this one's vocabulary.
+
+        Returns:
+            A `Comparison`, true or false as a condition; where it is false, its `witness` is a
+            shortest text of `other` that this one does not have.
+
+        Raises:
+            UnsupportedError: it cannot be decided: one nests without end, and `other` has more
+                than a few texts.
+            LimitError: the search takes more work than this constraint's budget allows.
+            FairleadError: as `fairlead.compile`, where `other` is a source.
+        """
+        return included(self._language, self._other(other), self._fuel())
+
+    def equivalent(self, other: object) -> Comparison:
+        """Whether this constraint and `other` have the same texts.
+
+        Example:
+            >>> import fairlead as fl
+            >>> vocabulary = fl.Vocabulary([bytes([b]) for b in range(256)])
+            >>> constraint = fl.compile(fl.Regex("(a|b)*a"), vocabulary)
+            >>> bool(constraint.equivalent(fl.Regex("(b*a)+")))
+            True
+            >>> found = constraint.equivalent(fl.Regex("(ab|ba?)*a"))
+            >>> found.witness, found.side
+            ('aa', 'this')
+
+        Args:
+            other: another constraint, or what `fairlead.compile` takes, with this one's vocabulary.
+
+        Returns:
+            A `Comparison`, true or false as a condition; where it is false, its `witness` is a
+            shortest text of one that the other does not have, and its `side` says which has it.
+
+        Raises:
+            UnsupportedError, LimitError, FairleadError: as `includes`.
+        """
+        return equal(self._language, self._other(other), self._fuel())
+
     def tables(self, most_states: int = MOST_STATES) -> Tables:
         """The whole constraint as arrays, for loops that cannot ask Python: a GPU's.
 
@@ -237,6 +294,20 @@ class CompiledConstraint:
     @property
     def _lead(self) -> bytes:
         return self.vocabulary.lead
+
+    @property
+    def _language(self) -> Language:
+        return Language(self._expr, self.vocabulary)
+
+    def _other(self, other: object) -> Language:
+        if isinstance(other, CompiledConstraint):
+            return other._language
+        with metered(self._fuel()):
+            return Language(lower_source(source(other)), self.vocabulary)
+
+    def _fuel(self) -> Callable[[int], None]:
+        """What counts the work of a comparison."""
+        return Meter(self._budget, "comparing").tick
 
     def _distance(self, rest: Expr) -> int:
         if self._graph is not None:
