@@ -1,0 +1,167 @@
+"""A Lark source to its tree, by Lark's own loader and its own LALR analysis.
+
+Lark is imported when this is first called. Nothing of it stays in the tree, and no file is read:
+the imported texts are in the source. What Lark refuses is refused with its words, and with line,
+column and caret where they can be told (`syntax.lark_errors`).
+
+What this module does not know: what a pattern means, which terminal is read where.
+"""
+
+import re
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, Final, final
+
+from fairlead.errors import SourceError
+from fairlead.syntax.lark_errors import Reading, refusals
+from fairlead.syntax.lark_source import Lark, read_indenter
+from fairlead.syntax.lark_tree import (
+    Indentation,
+    LarkGrammar,
+    LarkTable,
+    LarkTerminal,
+    Production,
+)
+from fairlead.syntax.names import did_you_mean
+
+MODULE: Final = "file_input"  # what Lark's python.lark calls a whole file
+
+
+def read_lark(source: Lark) -> LarkGrammar:
+    r"""The tree of a Lark grammar.
+
+    Example:
+        >>> grammar = read_lark(Lark('start: WORD ("," WORD)*\nWORD: /[a-z]+/i'))
+        >>> grammar.rules["start"]
+        (('WORD', '__start_star_0'), ('WORD',))
+        >>> grammar.terminals["WORD"].pattern
+        '(?i:[a-z]+)'
+
+    Raises:
+        SourceError: Lark refuses it.
+    """
+    files = dict(source.files)
+    reading = Reading(source.text, files)
+    with refusals(reading):
+        loaded = _loaded(reading)
+        start = _start(loaded, source.start)
+        indentation = _indentation(loaded, source)
+        keep = {indentation.newline} if indentation is not None else set[str]()
+        terminals, rules, ignored = loaded.compile([start], keep)
+        read = {terminal.name: _terminal(terminal, reading) for terminal in terminals}
+        table = _table(rules, start) if source.lexer == "contextual" else None
+    expansions = dict[str, list[tuple[str, ...]]]()
+    for rule in rules:
+        symbols = tuple(str(symbol.name) for symbol in rule.expansion)
+        expansions.setdefault(str(rule.origin.name), []).append(symbols)
+    return LarkGrammar(
+        terminals=read,
+        rules={name: tuple(listed) for name, listed in expansions.items()},
+        start=start,
+        ignored=tuple(map(str, dict.fromkeys(ignored))),
+        table=table,
+        indentation=indentation,
+    )
+
+
+def _loaded(reading: Reading) -> Any:
+    """Lark's own `Grammar`."""
+
+    def find(folder: str | None, path: str) -> tuple[str, str]:
+        for at in (path, f"{folder}/{path}" if folder else path):
+            if at in reading.files:
+                reading.at = at
+                return at, reading.files[at]
+        raise SourceError(f"there is no grammar {path!r} to import")
+
+    loader: Any = import_module("lark.load_grammar")
+    # A name that is no path: Lark would look beside the running script for `%import .name`.
+    return loader.load_grammar(reading.text, "grammar", [find], False)[0]
+
+
+def _start(loaded: Any, start: str) -> str:
+    names = [str(rule[0]) for rule in loaded.rule_defs if not rule[1]]
+    if start in names:
+        return start
+    if start == "start" and MODULE in names:
+        return MODULE
+    near = did_you_mean(start, names)
+    raise SourceError(f"there is no rule {start!r}, with which texts begin{near}")
+
+
+def _indentation(loaded: Any, source: Lark) -> Indentation | None:
+    """What the source says, or Python's for a grammar that declares what it needs."""
+    if source.indentation is not None or source.lexer == "dynamic":
+        return source.indentation
+    declared = {str(name) for name, (tree, _) in loaded.term_defs if tree is None}
+    python = read_indenter(import_module("lark.indenter").PythonIndenter)
+    named = any(name == python.newline for name, _ in loaded.term_defs)
+    return python if named and {python.indent, python.dedent} <= declared else None
+
+
+def _terminal(terminal: Any, reading: Reading) -> LarkTerminal:
+    pattern = terminal.pattern
+    written = str(terminal.user_repr())
+    try:
+        re.compile(pattern.to_regexp())
+    except re.error as error:
+        said = f"the terminal {written} is no regex as Lark reads them: {error}"
+        raise reading.wrong(said, str(terminal.name)) from None
+    if pattern.min_width == 0:
+        raise reading.wrong(f"the terminal {written} matches nothing at all", str(terminal.name))
+    return LarkTerminal(
+        name=str(terminal.name),
+        pattern=str(pattern.to_regexp()),
+        text=str(pattern.value) if pattern.type == "str" else None,
+        flags=frozenset(pattern.flags),
+        priority=int(terminal.priority),
+        max_width=int(pattern.max_width),
+        length=len(pattern.value),
+        written=written,
+    )
+
+
+def _table(rules: list[Any], start: str) -> LarkTable:
+    common: Any = import_module("lark.common")
+    analysis: Any = import_module("lark.parsers.lalr_analysis")
+    analyzer = analysis.LALR_Analyzer(common.ParserConf(rules, {}, [start]))
+    analyzer.compute_lalr()
+    made = analyzer.parse_table
+    numbers = {rule: number for number, rule in enumerate(rules)}
+    origins = {str(rule.origin.name) for rule in rules}
+    builder = _Builder(numbers, origins, analysis.Shift)
+    for state in range(len(made.states)):
+        builder.add(made.states[state])
+    return LarkTable(
+        shifts=tuple(builder.shifts),
+        reductions=tuple(builder.reductions),
+        gotos=tuple(builder.gotos),
+        productions=tuple(Production(str(r.origin.name), len(r.expansion)) for r in rules),
+        start=int(made.start_states[start]),
+        end=int(made.end_states[start]),
+    )
+
+
+@final
+class _Builder:
+    """States of Lark's table, one after the other."""
+
+    def __init__(self, numbers: Mapping[Any, int], origins: set[str], shift: object) -> None:
+        self._numbers, self._origins, self._shift = numbers, origins, shift
+        self.shifts = list[dict[str, int]]()
+        self.reductions = list[dict[str, int]]()
+        self.gotos = list[dict[str, int]]()
+
+    def add(self, actions: Mapping[str, tuple[object, Any]]) -> None:
+        """The next state."""
+        shifts, reductions, gotos = dict[str, int](), dict[str, int](), dict[str, int]()
+        for name, (action, target) in actions.items():
+            if action is not self._shift:
+                reductions[str(name)] = self._numbers[target]
+            elif name in self._origins:
+                gotos[str(name)] = int(target)
+            else:
+                shifts[str(name)] = int(target)
+        self.shifts.append(shifts)
+        self.reductions.append(reductions)
+        self.gotos.append(gotos)

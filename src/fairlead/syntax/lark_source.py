@@ -1,0 +1,243 @@
+r"""What a user writes for a Lark grammar: its text, and the texts of grammars that it imports.
+
+Files are read here, when the source is made, and never later: those of `%import` that the lark
+package brings (`common`, `python`, `lark`, `unicode`), and those that `imports=` names. Which they
+are is found by looking for lines that begin with `%import`; reading them properly is left to Lark
+(`syntax.lark`), which is not imported here.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import InitVar, dataclass, field
+from functools import lru_cache
+from importlib.util import find_spec
+from os import PathLike
+from pathlib import Path
+from typing import Final, Literal, TypeAlias, cast, final, get_args
+
+from fairlead.errors import SourceError, UnsupportedError
+from fairlead.syntax.lark_tree import Indentation
+from fairlead.syntax.names import did_you_mean
+from fairlead.syntax.sources import Source, check_text
+
+Lexer: TypeAlias = Literal["contextual", "dynamic"]
+Imports: TypeAlias = Mapping[str, str] | str | PathLike[str] | Iterable[str | PathLike[str]]
+
+SUFFIX: Final = ".lark"
+_IMPORT: Final = re.compile(
+    r"^[ \t]*%import[ \t]*(\.?)[ \t]*(\w+(?:[ \t]*\.[ \t]*\w+)*)[ \t]*(\()?", re.MULTILINE
+)
+_DOTTED: Final = re.compile(r"[A-Za-z_0-9]+(?:\.[A-Za-z_0-9]+)*\Z")
+_MOST_FILES: Final = 256
+_MADE_OF: Final = (
+    "process", "_process", "handle_NL", "always_accept", "__init__",
+)  # fmt: skip
+
+
+@final
+@dataclass(frozen=True)
+class Lark(Source):
+    """The texts that a Lark grammar parses, as Lark itself reads it.
+
+    Example:
+        >>> Lark('start: "a" start | "b"').lexer
+        'contextual'
+
+    Args:
+        text: the grammar.
+        start: the rule of whole texts. Without one, a grammar that has the rule `file_input` and
+            no rule `start`, as Lark's own python.lark, starts with that.
+        lexer: "contextual": what `lark.Lark(text, parser="lalr")` parses, its conflicts between
+            shifting and reducing resolved as Lark resolves them; "dynamic": what
+            `lark.Lark(text, parser="earley", lexer="dynamic")` parses, which takes any grammar.
+        postlex: a `lark.indenter.Indenter`. Without one, a grammar that has `_NEWLINE` and declares
+            `_INDENT` and `_DEDENT` gets Lark's `PythonIndenter`.
+        imports: where `%import` finds grammars, beside those of the lark package: texts by their
+            names ("numbers", "parts.numbers"), a folder, or several folders.
+
+    Attributes:
+        indentation: what the Indenter is told.
+        files: the grammars that are imported, as (path, text).
+
+    Raises:
+        SourceError: an option that does not exist, or an imported grammar that is not there.
+        UnsupportedError: the postlex is no Indenter, or one with methods of its own.
+    """
+
+    text: str
+    start: str = "start"
+    lexer: Lexer = "contextual"
+    postlex: InitVar[object] = None
+    imports: InitVar[Imports | None] = None
+    indentation: Indentation | None = field(init=False, default=None)
+    files: tuple[tuple[str, str], ...] = field(init=False, default=())
+
+    def __post_init__(self, postlex: object, imports: Imports | None) -> None:
+        """Check the options and read what is imported."""
+        check_text(self.text, "a grammar")
+        check_text(self.start, "the name of a rule")
+        if self.lexer not in get_args(Lexer):
+            near = did_you_mean(self.lexer, get_args(Lexer))
+            raise SourceError(f"lexer={self.lexer!r}: it is 'contextual' or 'dynamic'{near}")
+        if postlex is not None:
+            if self.lexer == "dynamic":
+                raise SourceError("a postlex works on what the contextual lexer has read")
+            object.__setattr__(self, "indentation", read_indenter(postlex))
+        object.__setattr__(self, "files", _imported(self.text, _Texts(imports)))
+
+    @staticmethod
+    def open(
+        path: str | PathLike[str],
+        *,
+        start: str = "start",
+        lexer: Lexer = "contextual",
+        postlex: object = None,
+        imports: Imports | None = None,
+    ) -> "Lark":
+        """The grammar in a file; the other arguments are those of `Lark`.
+
+        Files that it imports are found through `imports`, which has to name its folder too.
+
+        Raises:
+            SourceError: there is no such file, or it is no text.
+        """
+        return Lark(_read(Path(path)), start, lexer, postlex, imports)
+
+
+def read_indenter(postlex: object) -> Indentation:
+    """What an Indenter is told: an object, or its class.
+
+    Raises:
+        UnsupportedError: it is something else, or does something else.
+    """
+    kind = postlex if isinstance(postlex, type) else type(postlex)
+    base = next((c for c in kind.__mro__ if f"{c.__module__}.{c.__name__}" == _INDENTER), None)
+    if base is None:
+        raise UnsupportedError(
+            f"a postlex is a lark.indenter.Indenter, not {kind.__name__}", feature="postlex"
+        )
+    for name in _MADE_OF:
+        if getattr(kind, name) is not getattr(base, name):
+            raise UnsupportedError(
+                f"{kind.__name__} has a method {name} of its own, so that what it does to a text "
+                "is not known; only the attributes of an Indenter may be changed",
+                feature="postlex",
+            )
+    # The names are class attributes as a rule, and may be properties of an object.
+    given = postlex() if isinstance(postlex, type) else postlex
+    return Indentation(
+        newline=str(getattr(given, "NL_type")),  # noqa: B009  nothing is known of its type
+        opening=frozenset(map(str, getattr(given, "OPEN_PAREN_types"))),  # noqa: B009
+        closing=frozenset(map(str, getattr(given, "CLOSE_PAREN_types"))),  # noqa: B009
+        indent=str(getattr(given, "INDENT_type")),  # noqa: B009
+        dedent=str(getattr(given, "DEDENT_type")),  # noqa: B009
+        tab=int(getattr(given, "tab_len")),  # noqa: B009
+    )
+
+
+_INDENTER: Final = "lark.indenter.Indenter"
+
+
+@final
+class _Texts:
+    """Where imported grammars come from."""
+
+    def __init__(self, imports: Imports | None) -> None:
+        self._texts, self._folders = dict[str, str](), list[Path]()
+        if isinstance(imports, Mapping):
+            for name, text in cast("Mapping[object, object]", imports).items():
+                if not isinstance(name, str) or not _DOTTED.match(name):
+                    raise SourceError(f"imports are texts by names as `a.b`, not {name!r:.60}")
+                check_text(text, f"the grammar {name!r}")
+                self._texts[_path(name)] = str(text)
+        elif imports is not None:
+            listed = [imports] if isinstance(imports, str | PathLike) else list(imports)
+            for folder in map(Path, listed):
+                if not folder.is_dir():
+                    raise SourceError(f"imports are folders, or texts by names; {folder} is none")
+                self._folders.append(folder)
+
+    def find(self, path: str) -> str | None:
+        """The text of a grammar by its path in a folder, None if it is nowhere."""
+        if path in self._texts:
+            return self._texts[path]
+        for folder in self._folders:
+            if (folder / path).is_file():
+                return _read(folder / path)
+        return _packaged().get(path)
+
+    def names(self) -> list[str]:
+        """What can be imported by name, folders not searched."""
+        return [_name(path) for path in (*self._texts, *_packaged())]
+
+
+def _imported(text: str, texts: _Texts) -> tuple[tuple[str, str], ...]:
+    """The texts that a grammar imports, and those that they import."""
+    found, todo = dict[str, str](), [("", text)]
+    while todo:
+        importer, importing = todo.pop()
+        folder = importer.rpartition("/")[0]
+        for mentioned in _IMPORT.finditer(importing):
+            relative, dotted, several = mentioned.groups()
+            dotted = re.sub(r"[ \t]", "", dotted)
+            name = dotted if several else dotted.rpartition(".")[0]
+            if not name:
+                continue  # nothing is named: Lark says so
+            paths = [_path(name)]
+            if relative and folder:
+                paths.append(f"{folder}/{paths[0]}")
+            if any(path in found for path in paths):
+                continue
+            path, part = _first(paths, texts)
+            if part is None:
+                raise _absent(name, texts, importing, mentioned.start(2), nested=bool(importer))
+            found[path] = part
+            todo.append((path, part))
+            if len(found) > _MOST_FILES:
+                raise SourceError(f"a grammar imports {_MOST_FILES} others at most")
+    return tuple(found.items())
+
+
+def _first(paths: list[str], texts: _Texts) -> tuple[str, str | None]:
+    for path in paths:
+        text = texts.find(path)
+        if text is not None:
+            return path, text
+    return paths[0], None
+
+
+def _absent(name: str, texts: _Texts, importing: str, place: int, *, nested: bool) -> SourceError:
+    line = importing.count("\n", 0, place) + 1
+    column = place - (importing.rfind("\n", 0, place) + 1) + 1
+    where = "an imported grammar, " if nested else ""
+    return SourceError(
+        f"there is no grammar {name!r} to import{did_you_mean(name, texts.names())}; "
+        "imports= takes texts by name, or folders",
+        place=f"{where}line {line}, column {column}",
+        text=importing,
+        position=place,
+    )
+
+
+def _path(name: str) -> str:
+    return name.replace(".", "/") + SUFFIX
+
+
+def _name(path: str) -> str:
+    return path.removesuffix(SUFFIX).replace("/", ".")
+
+
+@lru_cache(maxsize=1)
+def _packaged() -> Mapping[str, str]:
+    """The grammars of the lark package by file name; that does not import it."""
+    found = find_spec("lark")
+    folders = (found.submodule_search_locations or ()) if found is not None else ()
+    files = [file for folder in folders for file in Path(folder, "grammars").glob("*" + SUFFIX)]
+    return {file.name: _read(file) for file in sorted(files)}
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SourceError(f"the grammar {str(file)!r} cannot be read: {error}") from None

@@ -1,0 +1,121 @@
+"""Lark grammars after Lark has read them: terminals, rules in BNF, an automaton, indentation.
+
+    terminal      a Python pattern, as Lark hands it to `re`, with a priority
+    rule          its expansions, each the names of terminals and rules in a row
+    automaton     Lark's LALR(1) table: for each state what to do at a terminal, and where a rule
+                  leads that has just been read (for `lexer="contextual"` alone)
+    indentation   what an `Indenter` is told: names of terminals and the width of a tab
+
+Names of rules, terminals and declared terminals are all different: a name says what it is. Trees
+hold no object of Lark's; templates, imports, repetitions and optional parts are all worked in.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import final
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LarkTerminal:
+    """A terminal.
+
+    Attributes:
+        name: as in rules; those that nobody named have a name from Lark.
+        pattern: a pattern of Python's `re`, its flags in it as `(?i:…)`.
+        text: what it was written as, if that is a string and no regex, without its flags.
+        flags: any of "imslux" behind the string or regex.
+        priority: terminals of a higher one are tried first.
+        max_width: the most characters that a match has, as Lark counts them.
+        length: of its pattern without flags, or of its text: Lark tries longer ones first.
+        written: how to name it to whoever wrote the grammar.
+    """
+
+    name: str
+    pattern: str
+    text: str | None
+    flags: frozenset[str]
+    priority: int
+    max_width: int
+    length: int
+    written: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Production:
+    """One expansion of a rule: what it is called, and how many symbols it has."""
+
+    rule: str
+    size: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LarkTable:
+    """A deterministic automaton with a stack of states, conflicts resolved as Lark does.
+
+    Attributes:
+        shifts: for each state, the state after reading a terminal.
+        reductions: for each state, the index of the production to reduce by before a terminal; the
+            end of the text is the terminal `END`. No terminal is in both.
+        gotos: for each state, the state after a rule.
+        productions: the expansions.
+        start: the state at the bottom of the stack.
+        end: the state on top of it when all is read.
+    """
+
+    shifts: tuple[Mapping[str, int], ...]
+    reductions: tuple[Mapping[str, int], ...]
+    gotos: tuple[Mapping[str, int], ...]
+    productions: tuple[Production, ...]
+    start: int
+    end: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Indentation:
+    """What Lark's `Indenter` does to the terminals that were read.
+
+    Attributes:
+        newline: the terminal after which the width of a line's beginning counts.
+        opening: terminals inside of which it does not,
+        closing: up to one of these.
+        indent: the terminal that stands for a greater width.
+        dedent: the terminal that stands for the end of a width.
+        tab: how many columns a tab is.
+    """
+
+    newline: str
+    opening: frozenset[str]
+    closing: frozenset[str]
+    indent: str
+    dedent: str
+    tab: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LarkGrammar:
+    """A whole grammar.
+
+    Attributes:
+        terminals: those that have a pattern.
+        rules: expansions by the rule's name.
+        start: the rule of whole texts.
+        ignored: terminals that may stand between others.
+        table: the automaton; None where texts are not read by one.
+        indentation: None where there is none.
+    """
+
+    terminals: Mapping[str, LarkTerminal]
+    rules: Mapping[str, tuple[tuple[str, ...], ...]]
+    start: str
+    ignored: tuple[str, ...]
+    table: LarkTable | None = None
+    indentation: Indentation | None = None
+
+
+END = "$END"
+"""The terminal of the end of the text in a table."""

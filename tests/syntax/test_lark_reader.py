@@ -1,0 +1,159 @@
+r"""Lark grammars as Lark's own loader reads them; what it refuses, with its place."""
+
+from pathlib import Path
+
+import lark
+import pytest
+from lark.indenter import PythonIndenter
+
+from fairlead.errors import LimitError, SourceError
+from fairlead.syntax.lark_errors import Reading, refusals
+from fairlead.syntax.lark_reader import read_lark
+from fairlead.syntax.lark_source import Lark
+from fairlead.syntax.lark_tree import END, Production
+
+EVERYTHING = r"""
+start: _sep{word, ","} [num] tail~2..3 -> whole
+?tail.2: "x"i | "(" tail ")" | low
+!word: WORD
+_sep{item, by}: item (by item)*
+low: LOW
+num: N | SIGN N?
+WORD.3: /[a-z]+?(?=z)/is | "b".."d" /[ef]/
+LOW: "low" | "lower"i
+SIGN: "+" | "-"
+%extend SIGN: "±"
+%override SIGN2: "?"
+%declare GONE
+%import numbers (N, SIGN2)
+%import common.WS -> BLANK
+%ignore BLANK
+%ignore /#[^\n]*/
+"""
+NUMBERS = 'N: /[0-9]+/\nSIGN2: "!"\n'
+
+
+def test_trees_are_what_lark_reads():
+    grammar = read_lark(Lark(EVERYTHING, imports={"numbers": NUMBERS}))
+    own = lark.Lark(EVERYTHING, parser="lalr", import_paths=[lambda _, p: (p, NUMBERS)
+                    if p == "numbers.lark" else _missing()])  # fmt: skip
+    assert [(r.rule, r.size) for r in grammar.table.productions] == [
+        (r.origin.name, len(r.expansion)) for r in own.rules
+    ]
+    assert [(t.name, t.pattern.to_regexp(), t.pattern.max_width) for t in own.terminals] == [
+        (t.name, t.pattern, t.max_width) for t in grammar.terminals.values()
+    ]
+    assert [t.priority for t in own.terminals] == [t.priority for t in grammar.terminals.values()]
+    assert grammar.ignored == ("BLANK", "__IGNORE_1")
+    assert grammar.terminals["X"].text == "x"
+    assert grammar.terminals["X"].flags == {"i"}
+    assert grammar.terminals["__IGNORE_1"].written == r"/#[^\n]*/"
+
+
+def _missing():
+    raise OSError
+
+
+def test_tables_are_lark_s_own():
+    grammar = read_lark(Lark('start: start "+" n | n\nn: "1" | "(" start ")"'))
+    table = grammar.table
+    stack, word = [table.start], ["LPAR", "__ANON_0", "PLUS", "__ANON_0", "RPAR", END]
+    assert set(grammar.terminals) == {"PLUS", "__ANON_0", "LPAR", "RPAR"}
+    while stack[-1] != table.end or word != [END]:
+        state = stack[-1]
+        if word[0] in table.shifts[state]:
+            stack.append(table.shifts[state][word.pop(0)])
+        else:
+            production = table.productions[table.reductions[state][word[0]]]
+            assert isinstance(production, Production)
+            del stack[len(stack) - production.size :]
+            stack.append(table.gotos[stack[-1]][production.rule])
+    assert len(stack) == 2
+
+
+def test_the_dynamic_lexer_has_no_table():
+    grammar = read_lark(Lark('start: a | b\na: "x"\nb: "x"', lexer="dynamic"))
+    assert grammar.table is None
+    assert grammar.rules == {"start": (("a",), ("b",)), "a": (("X",),), "b": (("X",),)}
+
+
+def packaged(name: str) -> Path:
+    return Path(lark.__file__).parent / "grammars" / name
+
+
+@pytest.mark.untraced
+def test_python_as_the_lark_package_ships_it():
+    grammar = read_lark(Lark.open(packaged("python.lark")))
+    assert grammar.start == "file_input"
+    assert grammar.indentation.newline == PythonIndenter.NL_type
+    assert grammar.indentation.tab == 8
+    assert "_INDENT" not in grammar.terminals
+
+
+def test_a_whole_file_is_the_start_of_grammars_without_another():
+    assert read_lark(Lark('file_input: "a"')).start == "file_input"
+    assert read_lark(Lark('file_input: "a"\nstart: "b"')).start == "start"
+
+
+def test_indentation_is_python_s_only_where_a_grammar_has_its_names():
+    text = "start: _NEWLINE _INDENT\n_NEWLINE: /\\n/\n%declare _INDENT"
+    assert read_lark(Lark(text)).indentation is None
+    assert read_lark(Lark(text + " _DEDENT")).indentation is not None
+    assert read_lark(Lark(text + " _DEDENT", lexer="dynamic")).indentation is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "line", "column"),
+    [
+        ('start: "a" b\nbb: "c"', "'b' used but not defined.*did you mean 'bb'", 1, 12),
+        ("start: (", "Unclosed parenthesis", 1, 9),
+        ('start: "a" §', "Unexpected input", 1, 12),
+        ("start: A\n\nA: 'x'", "Unexpected input", 3, 4),
+        ('start: A\nA: "x" ONNE\nONE: "y"', "not defined: ONNE; did you mean 'ONE'", 2, 8),
+        ('start: a | b\na: "x"\nb: "x"', "Reduce/Reduce.*<[ab] : X> - <[ab] : X>", 1, None),
+        ('start: "a"\nstart: "b"', "'start' defined more than once", 1, 1),
+        ("start: A\nA: /b*/", "A matches nothing at all", 1, 8),
+        ("start: A\nA: /(/", "A is no regex as Lark reads them: missing", 1, 8),
+        ("start: A\nA: /\\p{Lu}/", "A is no regex as Lark reads them: bad escape", 1, 8),
+        ('start: A\nA: "x" A', "Recursion in terminal 'A'", 1, 8),
+        ('%ignore X\nstart: "a"', "marked to ignore", 1, 9),
+        ('start: foo{start}\nfoo{x, y}: x y "a"', "number of template arguments", 1, 1),
+        ("start: A\n%import common.B -> C", "'A' used but not defined", 1, 8),
+        ("start: A\n%import A", "Nothing was imported from grammar", None, None),
+        ('start: "a".."bc"', "Error trying to process", None, None),
+        ("", "there is no rule 'start'", None, None),
+        ('sart: "a"', "did you mean 'sart'", None, None),
+    ],
+)
+def test_errors_are_lark_s_with_their_place(text, said, line, column):
+    with pytest.raises(SourceError, match=said) as caught:
+        read_lark(Lark(text))
+    if line:
+        assert f"line {line}, column {column or ''}" in caught.value.place
+        assert caught.value.text == text
+        assert str(caught.value).endswith("^")
+
+
+def test_errors_in_an_imported_grammar_name_it():
+    with pytest.raises(SourceError, match=r"Expecting a value \(at b.lark, line 1, column 5\)"):
+        read_lark(Lark("start: A\n%import b.A", imports={"b": "A: ("}))
+
+
+def test_what_is_not_beside_the_source_is_not_looked_for():
+    # The line is no %import to whoever looks for them; Lark reads it as one.
+    with pytest.raises(SourceError, match=r"there is no grammar 'b\.lark' to import"):
+        read_lark(Lark("start: A\n%import \\\n b.A"))
+
+
+def test_what_lark_did_not_mean_to_raise_is_an_error_of_the_grammar():
+    with (
+        pytest.raises(SourceError, match="Lark cannot read this grammar: AssertionError"),
+        refusals(Reading("", {})),
+    ):
+        raise AssertionError
+
+
+def test_grammars_nested_deeper_than_lark_reads_are_refused():
+    text = "start: " + "(" * 900 + '"a"' + ")" * 900
+    with pytest.raises(LimitError, match="deeper than Lark itself"):
+        read_lark(Lark(text))

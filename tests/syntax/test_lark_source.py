@@ -1,0 +1,104 @@
+r"""What a Lark source keeps: options, the texts that are imported, what an Indenter is told."""
+
+import subprocess
+import sys
+
+import pytest
+from lark.indenter import Indenter, PythonIndenter
+
+from fairlead.errors import SourceError, UnsupportedError
+from fairlead.syntax.lark_source import Lark
+
+
+def test_sources_are_equal_by_what_they_read(tmp_path):
+    (tmp_path / "numbers.lark").write_text("N: /[0-9]+/\n")
+    text = "start: N\n%import numbers.N"
+    here = Lark(text, imports=tmp_path)
+    assert here.files == (("numbers.lark", "N: /[0-9]+/\n"),)
+    assert here == Lark(text, imports={"numbers": "N: /[0-9]+/\n"})
+    assert hash(here) == hash(Lark(text, imports=[str(tmp_path.parent), tmp_path]))
+    (tmp_path / "numbers.lark").write_text("N: /[0-7]+/\n")
+    assert here != Lark(text, imports=tmp_path)
+
+
+def test_imports_are_followed_from_where_they_stand(tmp_path):
+    imports = {"a.b": "%import .c (X, Y)\n  %import common . WS", "a.c": "X: /x/\nY: /y/"}
+    files = dict(Lark("start: X\n%import a.b.X\n%import a.c.Y", imports=imports).files)
+    assert [*files] == ["a/b.lark", "a/c.lark", "common.lark"]
+    found = Lark("start: X\n%import .b.X", imports={"b": "%import .b.Y"}).files
+    assert len(found) == 1
+
+
+def test_a_grammar_in_a_file(tmp_path):
+    path = tmp_path / "g.lark"
+    path.write_text('start: "a"\n')
+    assert Lark.open(path) == Lark('start: "a"\n')
+    assert Lark.open(str(path), start="b", lexer="dynamic").lexer == "dynamic"
+    with pytest.raises(SourceError, match="cannot be read"):
+        Lark.open(tmp_path / "none.lark")
+    path.write_bytes(b"\xff")
+    with pytest.raises(SourceError, match="cannot be read"):
+        Lark.open(path)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"lexer": "contextul"}, "'contextual' or 'dynamic'; did you mean 'contextual'"),
+        ({"lexer": "dynamic", "postlex": PythonIndenter()}, "the contextual lexer"),
+        ({"imports": {"a/b": ""}}, "texts by names as `a.b`, not 'a/b'"),
+        ({"imports": {"a": 3}}, "the grammar 'a' must be a str"),
+        ({"imports": "no-such-folder"}, "no-such-folder is none"),
+        ({"text": 3}, "a grammar must be a str"),
+        ({"start": None}, "the name of a rule must be a str"),
+        ({"text": "%import comon.A"}, r"did you mean 'common'\?;.*line 1, column 9"),
+        ({"text": "%import a.A", "imports": {"a": "\n%import b.B"}}, "an imported grammar, line 2"),
+    ],
+)
+def test_what_is_wrong_is_said_when_the_source_is_made(given, said):
+    with pytest.raises(SourceError, match=said):
+        Lark(**{"text": 'start: "a"', **given})
+
+
+def test_grammars_that_import_one_another_without_end_are_refused():
+    chain = {f"g{i}": f"%import g{i + 1}.A" for i in range(300)}
+    with pytest.raises(SourceError, match="256 others at most"):
+        Lark("start: A\n%import g0.A", imports=chain)
+
+
+def test_an_indenter_is_what_it_is_told():
+    class Tree(PythonIndenter):
+        NL_type = "_NL"
+        tab_len = 4
+
+    for postlex in (Tree, Tree()):
+        told = Lark("start: _NL", postlex=postlex).indentation
+        assert (told.newline, told.indent, told.dedent, told.tab) == (
+            "_NL",
+            "_INDENT",
+            "_DEDENT",
+            4,
+        )
+        assert told.opening == {"LPAR", "LSQB", "LBRACE"}
+        assert told.closing == {"RPAR", "RSQB", "RBRACE"}
+
+
+def test_an_indenter_that_does_something_else_is_refused():
+    class Own(PythonIndenter):
+        def handle_NL(self, token):  # noqa: N802  Lark's name
+            return iter(())
+
+    with pytest.raises(UnsupportedError, match="Own has a method handle_NL of its own"):
+        Lark("start: _NL", postlex=Own())
+    with pytest.raises(UnsupportedError, match=r"is a lark\.indenter\.Indenter, not int"):
+        Lark("start: _NL", postlex=3)
+    assert issubclass(PythonIndenter, Indenter)
+
+
+def test_lark_is_not_imported_for_a_source():
+    code = (
+        "import sys; from fairlead.syntax.lark_source import Lark; "
+        "Lark('%import common.A'); print('lark' in sys.modules)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert out.stdout.strip() == "False"
