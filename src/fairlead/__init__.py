@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from fairlead.logits.lexicon import Lexicon
     from fairlead.sampling.settings import Sampling
     from fairlead.syntax.json_schema_source import JsonSchema, Whitespace
+    from fairlead.syntax.shipped import grammar
     from fairlead.syntax.sources import Choice, Gbnf, Regex, Text, repeat, source
     from fairlead.vocabulary.spellings import Vocabulary
 
@@ -95,6 +96,7 @@ __all__ = [
     "fill_bitmask",
     "fudge",
     "gedi",
+    "grammar",
     "load",
     "maximum",
     "minimum",
@@ -148,6 +150,7 @@ HOMES: Final = {
     "fill_bitmask": "fairlead.constraints.batch",
     "fudge": "fairlead.logits.classifier_sources",
     "gedi": "fairlead.api.recipes",
+    "grammar": "fairlead.syntax.shipped",
     "load": "fairlead.api.load",
     "maximum": "fairlead.api.recipes",
     "minimum": "fairlead.api.recipes",

@@ -25,7 +25,9 @@ def status(*arguments: str) -> int:
     return int(left.value.code or 0)
 
 
-@pytest.mark.parametrize("command", ["extract", "generate", "choose", "explain", "warmup"])
+@pytest.mark.parametrize(
+    "command", ["extract", "generate", "choose", "explain", "grammars", "warmup"]
+)
 def test_every_command_explains_itself_and_the_exit_statuses(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -38,6 +40,23 @@ def test_every_command_explains_itself_and_the_exit_statuses(
 def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
     assert status("--version") == 0
     assert capsys.readouterr().out.startswith("fairlead 0.")
+
+
+def test_shipped_grammars_are_listed_and_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status("grammars") == 0
+    listed = capsys.readouterr().out.splitlines()
+    assert "semver           A version by Semantic Versioning 2.0.0" in listed
+    assert status("grammars", "--json") == 0
+    assert len(json.loads(capsys.readouterr().out)) == len(listed)
+    assert status("grammars", "semver") == 0
+    text = capsys.readouterr().out
+    assert text.startswith("# A version by Semantic Versioning")
+    assert status("grammars", "semver", "--json") == 0
+    one = json.loads(capsys.readouterr().out)
+    assert one["text"] == text
+    assert "1.0.0" in one["accepted"]
+    assert status("grammars", "semvr") == 1
+    assert "did you mean 'semver'?" in capsys.readouterr().err
 
 
 def test_explain_prints_every_stage(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ import typer
 from fairlead.cli.sources import read_file, read_source
 from fairlead.errors import SourceError
 from fairlead.syntax.json_schema_source import JsonSchema
+from fairlead.syntax.shipped import grammar
 from fairlead.syntax.sources import Gbnf, Regex
 
 SCHEMA = '{"type": "integer"}'
@@ -51,6 +52,10 @@ def test_a_gbnf_file_is_a_grammar(tmp_path: Path) -> None:
     assert read_source(str(file)) == Gbnf("root ::= [a-z]+")
 
 
+def test_the_name_of_a_shipped_grammar_is_that_grammar() -> None:
+    assert read_source("gbnf/json") == grammar("gbnf/json")
+
+
 def test_a_name_in_a_module_or_a_file_is_what_it_names(tmp_path: Path) -> None:
     file = tmp_path / "json.py"  # the standard library's own json must survive this
     file.write_text(MODULE, encoding="utf-8")
@@ -74,7 +79,8 @@ def test_a_module_of_the_current_folder_is_found(
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        ("nonsense", "'nonsense' names no source: write FILE.json, FILE.gbnf, module:Name"),
+        ("nonsense", "'nonsense' names no source; write FILE.json, FILE.gbnf, module:Name"),
+        ("semvr", "'semvr' names no source; did you mean 'semver'?; write FILE.json"),
         ("missing.json", "there is no file 'missing.json'"),
         ("missing.py:Person", "there is no file 'missing.py'"),
         ("no_such_module:Person", "No module named 'no_such_module'"),

@@ -17,6 +17,7 @@ from fairlead.cli.exits import EXITS, NO_MODEL, REFUSED
 from fairlead.cli.explain import explain
 from fairlead.cli.extract import extract
 from fairlead.cli.generate import generate
+from fairlead.cli.grammars import grammars
 from fairlead.cli.warmup import warmup
 from fairlead.errors import FairleadError, ModelError
 
@@ -29,7 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (extract, generate, choose, detect, explain, warmup):
+for command in (extract, generate, choose, detect, explain, grammars, warmup):
     app.command(epilog=EXITS)(command)
 app.add_typer(bench.app, epilog=EXITS)
 

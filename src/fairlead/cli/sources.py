@@ -6,6 +6,7 @@
     module:Name            what Name is in a module: a Python type, a source, or a schema as a dict
     FILE.py:Name           the same, in a file
     /PATTERN/flags         a regular expression, with any of the flags i, s, m, x, a
+    NAME                   a shipped grammar, of those that `fairlead grammars` lists
 
 What is wrong with the argument itself (no such file, no such name) is a usage error; what is wrong
 with the source is a FairleadError, as everywhere. Bare schemas are read as `generate` reads them:
@@ -27,7 +28,8 @@ import typer
 from fairlead.errors import FairleadError
 
 FORMS: Final = (
-    "FILE.json, FILE.gbnf, module:Name, FILE.py:Name, /REGEX/flags, or a JSON Schema as text"
+    "FILE.json, FILE.gbnf, module:Name, FILE.py:Name, /REGEX/flags, a shipped grammar's name, "
+    "or a JSON Schema as text"
 )
 LOCATED: Final = re.compile(r"(?P<where>[^:]+):(?P<name>[A-Za-z_][\w.]*)")
 PATTERN: Final = re.compile(r"/(?P<pattern>.*)/(?P<flags>[a-z]*)", re.DOTALL)
@@ -58,7 +60,12 @@ def read_source(written: str) -> object:
         return Regex(match["pattern"], flags=match["flags"])
     if match := LOCATED.fullmatch(written):
         return _find(match["where"], match["name"])
-    raise typer.BadParameter(f"{written!r} names no source: write {FORMS}")
+    from fairlead.syntax.shipped import grammar, paths
+
+    if written in paths():
+        return grammar(written)
+    near = _near(written, list(paths()))
+    raise typer.BadParameter(f"{written!r} names no source{near}; write {FORMS}")
 
 
 def read_file(path: Path) -> str:
