@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from fairlead.syntax.json_schema_source import JsonSchema, Whitespace
     from fairlead.syntax.shipped import grammar
     from fairlead.syntax.sources import Choice, Gbnf, Regex, Text, repeat, source
+    from fairlead.syntax.special import special
     from fairlead.vocabulary.spellings import Vocabulary
 
 __all__ = [
@@ -105,6 +106,7 @@ __all__ = [
     "published",
     "repeat",
     "source",
+    "special",
     "warmup",
 ]
 
@@ -159,6 +161,7 @@ HOMES: Final = {
     "published": "fairlead.api.recipes",
     "repeat": "fairlead.syntax.sources",
     "source": "fairlead.syntax.sources",
+    "special": "fairlead.syntax.special",
     "warmup": "fairlead.constraints.warmup",
 }
 """Where each public name lives."""

@@ -10,16 +10,8 @@ from typing import Final, TypeAlias, TypeGuard, cast
 from fairlead.errors import SourceError
 from fairlead.sampling.settings import Sampling
 from fairlead.syntax.json_schema_source import JsonSchema
-from fairlead.syntax.sources import (
-    Both,
-    Either,
-    Inverse,
-    PythonType,
-    Repetition,
-    Source,
-    source,
-)
-from fairlead.syntax.sources import Sequence as Chain
+from fairlead.syntax.parts import with_parts
+from fairlead.syntax.sources import PythonType, Source, source
 
 Message: TypeAlias = Mapping[str, object]
 Prompt: TypeAlias = str | Sequence[Message]
@@ -92,17 +84,11 @@ def read_source(given: object) -> Source | None:
 
 def plain(given: Source) -> Source:
     """`given` with its Python types in plain form, however deep in a combination."""
-    match given:
-        case PythonType(of):
-            return PythonType(of, plain=True)
-        case Chain(parts) | Either(parts) | Both(parts):
-            return type(given)(tuple(map(plain, parts)))
-        case Inverse(item):
-            return Inverse(plain(item))
-        case Repetition(item, low, high):
-            return Repetition(plain(item), low, high)
-        case _:
-            return given
+    return (
+        PythonType(given.type, plain=True)
+        if isinstance(given, PythonType)
+        else with_parts(given, plain)
+    )
 
 
 def read_choices(given: object) -> list[str]:

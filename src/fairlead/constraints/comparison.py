@@ -23,6 +23,7 @@ from fairlead.lowering.alternatives import either
 from fairlead.lowering.expr import ALL_BYTES, both, byte_set, complement, concat, literal, repeat
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.regular import derivative
+from fairlead.lowering.special import shown
 from fairlead.vocabulary.spellings import Vocabulary
 
 Side: TypeAlias = Literal["this", "other"]
@@ -167,4 +168,4 @@ def _missing(outer: Language, inner: Language, decisions: Decisions) -> bytes | 
 
 
 def _shown(text: bytes) -> str:
-    return text.decode(errors="backslashreplace")
+    return shown(text).decode(errors="backslashreplace")

@@ -10,6 +10,7 @@ from fairlead.automata.budget import Budget, Meter
 from fairlead.automata.derivative import Derivatives
 from fairlead.constraints.compiled import CompiledConstraint
 from fairlead.constraints.remembered import Remembered
+from fairlead.constraints.special_tokens import resolve
 from fairlead.constraints.token_graph import TokenGraph
 from fairlead.errors import SourceError, UnsatisfiableError
 from fairlead.lowering.expr import concat, literal
@@ -17,6 +18,7 @@ from fairlead.lowering.fuel import metered
 from fairlead.lowering.json_conflicts import explain_conflict
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.sources import lower_source
+from fairlead.lowering.special import shown
 from fairlead.masks.rows import Rows
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.python_types import type_source
@@ -69,18 +71,22 @@ def compile(  # noqa: A001  the contract fixes the name
 
 def _compile(what: Source, vocabulary: Vocabulary, budget: Budget) -> CompiledConstraint:
     meter = Meter(budget)
+    resolved = resolve(what, vocabulary)
+    spelled = resolved.vocabulary
     with metered(meter.tick):
-        expr = lower_source(what)
-        machine = Derivatives(expr, vocabulary.spellable, meter.tick)
+        expr = lower_source(resolved.source)
+        machine = Derivatives(expr, spelled.spellable, meter.tick)
         if not machine.alive(expr):  # which lowers what it needs to know
             raise _unsatisfiable(what, expr, meter)
         machine.settle()
     graph = None
-    if not vocabulary.closed:
+    if not spelled.closed:
         start = concat(literal(vocabulary.lead), expr)
-        graph = TokenGraph(start, machine, Rows(machine, vocabulary, budget), vocabulary)
+        graph = TokenGraph(start, machine, Rows(machine, spelled, budget), spelled)
     meter.release()
-    return CompiledConstraint(expr, machine, vocabulary, budget, graph)
+    return CompiledConstraint(
+        expr, machine, vocabulary, budget, graph, spelled=spelled, names=resolved.names
+    )
 
 
 def _unsatisfiable(what: Source, expr: Expr, meter: Meter) -> UnsatisfiableError:
@@ -88,7 +94,7 @@ def _unsatisfiable(what: Source, expr: Expr, meter: Meter) -> UnsatisfiableError
     if anything.alive(expr):
         text = anything.shortest(expr)
         return UnsatisfiableError(
-            f"the vocabulary cannot spell any text of the source, {text!r} for one",
+            f"the vocabulary cannot spell any text of the source, {shown(text)!r} for one",
             conflict=("source", "vocabulary"),
         )
     if isinstance(what, JsonSchema | PythonType):

@@ -10,7 +10,7 @@ end, and no other is ever offered.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from operator import index
 from typing import SupportsIndex, TypeAlias, final
@@ -22,19 +22,23 @@ from fairlead.automata.derivative import Derivatives
 from fairlead.automata.words import LONGEST
 from fairlead.constraints.comparison import Comparison, Language, equal, included
 from fairlead.constraints.explored import ExploredStates
+from fairlead.constraints.readings import read_text
 from fairlead.constraints.segmentation import fewest_tokens
+from fairlead.constraints.special_tokens import resolve
 from fairlead.constraints.tables import MOST_STATES, Tables, build_tables
 from fairlead.constraints.token_graph import TokenGraph
-from fairlead.errors import LimitError, SourceError, TokenRejected
+from fairlead.errors import LimitError, TokenRejected
 from fairlead.lowering.expr import concat, literal
 from fairlead.lowering.fuel import metered
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.sources import lower_source
+from fairlead.lowering.special import shown, unmarked
 from fairlead.masks.bits import Row, count, unpack
 from fairlead.masks.memory import Held, track
 from fairlead.masks.rows import Rows
 from fairlead.masks.states import State, States
 from fairlead.syntax.sources import source
+from fairlead.syntax.special import Special
 from fairlead.vocabulary.spellings import Vocabulary
 
 DecodeState: TypeAlias = State
@@ -63,15 +67,22 @@ class CompiledConstraint:
         vocabulary: Vocabulary,
         budget: Budget,
         graph: TokenGraph | None = None,
+        *,
+        spelled: Vocabulary | None = None,
+        names: frozenset[str] = frozenset(),
     ) -> None:
-        """Put the parts together; `fairlead.compile` makes them."""
+        """Put the parts together; `fairlead.compile` makes them.
+
+        `spelled` is the vocabulary with the marks of special tokens, those of `names` among them.
+        """
         self.vocabulary = vocabulary
+        self._spelled = vocabulary if spelled is None else spelled
         self._expr, self._machine, self._graph = expr, machine, graph
-        self._budget = budget
+        self._budget, self._names = budget, names
         self._states: States | ExploredStates = (
-            States(expr, machine, vocabulary, budget)
+            States(expr, machine, self._spelled, budget)
             if graph is None
-            else ExploredStates(expr, graph, self._rows, vocabulary)
+            else ExploredStates(expr, graph, self._rows, self._spelled)
         )
         self._lock = threading.RLock()
         track(self)
@@ -141,7 +152,7 @@ class CompiledConstraint:
         return tuple(chain)
 
     def forced_bytes(self, state: DecodeState) -> bytes:
-        """The bytes common to every continuation: a draft, not a mask."""
+        """The bytes common to every continuation, up to a special token: a draft, not a mask."""
         common = bytearray()
         rest = self._machine.blurred(self._states.rest(state))
         with self._lock:
@@ -152,7 +163,7 @@ class CompiledConstraint:
                     break
                 common.append(members.bit_length() - 1)
                 rest = following
-        return bytes(common)
+        return unmarked(bytes(common))
 
     def distance(self, state: DecodeState) -> int:
         """Tokens that suffice to reach an accepting state, end ids not counted.
@@ -186,29 +197,30 @@ class CompiledConstraint:
                 )
             return self._row_within(self._states.rest(state), tokens_left)
 
-    def matches(self, text: str | bytes) -> bool:
+    def matches(self, text: str | bytes | Sequence[str | Special]) -> bool:
         """Whether `text` is in the language and the vocabulary can spell it.
+
+        Args:
+            text: where the name of a special token that the source names stands in a text, that may
+                be the token or the characters of its name: the text matches if it does in either
+                way. In a list of texts and `fairlead.special(...)` it is told.
 
         Raises:
             SourceError: it is no text.
+            UnsupportedError: the vocabulary has no such special token.
         """
-        if not isinstance(text, str | bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise SourceError(f"a text is str or bytes, not {type(text).__name__}")
-        data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-        if self._graph is not None and fewest_tokens(self.vocabulary, self._lead + data) is None:
-            return False
-        rest: Expr | None = self._expr
-        with self._lock:
-            for byte in data:
-                rest = None if rest is None else self._machine.step(rest, byte)
-        return rest is not None and self._machine.accepts(rest)
-
-    def example(self) -> str:
-        """A shortest accepted text, the least in byte order."""
+        readings = read_text(text, self.vocabulary, self._names)
         with self._lock:
             if self._graph is not None:
-                return self._graph.example()[len(self._lead) :].decode()
-            return self._machine.shortest(self._expr).decode()
+                return self._graph.matches(self._lead, readings)
+            return readings.matches(self._machine, self._expr)
+
+    def example(self) -> str:
+        """A shortest accepted text, the least in byte order; special tokens have their names."""
+        with self._lock:
+            if self._graph is not None:
+                return shown(self._graph.example()[len(self._lead) :]).decode()
+            return shown(self._machine.shortest(self._expr)).decode()
 
     def includes(self, other: object) -> Comparison:
         """Whether every text of `other` is one of this constraint's.
@@ -272,7 +284,7 @@ class CompiledConstraint:
                 work or memory than the budget allows.
         """
         start = concat(literal(self._lead), self._expr)
-        return build_tables(start, self.vocabulary, self._budget, most_states)
+        return build_tables(start, self._spelled, self._budget, most_states)
 
     def held(self) -> Held:
         """What is remembered of it at the moment; see `fairlead.cache_info`."""
@@ -289,7 +301,7 @@ class CompiledConstraint:
     @cached_property
     def _rows(self) -> Rows[Expr]:
         """The masks of the plain engine, which only a limit of tokens asks for."""
-        return Rows(self._machine, self.vocabulary, self._budget)
+        return Rows(self._machine, self._spelled, self._budget)
 
     @property
     def _lead(self) -> bytes:
@@ -297,13 +309,14 @@ class CompiledConstraint:
 
     @property
     def _language(self) -> Language:
-        return Language(self._expr, self.vocabulary)
+        return Language(self._expr, self._spelled)
 
     def _other(self, other: object) -> Language:
         if isinstance(other, CompiledConstraint):
             return other._language
         with metered(self._fuel()):
-            return Language(lower_source(source(other)), self.vocabulary)
+            resolved = resolve(source(other), self.vocabulary)
+            return Language(lower_source(resolved.source), resolved.vocabulary)
 
     def _fuel(self) -> Callable[[int], None]:
         """What counts the work of a comparison."""
@@ -312,7 +325,7 @@ class CompiledConstraint:
     def _distance(self, rest: Expr) -> int:
         if self._graph is not None:
             return self._graph.distance(rest)
-        return fewest_tokens(self.vocabulary, self._machine.shortest(rest)) or 0
+        return fewest_tokens(self._spelled, self._machine.shortest(rest)) or 0
 
     def _fits(self, rest: Expr, tokens: int) -> bool:
         if self._graph is None:
@@ -320,7 +333,7 @@ class CompiledConstraint:
             length = self._machine.shortest_length(rest)
             if length > LONGEST:
                 return False
-            if length <= tokens or length > tokens * self.vocabulary.longest:
+            if length <= tokens or length > tokens * self._spelled.longest:
                 return length <= tokens
         return self._distance(rest) <= tokens
 

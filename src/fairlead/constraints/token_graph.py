@@ -7,14 +7,17 @@ language with more is refused by name.
 """
 
 from collections import deque
+from collections.abc import Iterator
 from heapq import heappop, heappush
 from typing import final
 
 import numpy as np
 
 from fairlead.automata.derivative import Derivatives
+from fairlead.constraints.readings import Readings
 from fairlead.errors import UnsatisfiableError, UnsupportedError
 from fairlead.lowering.nodes import Expr
+from fairlead.lowering.special import mark
 from fairlead.masks.bits import Row
 from fairlead.masks.rows import Rows
 from fairlead.vocabulary.spellings import Vocabulary
@@ -90,6 +93,29 @@ class TokenGraph:
                     serial += 1
                     longer = text + (self._vocabulary.tokens[token] or b"")
                     heappush(queue, (len(longer), longer, serial, after))
+
+    def matches(self, lead: bytes, read: Readings) -> bool:
+        """Whether tokens spell the text, after `lead`, in one of its readings."""
+        text = lead + read.data
+        ways: dict[int, set[Expr]] = {0: {self._start}}
+        for at in range(len(text)):
+            for state in ways.pop(at, ()):
+                for spelling, length in self._spellings(text, at, read.names):
+                    for token in self._vocabulary.trie.ids(spelling).tolist():
+                        after = self._after[state].get(token)
+                        if after is not None:
+                            ways.setdefault(at + length, set()).add(after)
+        return any(self._machine.accepts(state) for state in ways.get(len(text), ()))
+
+    def _spellings(
+        self, text: bytes, at: int, names: tuple[bytes, ...]
+    ) -> Iterator[tuple[bytes, int]]:
+        """What tokens may spell at a place of the text, and how much of the text that is."""
+        for length in self._vocabulary.trie.prefixes(text, at):
+            yield text[at : at + length], length
+        for name in names:
+            if text.startswith(name, at):
+                yield mark(name.decode()), len(name)
 
     def _explore(self, start: Expr) -> None:
         queue = deque([start])

@@ -119,7 +119,7 @@ class Sequence:
         self.tokens.append(token)
         self.history = self.history.after(token, surprise)
         self._logprobs.append(logprob)
-        self._transcript.push(self.vocabulary.tokens[token] or b"")
+        self._transcript.push(self.vocabulary.shown(token))
         if self._stopped() or over:
             self.finish_reason = "stop"
         elif len(self.tokens) >= self.most:

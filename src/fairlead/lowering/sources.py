@@ -8,6 +8,7 @@ from fairlead.lowering.grammar import lower_grammar
 from fairlead.lowering.json_schema import lower_json_schema
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.regex import lower_regex
+from fairlead.lowering.special import special
 from fairlead.lowering.unicode import TEXT
 from fairlead.syntax.gbnf import parse_gbnf
 from fairlead.syntax.json_schema_source import JsonSchema
@@ -27,6 +28,7 @@ from fairlead.syntax.sources import (
     Source,
     Text,
 )
+from fairlead.syntax.special import Special
 
 
 def lower_source(source: Source) -> Expr:
@@ -65,6 +67,8 @@ def _lower_notation(source: Regex | Gbnf) -> Expr:
 
 def _lower_combination(source: Source) -> Expr:
     match source:
+        case Special(token):
+            return special(str(token))
         case Sequence(parts):
             return concat(*map(lower_source, parts))
         case Either(parts):

@@ -183,6 +183,20 @@ class Vocabulary:
         """The spellings as a tree of bytes, built when first asked for."""
         return Trie.of_flat(self.flat_trie)
 
+    def shown(self, token: int) -> bytes:
+        """What a token shows in a text: its bytes, or the name of a special token.
+
+        >>> Vocabulary([b"a", None], special={"<b>": 1}).shown(1)
+        b'<b>'
+        """
+        spelled = self.tokens[token] if token < len(self.tokens) else None
+        return spelled or self._names.get(token, b"")
+
+    @cached_property
+    def _names(self) -> dict[int, bytes]:
+        named = sorted(self.special.items(), reverse=True)
+        return {token: name.encode() for name, token in named}
+
     @cached_property
     def longest(self) -> int:
         """The length of the longest spelling, in bytes."""

@@ -1,0 +1,94 @@
+"""A text that somebody asks about, where special tokens may stand in it.
+
+In a str the name of a special token may be the token or its characters: all of these are readings
+of the text, and it belongs to a language if one of them does. In a list of texts and special tokens
+there is one reading.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+from fairlead.automata.derivative import Derivatives
+from fairlead.constraints.special_tokens import find
+from fairlead.errors import SourceError
+from fairlead.lowering.expr import alt
+from fairlead.lowering.nodes import Expr
+from fairlead.lowering.special import FIRST_MARK, mark
+from fairlead.syntax.special import Special
+from fairlead.vocabulary.spellings import Vocabulary
+
+NO_TEXT: Final = b"\xfe"  # in no text, and in no mark
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """The readings of a text.
+
+    Attributes:
+        data: the text, with marks where special tokens are told.
+        names: of the special tokens that may stand where these bytes stand.
+    """
+
+    data: bytes
+    names: tuple[bytes, ...] = ()
+
+    def matches(self, machine: Derivatives, start: Expr) -> bool:
+        """Whether one of them is in the language `start`."""
+        ways: dict[int, Expr | None] = {0: start}
+        for at, byte in enumerate(self.data):
+            rest = ways.pop(at, None)
+            if rest is None:
+                continue
+            for name in self.names:
+                if self.data.startswith(name, at):
+                    _join(ways, at + len(name), _after(machine, rest, mark(name.decode())))
+            _join(ways, at + 1, machine.step(rest, byte))
+        rest = ways.get(len(self.data))
+        return rest is not None and machine.accepts(rest)
+
+
+def read_text(
+    text: str | bytes | Sequence[str | Special], vocabulary: Vocabulary, names: frozenset[str]
+) -> Readings:
+    """The readings of a text for a constraint that names the special tokens `names`.
+
+    Raises:
+        SourceError: it is no text.
+        UnsupportedError: the vocabulary has no such special token.
+    """
+    if isinstance(text, str | bytes):
+        return Readings(_encoded(text), tuple(name.encode() for name in sorted(names)))
+    if not isinstance(text, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise SourceError(f"a text is str or bytes, not {type(text).__name__}")
+    data = b""
+    for part in text:
+        if isinstance(part, Special):
+            data += mark(find(part, vocabulary))
+        elif isinstance(part, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            data += _encoded(part)
+        else:
+            raise SourceError(
+                f"a text is str or bytes, not a list with {part!r}: of lists, those of str and "
+                "fairlead.special(...) are texts"[:300]
+            )
+    return Readings(data)
+
+
+def _encoded(text: str | bytes) -> bytes:
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    return NO_TEXT if data and max(data) >= FIRST_MARK else data
+
+
+def _after(machine: Derivatives, rest: Expr | None, data: bytes) -> Expr | None:
+    for byte in data:
+        rest = None if rest is None else machine.step(rest, byte)
+    return rest
+
+
+def _join(ways: dict[int, Expr | None], at: int, rest: Expr | None) -> None:
+    """One more way to the place `at`."""
+    before = ways.get(at)
+    if rest is not None:
+        ways[at] = rest if before is None else alt(before, rest)

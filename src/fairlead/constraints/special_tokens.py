@@ -1,0 +1,128 @@
+"""The special tokens that a source names, looked up in a vocabulary.
+
+After `resolve` every special token of a source is one that the vocabulary has, under the name by
+which it is marked there, and the vocabulary is one that has marks, if any are needed. A constraint
+says of a text what it says of its readings: where the name of a special token stands, that may be
+the token or the text.
+"""
+
+from dataclasses import dataclass, field
+from typing import final
+
+from fairlead.errors import UnsupportedError
+from fairlead.syntax.names import did_you_mean
+from fairlead.syntax.parts import with_parts
+from fairlead.syntax.sources import Literal, Source
+from fairlead.syntax.special import Special
+from fairlead.vocabulary.marked import marked, names_of
+from fairlead.vocabulary.spellings import Vocabulary
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A source for one vocabulary.
+
+    Attributes:
+        source: with special tokens that the vocabulary has.
+        names: those that it names.
+        vocabulary: the one to compile for, with marks where there are names.
+    """
+
+    source: Source
+    names: frozenset[str]
+    vocabulary: Vocabulary
+
+
+def resolve(source: Source, vocabulary: Vocabulary) -> Resolved:
+    """`source` for a vocabulary.
+
+    >>> vocabulary = Vocabulary([b"a", None], special={"<b>": 1})
+    >>> resolve(Special(1), vocabulary).source
+    Special(token='<b>', required=True)
+
+    Raises:
+        UnsupportedError: the vocabulary has no such token, or it ends a text.
+    """
+    lookup = _Lookup(vocabulary)
+    found = lookup.resolved(source)
+    if not lookup.names:
+        return Resolved(found, frozenset(), vocabulary)
+    named = marked(vocabulary, frozenset(lookup.others.items()))
+    return Resolved(found, frozenset(lookup.names), named)
+
+
+def find(token: Special, vocabulary: Vocabulary) -> str:
+    """The name by which a special token is marked.
+
+    Raises:
+        UnsupportedError: as `resolve`.
+    """
+    return _Lookup(vocabulary).found(token)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Lookup:
+    """What has been looked up.
+
+    Attributes:
+        vocabulary: where.
+        names: of the tokens that were found.
+        others: names of those that are texts, or have no name, by their ids.
+    """
+
+    vocabulary: Vocabulary
+    names: set[str] = field(default_factory=set[str])
+    others: dict[int, str] = field(default_factory=dict[int, str])
+
+    def resolved(self, source: Source) -> Source:
+        if not isinstance(source, Special):
+            return with_parts(source, self.resolved)
+        if not source.required and self._id(source.token) is None:
+            return Literal(str(source.token))
+        return Special(self.found(source))
+
+    def found(self, special: Special) -> str:
+        token = self._id(special.token)
+        if token is None:
+            raise self._unknown(special.token)
+        name = self._name(token)
+        self.names.add(name)
+        return name
+
+    def _id(self, token: str | int) -> int | None:
+        """The id of the token of this name, if there is one; an id as it is."""
+        if isinstance(token, int):
+            return token if token < self.vocabulary.width else None
+        found = self.vocabulary.special.get(token)
+        if found is None:
+            spelled = self.vocabulary.trie.ids(token.encode())
+            return int(spelled[0]) if spelled.size else None
+        return found
+
+    def _name(self, token: int) -> str:
+        """By what name an id is marked."""
+        if token in self.vocabulary.eos_ids:
+            raise UnsupportedError(
+                f"token {token} ends a text: it comes by itself wherever the text may end, and "
+                "stands nowhere else",
+                feature="end of text as a special token",
+            )
+        name = names_of(self.vocabulary).get(token)
+        if name is None:
+            tokens = self.vocabulary.tokens
+            spelled = tokens[token] if token < len(tokens) else None
+            text = (spelled or b"").decode(errors="ignore")
+            apart = text not in self.vocabulary.special and self._id(text) == token
+            name = self.others[token] = text if apart else f"<[{token}]>"
+        return name
+
+    def _unknown(self, token: str | int) -> UnsupportedError:
+        names = list(self.vocabulary.special)
+        listed = ", ".join(names[:8]) + (" and more" if len(names) > 8 else "")
+        return UnsupportedError(
+            f"the vocabulary has no token {token!r}; its special tokens are {listed or 'none'}"
+            f"{did_you_mean(token, names)}",
+            feature=f"special token {token!r}",
+        )

@@ -1,0 +1,38 @@
+"""The parts of a source: one place that knows which sources are made of others."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from fairlead.syntax.sources import Both, Either, Inverse, Repetition, Sequence, Source
+
+
+def parts_of(source: Source) -> tuple[Source, ...]:
+    """What `source` is made of, () if of no other source.
+
+    >>> from fairlead.syntax.sources import Literal
+    >>> parts_of(Literal("a") + "b")
+    (Literal(text='a'), Literal(text='b'))
+    """
+    match source:
+        case Sequence(parts) | Either(parts) | Both(parts):
+            return parts
+        case Inverse(item) | Repetition(item):
+            return (item,)
+        case _:
+            return ()
+
+
+def with_parts(source: Source, change: Callable[[Source], Source]) -> Source:
+    """`source` made of what `change` makes of its parts.
+
+    >>> from fairlead.syntax.sources import Literal, Text
+    >>> with_parts(Literal("a") + "b", lambda part: Text())
+    Sequence(parts=(Text(), Text()))
+    """
+    match source:
+        case Sequence(parts) | Either(parts) | Both(parts):
+            return replace(source, parts=tuple(map(change, parts)))
+        case Inverse(item) | Repetition(item):
+            return replace(source, item=change(item))
+        case _:
+            return source

@@ -1,0 +1,53 @@
+"""Special tokens as sources: the one thing in a text that is no text.
+
+A special token is produced by its id alone, never by tokens that spell its name, and stands only
+where a source names it. In `result.text`, and where a constraint is asked, it has its name.
+"""
+
+from dataclasses import dataclass
+from typing import final
+
+from fairlead.errors import SourceError
+from fairlead.syntax.sources import Source, check_text
+
+
+@final
+@dataclass(frozen=True)
+class Special(Source):
+    """One special token.
+
+    Attributes:
+        token: its name, or its id.
+        required: whether a vocabulary without it is refused; else its name as a text stands there.
+    """
+
+    token: str | int
+    required: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse what is neither a name nor an id."""
+        if isinstance(self.token, bool) or not isinstance(self.token, int | str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise SourceError(f"a special token has a name or an id, not {self.token!r}")
+        if isinstance(self.token, str):
+            check_text(self.token, "the name of a special token")
+        if self.token == "" or (isinstance(self.token, int) and self.token < 0):
+            raise SourceError(f"no special token is {self.token!r}")
+
+
+def special(token: str | int, *, required: bool = True) -> Special:
+    """The special token of this name or id, as a source.
+
+    A token that is a text as well ("<tool_call>" of Qwen) may be named too; it is no text then.
+
+    >>> special("<|tool|>") + "x"
+    Sequence(parts=(Special(token='<|tool|>', required=True), Literal(text='x')))
+
+    Args:
+        token: its name as the tokenizer writes it, or its id.
+        required: whether to refuse a vocabulary that has none of that name. If not, the name
+            stands there as a text.
+
+    Raises:
+        SourceError: it is no name and no id.
+    """
+    return Special(token, required)

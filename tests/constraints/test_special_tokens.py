@@ -1,0 +1,217 @@
+"""Special tokens: exact in every question that a constraint answers, and nowhere else.
+
+The oracle writes a text as a list of parts and tries all sequences of tokens.
+"""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import fairlead as fl
+from fairlead.constraints.special_tokens import resolve
+from fairlead.lowering.special import mark, shown, unmarked
+from fairlead.masks.bits import unpack
+from fairlead.syntax.sources import Literal
+from fairlead.vocabulary.marked import marked, names_of
+
+# Names that begin one another, one spelled as a text too, and bytes of which marks are made.
+TOKENS = [b"a", b"b", b"<a>", b"ab", None, None, b"\xff", b"\xf6", b"a\xf5", b"<", b">", b"<eos>"]
+SMALL = fl.Vocabulary(TOKENS, {11}, special={"<b>": 4, "<b": 5}, width=14)
+NAMES = {4: "<b>", 5: "<b"}
+
+
+def read(tokens: tuple[int, ...], names: dict[int, str]) -> list[str] | None:
+    """What tokens spell: characters one by one and names whole; None where one is no text."""
+    parts: list[str] = []
+    for token in tokens:
+        if token in names:
+            parts.append(f"special {names[token]}")
+        elif token < 12 and TOKENS[token] and max(TOKENS[token] or b"") < 0x80:
+            parts += (TOKENS[token] or b"").decode()
+        else:
+            return None
+    return parts
+
+
+def named(*names: str) -> list[str]:
+    return [f"special {name}" for name in names]
+
+
+CASES = [
+    (fl.special("<b>"), NAMES, {tuple(named("<b>"))}),
+    (fl.special(5) + "a", NAMES, {(*named("<b"), "a")}),
+    (fl.special("<b") + ">", NAMES, {(*named("<b"), ">")}),
+    (
+        "a" + fl.special("<b>") + "b" | fl.source("<b>"),
+        NAMES,
+        {("a", *named("<b>"), "b"), ("<", "b", ">")},
+    ),
+    (
+        fl.repeat(fl.special("<b>") | fl.source("ab"), 1, 2),
+        NAMES,
+        {(*x, *y) for x in (named("<b>"), "ab") for y in ([], named("<b>"), "ab")},
+    ),
+    # A token that is a text as well is no text where it is named.
+    (
+        fl.special("<a>") | fl.source("<a>"),
+        {**NAMES, 2: "<a>"},
+        {tuple(named("<a>")), ("<", "a", ">")},
+    ),
+    (fl.special(13) + fl.special(6), {**NAMES, 13: "13", 6: "6"}, {tuple(named("13", "6"))}),
+    (fl.special("<c>", required=False) | fl.source("b"), NAMES, {("b",)}),
+    ((fl.special("<b>") + "a") & ~fl.source("b"), NAMES, set()),
+    ((fl.special("<b>") + "a") & (fl.special("<b>") + fl.Text()), NAMES, {(*named("<b>"), "a")}),
+]
+
+
+@pytest.mark.parametrize(("source", "names", "texts"), CASES, ids=range(len(CASES)))
+def test_tokens_are_allowed_exactly_where_the_language_has_them(source, names, texts):
+    if not texts:
+        with pytest.raises(fl.UnsatisfiableError):
+            fl.compile(source, SMALL)
+        return
+    constraint = fl.compile(source, SMALL)
+    longest = max(map(len, texts))
+    found = set()
+    beginnings = {(): constraint.start()}
+    for _ in range(longest + 1):
+        longer = {}
+        for tokens, state in beginnings.items():
+            row = set(unpack(constraint.mask(state)).tolist())
+            assert constraint.accepts(state) == (11 in row)
+            if constraint.accepts(state):
+                found.add(tuple(read(tokens, names)))
+                assert constraint.distance(state) == 0
+            else:
+                assert constraint.distance(state) > 0
+            for token in range(14):
+                parts = read((*tokens, token), names)
+                possible = parts is not None and any(
+                    text[: len(parts)] == tuple(parts) for text in texts
+                )
+                assert possible == (token in row and token != 11), (tokens, token)
+                if possible:
+                    longer[*tokens, token] = constraint.advance(state, token)
+                elif token != 11:
+                    with pytest.raises(fl.TokenRejected):
+                        constraint.advance(state, token)
+        beginnings = longer
+    assert found == texts
+
+
+# Its tokens cannot spell an "a" alone, so that states are explored beforehand.
+UNCLOSED = fl.Vocabulary([b"ab", b"b", b"<", b">", None, b"<eos>"], {5}, special={"<b>": 4})
+
+
+@pytest.mark.parametrize("vocabulary", [SMALL, UNCLOSED], ids=["closed", "unclosed"])
+def test_a_name_in_a_text_may_be_the_token_or_its_characters(vocabulary):
+    both = fl.compile(fl.source("ab") + (fl.special("<b>") | fl.source("<b>")), vocabulary)
+    token = fl.compile("ab" + fl.special("<b>"), vocabulary)
+    text = fl.compile("ab<b>", vocabulary)
+    twice = fl.compile(fl.repeat(fl.special("<b>") + "b" | fl.source("<b>bb"), 2, 2), vocabulary)
+    for constraint, answers in [
+        (both, (True, True, True)),
+        (token, (True, True, False)),
+        (text, (True, False, True)),
+        (twice, (False, False, False)),
+    ]:
+        asked = ("ab<b>", ["ab", fl.special("<b>")], ["ab<b>"])
+        assert tuple(map(constraint.matches, asked)) == answers
+    assert twice.matches("<b>b<b>bb")
+    assert twice.matches("<b>bb<b>bb")
+    assert not twice.matches("<b>b<b>b<b>b")
+    assert not token.matches("<b>" * 3)
+    assert not token.matches(mark("<b>"))
+    assert not token.matches(b"ab" + mark("<b>"))
+    assert token.example() == "ab<b>"
+    assert both.example() == "ab<b>"
+
+
+def test_special_tokens_are_forced_and_drafts_end_before_them():
+    constraint = fl.compile("ab" + fl.special("<b>"), SMALL)
+    state = constraint.advance(constraint.start(), 3)
+    assert constraint.forced(state) == (4, 11)
+    assert constraint.forced_bytes(constraint.start()) == b"ab"
+    assert constraint.forced_bytes(state) == b""
+    assert constraint.distance(state) == 1
+    assert unpack(constraint.mask_within(state, 1)).tolist() == [4]
+    assert constraint.tables().mask[0].tolist() == constraint.mask(constraint.start()).tolist()
+    matcher = fl.Matcher(constraint)
+    bitmask = np.zeros((1, 1), np.int32)
+    assert matcher.accept_token(3)
+    assert not matcher.accept_token(9)
+    matcher.fill_next_token_bitmask(bitmask)
+    assert bitmask.tolist() == [[1 << 4]]
+    assert matcher.accept_token(4)
+    assert matcher.accept_token(11)
+    assert matcher.is_terminated()
+
+
+def test_a_vocabulary_without_the_token_is_refused_by_name():
+    with pytest.raises(fl.UnsupportedError, match=r"no token '<c>'; .* <b>, .* did you mean '<b>'"):
+        fl.compile(fl.special("<c>"), SMALL)
+    with pytest.raises(fl.UnsupportedError, match="no token 14"):
+        fl.compile("a" + fl.special(14), SMALL)
+    with pytest.raises(fl.UnsupportedError, match="special tokens are none"):
+        fl.compile(~fl.special("<c>"), fl.Vocabulary([b"a"]))
+    many = fl.Vocabulary([None] * 9, special={f"<{n}>": n for n in range(9)})
+    with pytest.raises(fl.UnsupportedError, match="<7> and more"):
+        fl.compile(fl.special("<c>"), many)
+    for end in ("<eos>", 11):
+        with pytest.raises(fl.UnsupportedError, match="token 11 ends a text"):
+            fl.compile(fl.special(end), SMALL)
+    with pytest.raises(fl.UnsupportedError, match="no token '<c>'"):
+        fl.compile("a", SMALL).matches(["a", fl.special("<c>")])
+    with pytest.raises(fl.UnsatisfiableError, match=r"spell any .* b'x<b>' for one"):
+        fl.compile("x" + fl.special("<b>"), SMALL)
+
+
+@pytest.mark.parametrize("wrong", [True, -1, "", None, b"<b>", "\ud800"])
+def test_a_special_token_has_a_name_or_an_id(wrong):
+    with pytest.raises(fl.SourceError):
+        fl.special(wrong)
+
+
+def test_a_text_is_made_of_texts_and_special_tokens():
+    constraint = fl.compile("a", SMALL)
+    for wrong in (None, 1, [b"a"], ["a", 1]):
+        with pytest.raises(fl.SourceError, match="text"):
+            constraint.matches(wrong)
+    assert constraint.matches(["", "a"])
+    assert not constraint.matches([])
+
+
+def test_ids_and_names_of_one_token_are_one_token():
+    names = {"<y>": 1, "<x>": 1, "<end>": 2}
+    vocabulary = fl.Vocabulary([b"a", None, None, b"a", b"\xc3"], {2}, special=names)
+    assert names_of(vocabulary) == {1: "<x>"}
+    for token in (1, "<x>", "<y>"):
+        assert resolve(fl.special(token), vocabulary).names == {"<x>"}
+    # Two tokens of one spelling, and one that spells a part of a character.
+    assert resolve(fl.special("a") + fl.special(3) + fl.special(4), vocabulary).names == {
+        "a", "<[3]>", "<[4]>",
+    }  # fmt: skip
+    same = resolve(Literal("a"), vocabulary)
+    assert same.vocabulary is vocabulary
+    assert vocabulary.shown(1) == b"<x>"
+    assert vocabulary.shown(2) == b"<end>"
+    assert vocabulary.shown(7) == b""
+
+
+def test_marks_are_read_back_and_are_in_no_text():
+    for name in ("<b>", "<｜User｜>", "\x00\xff"):
+        assert shown(b"a" + mark(name) + b"c") == b"a" + name.encode() + b"c"
+        assert unmarked(b"a" + mark(name)) == b"a"
+        assert not fl.compile(fl.Text(), marked(SMALL)).matches(mark(name))
+    again = pickle.loads(pickle.dumps(marked(SMALL)))
+    assert again == marked(SMALL) != SMALL
+
+
+def test_a_special_token_is_compared_with_its_name_and_with_texts():
+    token = fl.compile(fl.special("<b>") | fl.source("a"), SMALL)
+    assert token.includes("a")
+    assert token.equivalent(fl.source("a") | fl.special(4))
+    assert token.includes("<b>").witness == "<b>"
+    assert token.equivalent("a").side == "this"
+    assert not fl.compile(fl.Text(), SMALL).includes(token)
