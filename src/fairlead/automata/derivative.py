@@ -8,6 +8,7 @@ expressions") for the way there: `linear` lists what an expression does with its
     linear(e·f)   = [(s, x·f) for (s, x) in linear(e)]  + linear(f) if e accepts ε
     linear(e{m,n})= [(s, x·e{m-1,n-1}) for (s, x) in linear(e)]
     linear(rule)  = linear(its body)
+    linear(Ahead(g)·e) = [(s∩t, Ahead(h)·x) for (s, x) in linear(e) for (t, h) in linear(g)]
 
 and `arcs` makes the byte sets disjoint, the target of each being the union of what they lead to.
 And and Not work on disjoint arcs. As concatenation is a linked list and everything is hash-consed,
@@ -24,17 +25,28 @@ This is the plain engine: short and clear, the oracle of the fast one. It knows 
 from collections.abc import Callable, Iterable
 from typing import TypeAlias, assert_never, final
 
+from fairlead.automata.captures import (
+    forget_read,
+    head_of,
+    known_capture,
+    options_of,
+    read_items,
+)
+from fairlead.automata.guarded import Guarded
 from fairlead.automata.least import Least
 from fairlead.automata.living import Living
 from fairlead.automata.partition import partition
 from fairlead.automata.words import LONGEST, Word
 from fairlead.errors import FairleadError, LimitError
+from fairlead.lowering.aheads import looking, parts, passed
 from fairlead.lowering.alternatives import alt_by_head
 from fairlead.lowering.expr import (
     ALL_BYTES,
     ANYTHING,
+    EMPTY,
     EPSILON,
     UNSURE,
+    ahead,
     alt,
     both,
     capture,
@@ -43,6 +55,7 @@ from fairlead.lowering.expr import (
     repeat,
 )
 from fairlead.lowering.nodes import (
+    Ahead,
     Alt,
     And,
     Bytes,
@@ -55,6 +68,7 @@ from fairlead.lowering.nodes import (
     Not,
     Repeat,
     Rule,
+    Stop,
     Unsure,
 )
 
@@ -93,6 +107,7 @@ class Derivatives:
         self._linear: dict[Expr, Arcs] = {}
         self._least = Least(spellable, self._ways, fuel)
         self.living = Living(spellable, self._least.word, self._ways, fuel)
+        self._guarded = Guarded(self._lines, self._least.word, fuel)
 
     def start(self) -> Expr:
         """The state before the first byte."""
@@ -115,7 +130,7 @@ class Derivatives:
 
     def alive(self, state: Expr) -> bool:
         """Whether any string leads to an accepting state."""
-        return self.living.check(state)
+        return self._guarded.alive(state) if state.looks else self.living.check(state)
 
     def settle(self) -> None:
         """Decide what can be entered, so that what cannot be honoured is refused now."""
@@ -134,13 +149,13 @@ class Derivatives:
         stack = [state]
         while stack:
             node = stack[-1]
-            inner = [item for item in _read_items(node) if item not in blurred]
+            inner = [item for item in read_items(node) if item not in blurred]
             if inner:
                 stack.extend(inner)
                 continue
-            options = _options(stack.pop())
-            known = any(_known(option) for option in options)
-            blurred[node] = alt(*(_blur(o, blurred) for o in options)) if known else node
+            options = options_of(stack.pop())
+            known = any(known_capture(option) for option in options)
+            blurred[node] = alt(*(forget_read(o, blurred) for o in options)) if known else node
         return blurred[state]
 
     def arcs(self, state: Expr) -> Arcs:
@@ -154,7 +169,7 @@ class Derivatives:
 
     def reads_capture(self, state: Expr) -> bool:
         """Whether what is being read may be remembered."""
-        return any(isinstance(_head(option), Capture) for option in _options(state))
+        return any(isinstance(head_of(option), Capture) for option in options_of(state))
 
     def unfold(self, call: Call) -> Expr:
         """What a call stands for."""
@@ -164,10 +179,11 @@ class Derivatives:
         """Drop everything memoised; results stay the same."""
         self._linear.clear()
         self._least.forget()
+        self._guarded.forget()
         self.living.forget()
 
     def _word(self, state: Expr) -> Word:
-        word = self._least.word(state)
+        word = self._guarded.word(state) if state.looks else self._least.word(state)
         if word is None:
             raise FairleadError("a state without any continuation was asked for its shortest")
         return word
@@ -178,25 +194,27 @@ class Derivatives:
         stack = [state]
         while stack:
             node = stack[-1]
-            inner = [item for item in _read_items(node) if item not in after]
+            inner = [item for item in read_items(node) if item not in after]
             if inner:
                 stack.extend(inner)
                 continue
-            options = _options(stack.pop())
+            options = options_of(stack.pop())
             after[node] = alt_by_head([self._after(option, byte, after) for option in options])
         return after[state]
 
     def _after(self, option: Expr, byte: int, after: dict[Expr, Expr]) -> Expr:
-        known = _known(option)
+        known = known_capture(option)
         if known is None:
             return self._derive(option, byte)
+        leads, option = looking(option)
+        going = [ahead(self._derive(lead.item, byte), lead.level) for lead in leads]
         read, item = known.read or b"", after.get(known.item)
         item = self._derive(known.item, byte) if item is None else item
         going_on = capture(item, read + bytes((byte,)), known.template, known.argument)
         if known.item.nullable:
             resumed = known.template.resume(known.argument, read)
             going_on = alt(going_on, self._derive(resumed, byte))
-        return concat(going_on, option.tail) if isinstance(option, Concat) else going_on
+        return concat(*going, going_on, parts(option)[1])
 
     def _derive(self, expr: Expr, byte: int) -> Expr:
         return alt_by_head([x for members, x in self._lines(expr) if members >> byte & 1])
@@ -257,8 +275,10 @@ class Derivatives:
     def _firsts(self, node: Expr) -> Iterable[Expr]:  # noqa: PLR0911  one arm for each node of the core
         """The expressions whose linear forms make up that of `node`."""
         match node:
-            case Empty() | Epsilon() | Unsure() | Bytes():
+            case Empty() | Epsilon() | Unsure() | Bytes() | Ahead() | Stop():
                 return ()
+            case Concat(Ahead()):
+                return self._looked_at(node)
             case Concat(head, tail):
                 return (head, tail) if head.nullable else (head,)
             case Alt(options):
@@ -276,11 +296,13 @@ class Derivatives:
             case _:
                 assert_never(node)
 
-    def _line(self, node: Expr) -> Arcs:  # noqa: C901, PLR0911  one arm for each node of the core
+    def _line(self, node: Expr) -> Arcs:  # noqa: C901, PLR0911, PLR0912  one arm for each node of the core
         memo = self._linear
         match node:
-            case Empty() | Epsilon():
+            case Empty() | Epsilon() | Ahead() | Stop():
                 return []
+            case Concat(Ahead()):
+                return self._looked(node)
             case Unsure():  # met behind what may be nothing: any byte may lead on, or none
                 return [(self._spellable, UNSURE)]
             case Bytes(members):
@@ -311,6 +333,35 @@ class Derivatives:
             case _:
                 assert_never(node)
 
+    def _looked_at(self, node: Expr) -> Iterable[Expr]:
+        """What is read where something is looked for: that, and what it is looked for in."""
+        leads, rest = looking(node)
+        head, tail = parts(rest)
+        if isinstance(head, Stop):
+            return (passed(leads, head, tail),)
+        items = [lead.item for lead in leads]
+        behind = () if rest is EPSILON or not head.nullable else (concat(*leads, tail),)
+        return (*items, head, *behind)
+
+    def _looked(self, node: Expr) -> Arcs:
+        memo = self._linear
+        leads, rest = looking(node)
+        head, tail = parts(rest)
+        if isinstance(head, Stop):
+            return memo[passed(leads, head, tail)]
+        lines = [(members, concat(x, tail)) for members, x in memo[head]]
+        for lead in reversed(leads):
+            lines = [
+                (members & more, concat(ahead(item, lead.level), x))
+                for more, item in self._disjoint(lead.item)
+                for members, x in lines
+                if members & more
+            ]
+        lines = [(members, x) for members, x in lines if x is not EMPTY]
+        if rest is EPSILON or not head.nullable:
+            return lines
+        return lines + memo[concat(*leads, tail)]
+
     def _meet(self, left: Expr, right: Expr) -> Arcs:
         others = self._disjoint(right)
         return [
@@ -327,46 +378,6 @@ class Derivatives:
             rest &= ~members
         lines = [(members, complement(x)) for members, x in arcs]
         return [*lines, (rest, ANYTHING)] if rest else lines
-
-
-def _options(state: Expr) -> list[Expr]:
-    """The alternatives of a state, so far taken apart that every open capture heads its own."""
-    found: list[Expr] = []
-    todo = [state]
-    while todo:
-        option = todo.pop()
-        if isinstance(option, Alt):
-            todo.extend(reversed(option.options))
-        elif isinstance(option, Concat) and isinstance(option.head, Alt) and option.head.captures:
-            todo.extend(concat(one, option.tail) for one in reversed(option.head.options))
-        else:
-            found.append(option)
-    return found
-
-
-def _head(option: Expr) -> Expr:
-    return option.head if isinstance(option, Concat) else option
-
-
-def _known(option: Expr) -> Capture | None:
-    """The capture that `option` is reading, if its bytes are known."""
-    head = _head(option)
-    return head if isinstance(head, Capture) and head.read is not None else None
-
-
-def _read_items(state: Expr) -> list[Expr]:
-    """What is being captured and may hold captures itself."""
-    known = (_known(option) for option in _options(state))
-    return [one.item for one in known if one is not None and not one.item.regular]
-
-
-def _blur(option: Expr, inner: dict[Expr, Expr]) -> Expr:
-    known = _known(option)
-    if known is None:
-        return option
-    item = inner.get(known.item, known.item)
-    blurred = capture(item, None, known.template, known.argument)
-    return concat(blurred, option.tail) if isinstance(option, Concat) else blurred
 
 
 def _met(root: Expr) -> list[Expr]:

@@ -5,7 +5,8 @@
 of the derivative. So distances fall by one along the word, whatever the expressions look like.
 
 Sums and products are immediate (Knuth 1977, "A generalization of Dijkstra's algorithm"); rules are
-iterated from "none yet" until nothing changes; And and Not are searched, nearest first.
+iterated from "none yet" until nothing changes; And and Not are searched, nearest first. What looks
+ahead is read as if it did not (`automata.guarded` takes that for a bound).
 """
 
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from weakref import WeakKeyDictionary
 from fairlead.automata.words import LONGEST, NOTHING, Word
 from fairlead.lowering.expr import ALL_BYTES
 from fairlead.lowering.nodes import (
+    Ahead,
     Alt,
     And,
     Bytes,
@@ -28,6 +30,7 @@ from fairlead.lowering.nodes import (
     Not,
     Repeat,
     Rule,
+    Stop,
     Unsure,
 )
 
@@ -138,7 +141,7 @@ class Least:
         match node:
             case Empty():
                 return None
-            case Epsilon() | Unsure():
+            case Epsilon() | Unsure() | Ahead() | Stop():
                 return NOTHING
             case Bytes(members):
                 spelled = members & self._spellable

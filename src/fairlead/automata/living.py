@@ -108,11 +108,14 @@ class Living:
         return known[root]
 
     def settle(self, root: Expr) -> None:
-        """Decide each part that can be entered: what is refused is refused when compiling."""
+        """Decide each part that can be entered: what is refused is refused when compiling.
+
+        Whether there is a text of what looks ahead is not told by the part alone.
+        """
         seen, todo = {root}, [root]
         while todo:
             node = todo.pop()
-            if self.check(node) and not node.regular:
+            if (node.looks or self.check(node)) and not node.regular:
                 found = [part for part in _entered(node) if part not in seen]
                 seen.update(found)
                 todo.extend(found)

@@ -15,14 +15,13 @@ expression is what is left of the current rule followed by what the callers stil
 What this module does not know: tokens, characters, JSON, automata.
 """
 
-import threading
-import weakref
 from collections.abc import Hashable, Iterable
 
 from fairlead.errors import FairleadError
 from fairlead.lowering.dominance import superfluous
-from fairlead.lowering.fuel import spend
+from fairlead.lowering.interning import intern, known, nodes
 from fairlead.lowering.nodes import (
+    Ahead,
     Alt,
     And,
     Bytes,
@@ -34,6 +33,7 @@ from fairlead.lowering.nodes import (
     Expr,
     Not,
     Repeat,
+    Stop,
     Template,
     Unsure,
 )
@@ -46,41 +46,10 @@ UNSURE: Expr = Unsure()
 
 # Keys begin with one of these: the collector does not look into a tuple of numbers, and looking
 # into those of a hundred thousand words takes longer than making them.
-_PAIR, _BYTES, _ALT, _REPEAT, _AND, _NOT, _CALL, _CAPTURE = range(8)
+_PAIR, _BYTES, _ALT, _REPEAT, _AND, _NOT, _CALL, _CAPTURE, _AHEAD, _STOP = range(10)
 
 # More options than this are searched for those that say nothing new (`lowering.dominance`).
 MANY = 8
-
-_nodes: dict[Hashable, "weakref.KeyedRef[Hashable, Expr]"] = {}
-_lock = threading.RLock()  # taken again when the collector calls _forget in the middle
-
-
-def _known(key: Hashable) -> Expr | None:
-    """The node with this key, which tells everything that makes it different.
-
-    A key names the parts by `id`: as long as the node lives, so do its parts, and no other object
-    has their ids. Were the parts in the key, this table would keep every recursive rule alive.
-    """
-    found = _nodes.get(key)
-    return None if found is None else found()
-
-
-def _intern(key: Hashable, node: Expr) -> Expr:
-    """The node that is known by this key: `node`, if there was none."""
-    spend(1)
-    made = weakref.KeyedRef(node, _forget, key)
-    with _lock:
-        found = _known(key)
-        if found is None:
-            _nodes[key] = made
-        return found or node
-
-
-def _forget(gone: "weakref.KeyedRef[Hashable, Expr]") -> None:
-    """What nobody holds has no key any more."""
-    with _lock:
-        if _nodes.get(gone.key) is gone:
-            del _nodes[gone.key]
 
 
 def byte_set(members: Iterable[int] | int) -> Expr:
@@ -93,8 +62,8 @@ def byte_set(members: Iterable[int] | int) -> Expr:
     if bits == 0:
         return EMPTY
     key = (_BYTES, bits)
-    found = _known(key)
-    return found if found is not None else _intern(key, Bytes(bits))
+    found = known(key)
+    return found if found is not None else intern(key, Bytes(bits))
 
 
 def literal(text: bytes | str) -> Expr:
@@ -118,12 +87,12 @@ def lead(head: Expr, tail: Expr) -> Expr:
     """`concat(head, tail)`, told sooner where a letter stands before the rest of a word."""
     follower = tail.head if isinstance(tail, Concat) else tail
     for part in (head, follower):
-        if part.nullable or not isinstance(part, Bytes | Alt):
+        if part.nullable or part.looks or not isinstance(part, Bytes | Alt):
             return concat(head, tail)
     key = (_PAIR, id(head), id(tail))
-    found = _nodes.get(key)
+    found = nodes.get(key)
     node = None if found is None else found()
-    return _intern(key, _pair_node(head, tail)) if node is None else node
+    return intern(key, _pair_node(head, tail)) if node is None else node
 
 
 def _pair(head: Expr, tail: Expr) -> Expr:
@@ -146,17 +115,35 @@ def _cons(head: Expr, tail: Expr) -> Expr:
         return EMPTY
     if head is EPSILON:
         return tail
+    if head.yields and not isinstance(head, Stop):
+        return _behind(head, tail)
     while tail is not EPSILON and head is not UNSURE:
         key = (_PAIR, id(head), id(tail))
-        found = _known(key)
+        found = known(key)
         if found is not None:
             return found
         follower, rest = (tail.head, tail.tail) if isinstance(tail, Concat) else (tail, EPSILON)
         run = _run(head, follower)
         if run is None:
-            return _intern(key, _pair_node(head, tail))
+            return intern(key, _pair_node(head, tail))
         head, tail = run, rest
     return head
+
+
+def _behind(head: Expr, tail: Expr) -> Expr:
+    """Where an Ahead, or alternatives with one, may be passed: what it looks at stands behind it.
+
+    One Ahead for each level, the lower levels first.
+    """
+    if not isinstance(head, Ahead):
+        options = head.options if isinstance(head, Alt) else (head,)
+        return alt(*(concat(option, tail) for option in options))
+    follower, rest = (tail.head, tail.tail) if isinstance(tail, Concat) else (tail, EPSILON)
+    if isinstance(follower, Ahead) and follower.level == head.level:
+        return _cons(ahead(both(head.item, follower.item), head.level), rest)
+    if isinstance(follower, Ahead) and follower.level < head.level:
+        return _behind(follower, concat(head, rest))
+    return head if tail is EPSILON else _intern_pair(head, tail)
 
 
 def _pair_node(head: Expr, tail: Expr) -> Expr:
@@ -166,7 +153,17 @@ def _pair_node(head: Expr, tail: Expr) -> Expr:
         head.nullable and tail.nullable,
         head.regular and tail.regular,
         head.inhabited and tail.inhabited,
+        max(tail.looks, head.looks),
+        (head.yields or tail.yields)
+        and (head.nullable or head.yields)
+        and (tail.nullable or tail.yields),
     )
+
+
+def _intern_pair(head: Expr, tail: Expr) -> Expr:
+    key = (_PAIR, id(head), id(tail))
+    found = known(key)
+    return found if found is not None else intern(key, _pair_node(head, tail))
 
 
 def _counts(expr: Expr) -> bool:
@@ -179,7 +176,9 @@ def _run(head: Expr, follower: Expr) -> Expr | None:
     if not (_counts(head) or _counts(follower)):
         return None
     (item, counts), (other, more) = counted(head), counted(follower)
-    if item is not other or not item.regular or (head is item and follower is item):
+    if item is not other or (head is item and follower is item):
+        return None
+    if not item.regular and not (counts == more == (0, None)):
         return None
     return repeat(item, *added(counts, more))
 
@@ -204,13 +203,15 @@ def alt(*options: Expr) -> Expr:
     if len(flat) <= 1:
         return next(iter(flat), EMPTY)
     key = (_ALT, *sorted(map(id, flat)))
-    found = _known(key)
+    found = known(key)
     return found if found is not None else _union(flat)
 
 
 def _union(flat: dict[Expr, None]) -> Expr:
     if UNSURE in flat:
         return UNSURE
+    if ANYTHING in flat and all(part.regular for part in flat):
+        return ANYTHING
     _unite(flat)
     if len(flat) > MANY:
         for option in superfluous(flat):
@@ -227,9 +228,12 @@ def _union(flat: dict[Expr, None]) -> Expr:
         nullable = EPSILON in flat
     if len(flat) == 1:
         return next(iter(flat))
-    captures = not regular and any(begins_with_capture(part) for part in flat)
     key = (_ALT, *sorted(map(id, flat)))
-    return _intern(key, Alt(tuple(flat), nullable, regular, captures, inhabited))
+    if regular:
+        return intern(key, Alt(tuple(flat), nullable, True, False, inhabited))
+    captures = any(begins_with_capture(part) for part in flat)
+    looks, yields = max(part.looks for part in flat), any(part.yields for part in flat)
+    return intern(key, Alt(tuple(flat), nullable, False, captures, inhabited, looks, yields))
 
 
 def _unite(flat: dict[Expr, None]) -> None:
@@ -257,7 +261,7 @@ def _unite(flat: dict[Expr, None]) -> None:
 
 def _known_pair(item: Expr, rest: Expr) -> Expr | None:
     """`item`, then `rest`, if anybody has it."""
-    return item if rest is EPSILON else _known((_PAIR, id(item), id(rest)))
+    return item if rest is EPSILON else known((_PAIR, id(item), id(rest)))
 
 
 def _count(option: Expr, item: Expr, rest: Expr) -> tuple[int, int | None]:
@@ -289,11 +293,14 @@ def repeat(item: Expr, low: int = 0, high: int | None = None) -> Expr:
     if item.nullable:
         low = 0  # the same language, and fewer states
     key = (_REPEAT, id(item), low, high)
-    return _known(key) or _simpler(item, low, high) or _intern(key, _repeat_node(item, low, high))
+    return known(key) or _simpler(item, low, high) or intern(key, _repeat_node(item, low, high))
 
 
 def _repeat_node(item: Expr, low: int, high: int | None) -> Expr:
-    return Repeat(item, low, high, low == 0, item.regular, low == 0 or item.inhabited)
+    if item.yields:
+        raise FairleadError("what is repeated must not be an empty string that looks ahead")
+    inhabited = low == 0 or item.inhabited
+    return Repeat(item, low, high, low == 0, item.regular, inhabited, item.looks)
 
 
 def _simpler(item: Expr, low: int, high: int | None) -> Expr | None:
@@ -331,8 +338,8 @@ def both(left: Expr, right: Expr) -> Expr:
     if isinstance(left, Bytes) and isinstance(right, Bytes):
         return byte_set(left.members & right.members)
     key = (_AND, min(id(left), id(right)), max(id(left), id(right)))
-    found = _known(key)
-    return found if found is not None else _intern(key, _both_node(left, right))
+    found = known(key)
+    return found if found is not None else intern(key, _both_node(left, right))
 
 
 def _both_node(left: Expr, right: Expr) -> Expr:
@@ -347,15 +354,33 @@ def complement(item: Expr) -> Expr:
         return item.item
     if not item.regular:
         raise FairleadError("only regular expressions have a complement")
-    return _intern((_NOT, id(item)), Not(item, not item.nullable))
+    return intern((_NOT, id(item)), Not(item, not item.nullable))
 
 
 ANYTHING: Expr = complement(EMPTY)
 
 
-def call(template: Template, argument: Hashable) -> Expr:
-    """The call of `template` with `argument`."""
-    return _intern((_CALL, id(template), argument), Call(template, argument))
+def ahead(item: Expr, level: int = 0) -> Expr:
+    """Nothing, where what follows, up to the next `stop` of this level, is in the regular `item`.
+
+    >>> ahead(ANYTHING) is EPSILON, ahead(EMPTY) is EMPTY
+    (True, True)
+    """
+    if item is ANYTHING or item is EMPTY:
+        return EPSILON if item is ANYTHING else EMPTY
+    if not item.regular:
+        raise FairleadError("only a regular expression can be looked ahead for")
+    return intern((_AHEAD, id(item), level), Ahead(item, level, item.nullable, level + 1))
+
+
+def stop(level: int = 0) -> Expr:
+    """Nothing; where what an Ahead of this level looks at ends."""
+    return intern((_STOP, level), Stop(level, level + 1))
+
+
+def call(template: Template, argument: Hashable, looks: int = 0) -> Expr:
+    """The call of `template` with `argument`, in which there are so many levels of Ahead."""
+    return intern((_CALL, id(template), argument), Call(template, argument, looks=looks))
 
 
 def capture(item: Expr, read: bytes | None, template: Template, argument: Hashable) -> Expr:
@@ -363,4 +388,4 @@ def capture(item: Expr, read: bytes | None, template: Template, argument: Hashab
     if item is EMPTY or item is UNSURE:
         return item
     node = Capture(item, read, template, argument)
-    return _intern((_CAPTURE, id(item), read, id(template), argument), node)
+    return intern((_CAPTURE, id(item), read, id(template), argument), node)

@@ -1,4 +1,4 @@
-"""The nodes of the core: twelve frozen shapes, each a set of byte strings.
+"""The nodes of the core: fourteen frozen shapes, each a set of byte strings.
 
     node            denotes
     Empty           no string at all, ∅
@@ -11,16 +11,24 @@
     Rule            what its body denotes; the body may mention the rule again
     Call            what `template` unfolds to for `argument` (objects with a set of used keys)
     Capture         a string of `item`, remembered and handed to `template`
+    Ahead           the empty string, where what follows is in `item`, up to
+    Stop            the empty string, where what an Ahead of its level looks at ends
     Unsure          unknown without the bytes that a Capture has read (see automata.derivative)
 
 They are made by the constructors of `lowering.expr` alone, which keep equal ones the same object.
 `inhabited` says that some byte string surely belongs; where that takes a search it is False.
+
+A concatenation is a stack, so what follows an Ahead is the rest of it. `looks` is how many levels
+of Ahead there may be in a node, one more than the highest: 0 means none. Where it is not 0, whether
+there is a string at all depends on what stands before and behind (`automata.guarded`). `yields`
+says that a node can be passed without a byte, provided that what its Aheads say holds.
+
 What this module does not know: tokens, characters, JSON, automata.
 """
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias, final
+from typing import ClassVar, Protocol, TypeAlias, final
 
 from fairlead.errors import FairleadError
 
@@ -101,6 +109,8 @@ class Empty:
     nullable: bool = False
     regular: bool = True
     inhabited: bool = False
+    looks: ClassVar[int] = 0
+    yields: ClassVar[bool] = False
 
 
 @final
@@ -111,6 +121,8 @@ class Epsilon:
     nullable: bool = True
     regular: bool = True
     inhabited: bool = True
+    looks: ClassVar[int] = 0
+    yields: ClassVar[bool] = False
 
 
 @final
@@ -122,6 +134,8 @@ class Bytes:
     nullable: bool = False
     regular: bool = True
     inhabited: bool = True
+    looks: ClassVar[int] = 0
+    yields: ClassVar[bool] = False
 
 
 @final
@@ -134,6 +148,8 @@ class Concat:
     nullable: bool
     regular: bool
     inhabited: bool
+    looks: int = 0
+    yields: bool = False
 
 
 @final
@@ -149,6 +165,8 @@ class Alt:
     regular: bool
     captures: bool
     inhabited: bool
+    looks: int = 0
+    yields: bool = False
 
 
 @final
@@ -162,6 +180,8 @@ class Repeat:
     nullable: bool
     regular: bool
     inhabited: bool
+    looks: int = 0
+    yields: ClassVar[bool] = False
 
 
 @final
@@ -174,6 +194,8 @@ class And:
     nullable: bool
     regular: bool = True
     inhabited: bool = False
+    looks: ClassVar[int] = 0
+    yields: ClassVar[bool] = False
 
 
 @final
@@ -185,6 +207,8 @@ class Not:
     nullable: bool
     regular: bool = True
     inhabited: bool = False
+    looks: ClassVar[int] = 0
+    yields: ClassVar[bool] = False
 
 
 @final
@@ -201,6 +225,8 @@ class Rule:
     regular: bool = False
     inhabited: bool = False
     make: "Callable[[], Expr] | None" = field(default=None, repr=False)
+    looks: int = 0
+    yields: ClassVar[bool] = False
 
     @property
     def body(self) -> "Expr":
@@ -213,7 +239,7 @@ class Rule:
 
     def define(self, body: "Expr") -> None:
         """Tie the knot, once."""
-        if self.bodies or body.nullable:
+        if self.bodies or body.nullable or body.yields:
             raise FairleadError(f"rule {self.name} has a body already, or a nullable one")
         self.bodies.append(body)
 
@@ -228,6 +254,8 @@ class Call:
     nullable: bool = False
     regular: bool = False
     inhabited: bool = False
+    looks: int = 0
+    yields: ClassVar[bool] = False
 
 
 @final
@@ -246,6 +274,38 @@ class Capture:
     nullable: bool = False
     regular: bool = False
     inhabited: bool = False
+    looks: ClassVar[int] = 0
+    yields: ClassVar[bool] = False
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Ahead:
+    """No byte; what follows, up to the next Stop of this level or to the end, is in `item`.
+
+    `item` is regular. Nullable where nothing at all may follow.
+    """
+
+    item: "Expr"
+    level: int
+    nullable: bool
+    looks: int
+    regular: bool = False
+    inhabited: bool = False
+    yields: ClassVar[bool] = True
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Stop:
+    """No byte; here ends what an Ahead of this level looks at."""
+
+    level: int
+    looks: int
+    nullable: bool = True
+    regular: bool = False
+    inhabited: bool = False
+    yields: ClassVar[bool] = True
 
 
 @final
@@ -256,8 +316,23 @@ class Unsure:
     nullable: bool = False
     regular: bool = False
     inhabited: bool = False
+    looks: ClassVar[int] = 0
+    yields: ClassVar[bool] = False
 
 
 Expr: TypeAlias = (
-    Empty | Epsilon | Bytes | Concat | Alt | Repeat | And | Not | Rule | Call | Capture | Unsure
+    Empty
+    | Epsilon
+    | Bytes
+    | Concat
+    | Alt
+    | Repeat
+    | And
+    | Not
+    | Rule
+    | Call
+    | Capture
+    | Ahead
+    | Stop
+    | Unsure
 )

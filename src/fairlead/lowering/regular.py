@@ -12,6 +12,7 @@ from typing import assert_never
 from fairlead.errors import FairleadError
 from fairlead.lowering.expr import ANYTHING, EMPTY, EPSILON, alt, both, complement, concat, repeat
 from fairlead.lowering.nodes import (
+    Ahead,
     Alt,
     And,
     Bytes,
@@ -24,6 +25,7 @@ from fairlead.lowering.nodes import (
     Not,
     Repeat,
     Rule,
+    Stop,
     Unsure,
 )
 
@@ -110,7 +112,7 @@ def _derived(node: Expr, byte: int, made: dict[Expr, Expr]) -> Expr:  # noqa: PL
             return both(made[left], made[right])
         case Not(item):
             return complement(made[item])
-        case Rule() | Call() | Capture() | Unsure():
+        case Rule() | Call() | Capture() | Ahead() | Stop() | Unsure():
             raise FairleadError("only regular expressions are searched here")
         case _:
             assert_never(node)

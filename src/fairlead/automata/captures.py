@@ -1,0 +1,51 @@
+"""The captures that a state is reading: which they are, and the state without what they read.
+
+What this module does not know: how a byte is read (`automata.derivative`).
+"""
+
+from fairlead.lowering.aheads import looking, parts
+from fairlead.lowering.expr import capture, concat
+from fairlead.lowering.nodes import Alt, Capture, Expr
+
+
+def options_of(state: Expr) -> list[Expr]:
+    """The alternatives of a state, so far taken apart that every open capture heads its own."""
+    found: list[Expr] = []
+    todo = [state]
+    while todo:
+        option = todo.pop()
+        leads, core = looking(option)
+        head, tail = parts(core)
+        if isinstance(head, Alt) and (head is option or head.captures):
+            todo.extend(concat(*leads, one, tail) for one in reversed(head.options))
+        else:
+            found.append(option)
+    return found
+
+
+def head_of(option: Expr) -> Expr:
+    """What an alternative reads first."""
+    return parts(looking(option)[1])[0]
+
+
+def known_capture(option: Expr) -> Capture | None:
+    """The capture that `option` is reading, if its bytes are known."""
+    head = head_of(option)
+    return head if isinstance(head, Capture) and head.read is not None else None
+
+
+def read_items(state: Expr) -> list[Expr]:
+    """What is being captured and may hold captures itself."""
+    known = (known_capture(option) for option in options_of(state))
+    return [one.item for one in known if one is not None and not one.item.regular]
+
+
+def forget_read(option: Expr, inner: dict[Expr, Expr]) -> Expr:
+    """An alternative without what its capture has read; `inner`: the same of captures inside."""
+    known = known_capture(option)
+    if known is None:
+        return option
+    item = inner.get(known.item, known.item)
+    leads, rest = looking(option)
+    blurred = capture(item, None, known.template, known.argument)
+    return concat(*leads, blurred, parts(rest)[1])

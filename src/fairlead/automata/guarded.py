@@ -1,0 +1,141 @@
+"""Whether an expression that looks ahead has a text, and the least of the shortest: a search.
+
+What an Ahead allows depends on all that follows it, so such an expression is not judged part by
+part. States are read byte by byte, those first whose text would be the shortest: A* (Hart 1968),
+where the bound is the shortest text if nothing were looked ahead for. It never overestimates, falls
+by at most one a byte, and is exact as soon as nothing is looked ahead for any more; so where the
+first guess holds, the search goes straight on.
+
+What this module does not know: how a byte is read.
+"""
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+from typing import Final, final
+
+from fairlead.automata.words import NOTHING, Word
+from fairlead.errors import LimitError
+from fairlead.lowering.aheads import looking
+from fairlead.lowering.nodes import Alt, Expr
+
+MOST: Final = 100_000  # states of one search
+
+
+@final
+class Guarded:
+    """What is known of expressions that look ahead.
+
+    Args:
+        lines: byte sets, which may overlap, and parts of the derivative.
+        loose: the shortest text if nothing were looked ahead for.
+        fuel: called with the number of states looked at, raises when there are too many.
+    """
+
+    def __init__(
+        self,
+        lines: Callable[[Expr], list[tuple[int, Expr]]],
+        loose: Callable[[Expr], Word | None],
+        fuel: Callable[[int], None],
+    ) -> None:
+        self._lines, self._loose, self._fuel = lines, loose, fuel
+        self._known: dict[Expr, Word | None] = {}
+
+    def forget(self) -> None:
+        """Drop everything memoised."""
+        self._known.clear()
+
+    def alive(self, root: Expr) -> bool:
+        """Whether `root` has a text.
+
+        Raises:
+            LimitError: that is not known after so many states.
+        """
+        options = root.options if isinstance(root, Alt) else (root,)
+        if any(option.nullable or self._known.get(option) is not None for option in options):
+            return True
+        return any(self.word(option) is not None for option in options)
+
+    def word(self, root: Expr) -> Word | None:
+        """The least, in byte order, of the shortest texts of `root`; None if it has none.
+
+        Raises:
+            LimitError: as `alive`.
+        """
+        if not root.looks:
+            return self._loose(root)
+        if root not in self._known:
+            self._search(root)
+        return self._known[root]
+
+    def _ending(self, node: Expr) -> Word | None:
+        """The rest of a text, where it takes no search."""
+        if node.nullable:
+            return NOTHING
+        return self._known.get(node) if node.looks else self._loose(node)
+
+    def _search(self, root: Expr) -> None:
+        came: dict[Expr, tuple[Expr, int]] = {}
+        best = {root: b""}
+        # (least length of the whole text, what is read, serial number, expression, whether whole)
+        queue: list[tuple[int, bytes, int, Expr, bool]] = [(0, b"", 0, root, False)]
+        serial = 0
+        while queue:
+            _, read, _, node, whole = heappop(queue)
+            ending = self._ending(node)
+            if whole and ending is not None:
+                return self._retrace(came, node, ending)
+            if best[node] != read:
+                continue
+            serial += 1
+            if ending is not None:
+                entry = (len(read) + ending.length, read + ending.text, serial, node, True)
+                heappush(queue, entry)
+                continue
+            for byte, target in self._leading(node):
+                longer = read + bytes((byte,))
+                before = best.get(target)
+                nearer = before is None or (len(longer), longer) < (len(before), before)
+                bound = self._bound(target) if nearer else None
+                if bound is not None:
+                    best[target], came[target] = longer, (node, byte)
+                    serial += 1
+                    heappush(queue, (len(longer) + bound, longer, serial, target, False))
+            self._count(len(best))
+        self._known.update(dict.fromkeys(best))
+        return None
+
+    def _count(self, states: int) -> None:
+        self._fuel(1)
+        if states > MOST:
+            raise LimitError(
+                f"whether a text can end after what is looked ahead for is not known after {MOST} "
+                "states",
+                limit="states of a search",
+                given=MOST,
+                needed=states,
+            )
+
+    def _leading(self, node: Expr) -> list[tuple[int, Expr]]:
+        """What `node` goes on to, with the least byte that leads there; nothing known as empty."""
+        arcs = [((members & -members).bit_length() - 1, to) for members, to in self._lines(node)]
+        return [(byte, to) for byte, to in arcs if self._known.get(to, NOTHING) is not None]
+
+    def _bound(self, node: Expr) -> int | None:
+        """A length that no text of `node` is below, None if it surely has none."""
+        leads, core = looking(node)
+        bound = 0
+        for part in (core, *(lead.item for lead in leads if not lead.nullable)):
+            word = self._loose(part)
+            if word is None:
+                return None
+            bound = max(bound, word.length)
+        return bound
+
+    def _retrace(self, came: dict[Expr, tuple[Expr, int]], node: Expr, word: Word) -> None:
+        """Along the least text, what is left of it is the least text of each expression."""
+        if node.looks:
+            self._known[node] = word
+        while node in came:
+            node, byte = came[node]
+            word = Word.of(bytes((byte,)), word)
+            self._known[node] = word

@@ -1,0 +1,231 @@
+"""Expressions that look ahead, against reading them by the definition, text by text."""
+
+import itertools
+import random
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from fairlead.automata import guarded
+from fairlead.automata.derivative import Derivatives
+from fairlead.errors import LimitError
+from fairlead.lowering.aheads import looking, passed
+from fairlead.lowering.expr import (
+    ANYTHING,
+    EMPTY,
+    EPSILON,
+    ahead,
+    alt,
+    byte_set,
+    complement,
+    concat,
+    literal,
+    repeat,
+    stop,
+)
+from fairlead.lowering.nodes import (
+    Ahead,
+    Alt,
+    And,
+    Bytes,
+    Concat,
+    Epsilon,
+    Expr,
+    Repeat,
+    Rule,
+    Stop,
+)
+
+NOT_A = complement(concat(byte_set(b"a"), ANYTHING))
+NOT_AB = complement(concat(literal("ab"), ANYTHING))
+EVEN = repeat(concat(byte_set(b"abc"), byte_set(b"abc")))
+HAS_C = concat(ANYTHING, literal("c"), ANYTHING)
+PATTERNS = {NOT_A: "(?!a).*", NOT_AB: "(?!ab).*", EVEN: "(..)*", HAS_C: ".*c.*"}
+
+Pending = frozenset[tuple[int, int, Expr]]
+
+
+def read(  # noqa: C901, PLR0912  one arm for each node
+    expr: Expr, text: str, at: int, pending: Pending
+) -> Iterator[tuple[int, Pending]]:
+    """Where a string of `expr` may end, with what is still to hold: the definition."""
+    match expr:
+        case Bytes(members):
+            if at < len(text) and members >> ord(text[at]) & 1:
+                yield at + 1, pending
+        case Concat(head, tail):
+            for middle, left in set(read(head, text, at, pending)):
+                yield from read(tail, text, middle, left)
+        case Alt(options):
+            for option in options:
+                yield from read(option, text, at, pending)
+        case Repeat(item, low, high):
+            yield from repeated(item, low, high, text, at, pending)
+        case Rule():
+            yield from read(expr.body, text, at, pending)
+        case Ahead(item, level):
+            yield at, pending | {(level, at, item)}
+        case Stop(level):
+            here = {one for one in pending if one[0] == level}
+            if holds(here, text, at):
+                yield at, frozenset(pending - here)
+        case Epsilon():
+            yield at, pending
+        case _:
+            raise AssertionError(expr)
+
+
+def repeated(
+    item: Expr, low: int, high: int | None, text: str, at: int, pending: Pending
+) -> Iterator[tuple[int, Pending]]:
+    found, now, count = set[tuple[int, Pending]](), {(at, pending)}, 0
+    while now and (high is None or count <= high):
+        if count >= low:
+            found |= now
+        now = {end for begin in now for end in read(item, text, begin[0], begin[1])} - (
+            found if count >= low else set()
+        )
+        count += 1
+    yield from found
+
+
+def holds(pending: set[tuple[int, int, Expr]] | Pending, text: str, end: int) -> bool:
+    return all(has(item, text[at:end]) for _, at, item in pending)
+
+
+def has(item: Expr, text: str) -> bool:
+    if isinstance(item, And):  # of neighbours
+        return has(item.left, text) and has(item.right, text)
+    return re.fullmatch(PATTERNS[item], text, re.DOTALL) is not None
+
+
+def belongs(expr: Expr, text: str) -> bool:
+    ends = read(expr, text, 0, frozenset())
+    return any(end == len(text) and holds(left, text, end) for end, left in ends)
+
+
+def texts(longest: int) -> Iterator[str]:
+    for length in range(longest + 1):
+        for letters in itertools.product("abc", repeat=length):
+            yield "".join(letters)
+
+
+def random_grammar(seed: int) -> Expr:
+    chance = random.Random(seed)
+    rules = [Rule(f"r{number}", looks=2) for number in range(3)]
+
+    def letter() -> Expr:
+        return byte_set(bytes(chance.sample(b"abc", chance.choice([1, 1, 2]))))
+
+    def lookahead() -> Expr:
+        return ahead(chance.choice([*PATTERNS]), chance.randrange(2))
+
+    def part(depth: int) -> Expr:
+        often = chance.choice([1, 2, None])
+        flat = [letter, letter, lookahead, lambda: chance.choice(rules)]
+        flat.append(lambda: repeat(letter(), 0, often))
+        deep = [
+            lambda: alt(word(depth - 1), word(depth - 1)),
+            lambda: alt(lookahead(), word(depth - 1)),
+            lambda: repeat(word(depth - 1), 0, often),
+        ]
+        return chance.choice([*flat, *deep] if depth else flat)()
+
+    def word(depth: int) -> Expr:
+        return concat(letter(), *(part(depth) for _ in range(chance.choice([0, 1, 1, 2]))))
+
+    for rule in rules:
+        rule.define(alt(word(2), word(1), letter()))
+    inner = concat(ahead(chance.choice([*PATTERNS])), rules[0], stop(0))
+    return chance.choice(
+        [
+            rules[0],
+            concat(rules[0], rules[1]),
+            concat(ahead(HAS_C, 1), rules[0]),
+            concat(inner, rules[1]),
+            concat(ahead(EVEN, 1), inner, repeat(byte_set(b"ac")), stop(1), repeat(letter())),
+        ]
+    )
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_grammar_that_looks_ahead_is_read_by_its_definition(seed: int) -> None:
+    expr = random_grammar(seed)
+    told = {text for text in texts(5) if belongs(expr, text)}
+    machine = Derivatives(expr)
+    beginnings = {text[:length] for text in told for length in range(len(text) + 1)}
+    for text in texts(5):
+        state: Expr | None = machine.start()
+        for letter in text:
+            state = None if state is None else machine.step(state, ord(letter))
+        assert (state is not None and machine.accepts(state)) == (text in told), text
+        if text in beginnings:
+            assert state is not None, text
+        elif state is not None and text:
+            rest = machine.shortest(state).decode()  # it is longer than was enumerated
+            assert len(text + rest) > 5
+            assert belongs(expr, text + rest)
+    if told:
+        shortest = min(told, key=lambda text: (len(text), text))
+        assert machine.shortest(machine.start()) == shortest.encode()
+        assert machine.alive(machine.start())
+
+
+def test_neighbours_of_one_level_meet_and_the_lower_level_stands_first() -> None:
+    both_levels = concat(ahead(NOT_A, 1), ahead(EVEN, 0), ahead(NOT_AB, 1), literal("c"))
+    leads, rest = looking(both_levels)
+    assert [lead.level for lead in leads] == [0, 1]
+    assert rest is literal("c")
+    assert both_levels is concat(ahead(EVEN, 0), ahead(NOT_AB, 1), ahead(NOT_A, 1), literal("c"))
+
+
+def test_what_says_nothing_or_holds_for_nothing_is_no_lookahead() -> None:
+    assert ahead(ANYTHING) is EPSILON
+    assert ahead(EMPTY) is EMPTY
+    assert passed(looking(ahead(NOT_A))[0], stop_of(0), literal("x")) is literal("x")
+    assert passed(looking(ahead(HAS_C))[0], stop_of(0), literal("x")) is EMPTY
+
+
+def stop_of(level: int) -> Stop:
+    found = stop(level)
+    assert isinstance(found, Stop)
+    return found
+
+
+def test_a_language_without_texts_is_told_where_nothing_can_follow() -> None:
+    rule = Rule("twice", looks=1)
+    rule.define(concat(literal("a"), ahead(NOT_A), alt(rule, literal("ab"))))
+    assert not Derivatives(rule).alive(rule)
+
+
+def test_what_cannot_be_decided_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guarded, "MOST", 50)
+    rule = Rule("deep", looks=1)
+    dead = concat(literal("a"), ahead(NOT_A), literal("a"))
+    rule.define(alt(concat(literal("b"), rule, literal("b")), dead))
+    with pytest.raises(LimitError, match="after 50 states"):
+        Derivatives(rule).alive(rule)
+
+
+def test_forgetting_changes_nothing() -> None:
+    expr = concat(repeat(literal("a"), 1), ahead(NOT_A), literal("b"))
+    machine = Derivatives(expr)
+    before = machine.shortest(expr)
+    machine.forget()
+    assert machine.shortest(expr) == before == b"ab"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ahead(Rule("r")),
+        lambda: repeat(ahead(NOT_A)),
+        lambda: Rule("r").define(ahead(HAS_C)),
+    ],
+)
+def test_what_would_be_read_without_a_byte_is_no_rule_and_not_repeated(
+    make: Callable[[], object],
+) -> None:
+    with pytest.raises(Exception, match=r"regular|repeated|nullable"):
+        make()
