@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+import fairlead as fl
 from fairlead.automata import guarded
 from fairlead.automata.derivative import Derivatives
+from fairlead.constraints.compiled import CompiledConstraint
 from fairlead.errors import LimitError
 from fairlead.lowering.aheads import looking, passed
 from fairlead.lowering.expr import (
@@ -36,6 +38,7 @@ from fairlead.lowering.nodes import (
     Rule,
     Stop,
 )
+from fairlead.masks.bits import unpack
 
 NOT_A = complement(concat(byte_set(b"a"), ANYTHING))
 NOT_AB = complement(concat(literal("ab"), ANYTHING))
@@ -229,3 +232,36 @@ def test_what_would_be_read_without_a_byte_is_no_rule_and_not_repeated(
 ) -> None:
     with pytest.raises(Exception, match=r"regular|repeated|nullable"):
         make()
+
+
+WORDS = fl.Vocabulary(
+    [b"a", b"b", b"c", b"ab", b"bc", b"abc", b"cc", b"aa", b"aab", b"cab", b"<end>"], eos_ids={10}
+)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_constraint_that_looks_ahead_offers_what_can_be_read_to_an_end(seed: int) -> None:
+    expr = random_grammar(seed)
+    told = {text for text in texts(6) if belongs(expr, text)}
+    machine = Derivatives(expr, WORDS.spellable)
+    if not machine.alive(expr):
+        assert not told
+        return
+    constraint = CompiledConstraint(expr, machine, WORDS, fl.Budget.default())
+    chance = random.Random(seed)
+    for _ in range(4):
+        state, text = constraint.start(), ""
+        while len(text) < 4:
+            assert constraint.accepts(state) == (text in told)
+            allowed = [token for token in unpack(constraint.mask(state)) if token != 10]
+            if not allowed:
+                break
+            left = constraint.distance(state)
+            after = [constraint.distance(constraint.advance(state, token)) for token in allowed]
+            assert left == 0 or min(after) < left
+            token = chance.choice(allowed)
+            state, text = constraint.advance(state, token), text + WORDS.tokens[token].decode()
+    forgetful = constraint.mask(constraint.start())
+    constraint.forget()
+    assert (constraint.mask(constraint.start()) == forgetful).all()
+    assert constraint.matches(constraint.example())
