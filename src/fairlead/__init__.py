@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from fairlead.logits.lexicon import Lexicon
     from fairlead.sampling.settings import Sampling
     from fairlead.syntax.json_schema_source import JsonSchema, Whitespace
+    from fairlead.syntax.regions import capture, regions, tag, tagged, until
     from fairlead.syntax.shipped import grammar
     from fairlead.syntax.sources import Choice, Gbnf, Regex, Text, repeat, source
     from fairlead.syntax.special import special
@@ -85,6 +86,7 @@ __all__ = [
     "allocate_token_bitmask",
     "apply_token_bitmask_inplace",
     "cache_info",
+    "capture",
     "cfg",
     "classifier",
     "clear_cache",
@@ -104,9 +106,13 @@ __all__ = [
     "ngram",
     "proxy_tune",
     "published",
+    "regions",
     "repeat",
     "source",
     "special",
+    "tag",
+    "tagged",
+    "until",
     "warmup",
 ]
 
@@ -140,6 +146,7 @@ HOMES: Final = {
     "allocate_token_bitmask": "fairlead.logits.bitmask",
     "apply_token_bitmask_inplace": "fairlead.logits.bitmask",
     "cache_info": "fairlead.constraints.caches",
+    "capture": "fairlead.syntax.regions",
     "cfg": "fairlead.api.recipes",
     "classifier": "fairlead.logits.classifier_sources",
     "clear_cache": "fairlead.constraints.caches",
@@ -159,9 +166,13 @@ HOMES: Final = {
     "ngram": "fairlead.api.ngram",
     "proxy_tune": "fairlead.api.recipes",
     "published": "fairlead.api.recipes",
+    "regions": "fairlead.syntax.regions",
     "repeat": "fairlead.syntax.sources",
     "source": "fairlead.syntax.sources",
     "special": "fairlead.syntax.special",
+    "tag": "fairlead.syntax.regions",
+    "tagged": "fairlead.syntax.regions",
+    "until": "fairlead.syntax.regions",
     "warmup": "fairlead.constraints.warmup",
 }
 """Where each public name lives."""

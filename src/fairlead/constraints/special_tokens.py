@@ -12,6 +12,7 @@ from typing import final
 from fairlead.errors import UnsupportedError
 from fairlead.syntax.names import did_you_mean
 from fairlead.syntax.parts import with_parts
+from fairlead.syntax.regions import Composed
 from fairlead.syntax.sources import Literal, Source
 from fairlead.syntax.special import Special
 from fairlead.vocabulary.marked import marked, names_of
@@ -77,6 +78,8 @@ class _Lookup:
     others: dict[int, str] = field(default_factory=dict[int, str])
 
     def resolved(self, source: Source) -> Source:
+        if isinstance(source, Composed):
+            return self.resolved(source.spelled_out)
         if not isinstance(source, Special):
             return with_parts(source, self.resolved)
         if not source.required and self._id(source.token) is None:

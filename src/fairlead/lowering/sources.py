@@ -8,12 +8,14 @@ from fairlead.lowering.grammar import lower_grammar
 from fairlead.lowering.json_schema import lower_json_schema
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.regex import lower_regex
+from fairlead.lowering.regions import lower_until
 from fairlead.lowering.special import special
 from fairlead.lowering.unicode import TEXT
 from fairlead.syntax.gbnf import parse_gbnf
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.python_types import type_source
 from fairlead.syntax.regex import parse_regex
+from fairlead.syntax.regions import Captured, Composed, Region, Until
 from fairlead.syntax.sources import (
     Both,
     Choice,
@@ -67,8 +69,8 @@ def _lower_notation(source: Regex | Gbnf) -> Expr:
 
 def _lower_combination(source: Source) -> Expr:
     match source:
-        case Special(token):
-            return special(str(token))
+        case Special() | Until() | Captured() | Region() | Composed():
+            return _lower_place(source)
         case Sequence(parts):
             return concat(*map(lower_source, parts))
         case Either(parts):
@@ -84,6 +86,18 @@ def _lower_combination(source: Source) -> Expr:
             return repeat(lower_source(item), low, high)
         case _:
             raise SourceError(f"{type(source).__name__} is a source that nothing here reads")
+
+
+def _lower_place(source: Special | Until | Captured | Region | Composed) -> Expr:
+    match source:
+        case Special(token):
+            return special(str(token))
+        case Until(stop, _, others):
+            return lower_until(source, lower_source(stop), [*map(lower_source, others)])
+        case Captured(_, item) | Region(_, item):
+            return lower_source(item)
+        case Composed():
+            return lower_source(source.spelled_out)
 
 
 def _regular(source: Source, operator: str) -> Expr:

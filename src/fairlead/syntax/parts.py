@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from fairlead.syntax.regions import Captured, Region, Regions, Tag, Until
 from fairlead.syntax.sources import Both, Either, Inverse, Repetition, Sequence, Source
 
 
@@ -13,13 +14,14 @@ def parts_of(source: Source) -> tuple[Source, ...]:
     >>> parts_of(Literal("a") + "b")
     (Literal(text='a'), Literal(text='b'))
     """
-    match source:
-        case Sequence(parts) | Either(parts) | Both(parts):
-            return parts
-        case Inverse(item) | Repetition(item):
-            return (item,)
-        case _:
-            return ()
+    found: list[Source] = []
+
+    def keep(part: Source) -> Source:
+        found.append(part)
+        return part
+
+    with_parts(source, keep)
+    return tuple(found)
 
 
 def with_parts(source: Source, change: Callable[[Source], Source]) -> Source:
@@ -32,7 +34,13 @@ def with_parts(source: Source, change: Callable[[Source], Source]) -> Source:
     match source:
         case Sequence(parts) | Either(parts) | Both(parts):
             return replace(source, parts=tuple(map(change, parts)))
-        case Inverse(item) | Repetition(item):
+        case Inverse(item) | Repetition(item) | Captured(_, item) | Region(_, item):
             return replace(source, item=change(item))
+        case Until(stop, _, others):
+            return replace(source, stop=change(stop), others=tuple(map(change, others)))
+        case Tag(begin, item, end):
+            return Tag(change(begin), change(item), change(end))
+        case Regions(tags):
+            return replace(source, tags=tuple(with_parts(each, change) for each in tags))
         case _:
             return source

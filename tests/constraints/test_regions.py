@@ -1,0 +1,199 @@
+"""Free text, stops and regions against what they say, on all short texts.
+
+The oracle goes through a text from left to right and looks for complete triggers.
+"""
+
+import re
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import pytest
+
+import fairlead as fl
+from fairlead.masks.bits import unpack
+from two_engines import Both, explored, vocabulary
+
+ABC = fl.Vocabulary([b"a", b"b", b"c", b"ab", b"ca", None, b"<eos>"], {6}, special={"c": 5})
+BYTES = fl.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})
+Ends = Callable[[str, int], set[int]]
+"""Where texts that begin at a place may end."""
+
+
+def texts(length: int, letters: str = "abc") -> list[str]:
+    return ["".join(t) for n in range(length + 1) for t in product(letters, repeat=n)]
+
+
+def first_stop(text: str, at: int, stops: list[str]) -> tuple[int, set[str]] | None:
+    """Where the first stop from `at` on is complete, and which are."""
+    for end in range(at + 1, len(text) + 1):
+        found = {s for s in stops if end - at >= len(s) and text[at:end].endswith(s)}
+        if found:
+            return end, found
+    return None
+
+
+STOPS = [["b"], ["ab"], ["aa"], ["aba"], ["ab", "b"], ["ab", "ca", "bb"], ["abc", "cc"]]
+
+
+@pytest.mark.parametrize("stops", STOPS, ids="|".join)
+def test_free_text_ends_with_the_first_stop(stops):
+    with_stop = fl.compile(fl.until(*stops), BYTES)
+    without = fl.compile(fl.until(*stops, include=False), BYTES)
+    behind = fl.compile(fl.until(*stops) + "b", BYTES)
+    for text in texts(6):
+        found = first_stop(text, 0, stops)
+        assert with_stop.matches(text) == (found is not None and found[0] == len(text)), text
+        assert without.matches(text) == (found is None), text
+        assert behind.matches(text) == (found is not None and text[found[0] :] == "b"), text
+
+
+@pytest.mark.parametrize("pattern", ["b+", "a[bc]|cc", "(ab)+c", "b(?!$)a"])
+def test_a_regex_stops_at_its_shortest_match(pattern):
+    constraint = fl.compile(fl.until(fl.Regex(pattern)), BYTES)
+    for text in texts(6):
+        ended = [
+            end
+            for end in range(len(text) + 1)
+            if any(re.fullmatch(pattern, text[begin:end]) for begin in range(end + 1))
+        ]
+        assert constraint.matches(text) == (ended[:1] == [len(text)]), text
+
+
+def regions_match(text: str, tags: list[tuple[str, str, str]], low: int, high: int | None) -> bool:
+    """Whether a text is free text with regions in it: begin, a pattern, end."""
+    todo, done = {(0, 0)}, set[tuple[int, int]]()
+    while todo:
+        at, count = todo.pop()
+        done.add((at, count))
+        found = first_stop(text, at, [begin for begin, _, _ in tags])
+        if found is None:
+            if count >= low:
+                return True
+            continue
+        if high is not None and count == high:
+            continue
+        for begin, pattern, end in tags:
+            if begin in found[1]:
+                whole = re.compile(f"(?:{pattern}){re.escape(end)}")
+                ends = range(found[0], len(text) + 1)
+                after = {(e, count + 1) for e in ends if whole.fullmatch(text, found[0], e)}
+                todo |= after - done
+    return False
+
+
+TAGS: list[tuple[list[tuple[str, str, str]], dict[str, Any]]] = [
+    ([("a", "b?", "c")], {}),
+    ([("ab", "[ab]*", "c")], {"at_least": 1}),
+    ([("a", "b", ""), ("b", "a*", "c")], {"at_most": 2}),
+    ([("ab", "c", "a"), ("b", "a|cc", "")], {"at_least": 1, "at_most": 1}),
+    ([("aa", "b", "a"), ("ca", "", "b")], {"at_least": 2}),
+]
+
+
+@pytest.mark.parametrize(("tags", "counts"), TAGS)
+def test_a_trigger_begins_its_region_and_nothing_else_does(tags, counts):
+    made = [fl.tag(begin, fl.Regex(pattern), end) for begin, pattern, end in tags]
+    constraint = fl.compile(fl.regions(*made, **counts), BYTES)
+    low, high = counts.get("at_least", 0), counts.get("at_most")
+    for text in texts(6):
+        assert constraint.matches(text) == regions_match(text, tags, low, high), text
+
+
+def test_a_text_may_end_with_the_first_region():
+    one = fl.tag("a", fl.Regex("b"), "c")
+    maybe = fl.compile(fl.regions(one, stop_after_first=True), BYTES)
+    surely = fl.compile(fl.regions(one, stop_after_first=True, at_least=1), BYTES)
+    for text in texts(6):
+        ended = re.fullmatch("[bc]*abc", text) is not None
+        assert surely.matches(text) == ended
+        assert maybe.matches(text) == (ended or "a" not in text)
+
+
+def test_a_region_of_text_has_no_end_in_it():
+    constraint = fl.compile(fl.tagged("a", fl.Text(), "cc"), BYTES)
+    for text in texts(6):
+        assert constraint.matches(text) == bool(re.fullmatch("([bc]*a((?!cc).)*cc)*[bc]*", text))
+    alone = fl.compile(fl.tag("a", fl.Text(), "c"), BYTES)
+    assert alone.matches("abbc")
+    assert not alone.matches("abcc")
+    open_ended = fl.compile(fl.tag("a", fl.Text()), BYTES)
+    assert open_ended.matches("abcc")
+
+
+def test_a_trigger_is_the_first_part_of_a_beginning():
+    some = fl.regions(
+        fl.tag(fl.source("<f=") + "a>", int, "</f>"),
+        fl.tag(fl.source("<f=") + "b>", bool, "</f>"),
+    )
+    constraint = fl.compile(some, BYTES)
+    assert constraint.matches("text <f=a>12</f> and <f=b>true</f>.")
+    for wrong in ["<f=a>true</f>", "<f=c>", "text <f=", "<f=a>1</f"]:
+        assert not constraint.matches(wrong)
+    assert constraint.matches("<f and <F=c>")
+
+
+def test_special_tokens_stop_text_and_their_names_do_not_stand_in_it():
+    until = fl.compile(fl.until(fl.special("c"), "bb"), ABC)
+    without = fl.compile(fl.until(fl.special(5), include=False), ABC)
+    unnamed = fl.Vocabulary([b"a", b"<", b"[", b"1", b"]", b">", None])
+    some = fl.compile(fl.until(fl.special(6)), unnamed)
+    assert some.matches(["a<[1]>", fl.special(6)])
+    c = fl.special("c")
+    for text in texts(5, "ab"):
+        stopped = first_stop(text, 0, ["bb"])
+        assert until.matches([text]) == (stopped is not None and stopped[0] == len(text))
+        assert until.matches([text, c]) == (stopped is None)
+        assert until.matches(text + "c") == (stopped is None)
+        assert not until.matches([text + "c", c])
+        assert without.matches(text)
+        assert not without.matches([text, c])
+        assert not without.matches(text + "c")
+    allowed = unpack(until.mask(until.start())).tolist()
+    assert allowed == [0, 1, 3, 5]  # no token with the letter c, but the token named so
+
+
+SOURCES = [
+    fl.until("</think>") + fl.source(int),
+    fl.until(fl.special("<end>"), "\n\n") + fl.Regex("[a-z]{2}"),
+    fl.tagged('{"a', fl.JsonSchema({"type": "array"}), "}") | fl.Choice(["{", "}"]),
+    fl.regions(fl.tag("b", bool, ","), fl.tag(":", fl.Gbnf('root ::= "(" root? ")"'), "]")),
+    fl.repeat(fl.until("e", include=False) + '"', 1, 2) + fl.capture("n", fl.repeat("}", 2)),
+]
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=range(len(SOURCES)))
+def test_the_compiled_engine_agrees_with_the_plain_one(source):
+    plain = vocabulary(500)
+    tokens = [*plain.tokens, None, None]
+    names = {"<end>": len(tokens) - 2, "<start>": len(tokens) - 1}
+    words = fl.Vocabulary(tokens, plain.eos_ids, special=names)
+    both = Both(source, words)
+    both.words = both.fast._spelled
+    both.plain = type(both.plain)(both.fast._machine, both.words, fl.Budget())
+    for at in explored(both, "regions", texts=3, tokens=10):
+        both.check(at)
+
+
+def test_what_stops_nothing_and_what_never_comes_is_refused():
+    with pytest.raises(fl.SourceError, match="needs a stop"):
+        fl.until()
+    for empty in (fl.until(""), fl.until(fl.Regex("a*")), fl.tagged("", int, "x")):
+        with pytest.raises(fl.SourceError, match="empty text"):
+            fl.compile(empty, BYTES)
+    with pytest.raises(fl.UnsupportedError, match="nests"):
+        fl.compile(fl.until(fl.JsonSchema(True)), BYTES)
+    with pytest.raises(fl.SourceError, match="'abc' never comes: it holds the trigger 'b'"):
+        fl.regions(fl.tag("abc", int), fl.tag("b", int))
+    fl.regions(fl.tag("ab", int), fl.tag("b", int), fl.tag(fl.special("b"), int))
+    with pytest.raises(fl.SourceError, match="need a tag"):
+        fl.regions()
+    with pytest.raises(fl.SourceError, match="is no tag"):
+        fl.regions("<a>")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(fl.SourceError, match="bounds"):
+        fl.tagged("a", int, at_least=2, at_most=1)
+    with pytest.raises(fl.SourceError, match="stop_after_first"):
+        fl.tagged("a", int, at_least=2, stop_after_first=True)
+    for name in ("", 1):
+        with pytest.raises(fl.SourceError, match="name"):
+            fl.capture(name, int)  # pyright: ignore[reportArgumentType]
