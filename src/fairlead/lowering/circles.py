@@ -3,12 +3,15 @@
 What this module does not know: what the graph is of.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import TypeVar
+
+Node = TypeVar("Node", bound=Hashable)
 
 
 def circles(
-    start: str, following: Callable[[str], Sequence[str]], seen: set[str] | None = None
-) -> Iterator[list[str]]:
+    start: Node, following: Callable[[Node], Sequence[Node]], seen: set[Node] | None = None
+) -> Iterator[list[Node]]:
     """The parts that can be reached from a start, each after all that can be reached from it.
 
     Example:
@@ -21,10 +24,10 @@ def circles(
         following: where edges lead from a node.
         seen: nodes that are passed over; those that are found are added.
     """
-    seen = set() if seen is None else seen
-    number = dict[str, int]()
-    lowest = dict[str, int]()
-    open_: list[str] = []
+    seen = set[Node]() if seen is None else seen
+    number = dict[Node, int]()
+    lowest = dict[Node, int]()
+    open_: list[Node] = []
     path = [(start, iter(following(start)))]
     _enter(start, number, lowest, open_)
     while path:
@@ -44,13 +47,13 @@ def circles(
             path.append((after, iter(following(after))))
 
 
-def _enter(node: str, number: dict[str, int], lowest: dict[str, int], open_: list[str]) -> None:
+def _enter(node: Node, number: dict[Node, int], lowest: dict[Node, int], open_: list[Node]) -> None:
     number[node] = lowest[node] = len(number)
     open_.append(node)
 
 
-def _closed(node: str, open_: list[str], seen: set[str]) -> list[str]:
-    found = list[str]()
+def _closed(node: Node, open_: list[Node], seen: set[Node]) -> list[Node]:
+    found = list[Node]()
     while not found or found[-1] != node:
         found.append(open_.pop())
     seen.update(found)

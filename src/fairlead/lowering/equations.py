@@ -1,0 +1,179 @@
+r"""Finite automata to expressions of the core, by their equations.
+
+What leads from a state to the end is one equation for each state,
+
+    X = a·X | b·Y | ε        that is        X = a*·(b·Y | ε)        (Arden 1961)
+
+solved from the states at the end backwards, the states of a circle together. So each state's
+expression is made of those of the states that follow, and its derivatives are these expressions:
+reading them takes no more states than the automaton has.
+
+Equal states are made one first (Moore 1956), so equal languages come out as one object. A state
+from which everything leads to the end may be told by an expression of its own.
+
+What this module does not know: what symbols stand for, `Spell` does.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, final
+
+from fairlead.lowering.circles import circles
+from fairlead.lowering.expr import EMPTY, EPSILON, alt, concat, repeat
+from fairlead.lowering.fuel import spend
+from fairlead.lowering.nodes import Expr
+
+Spell: TypeAlias = Callable[[int], Expr]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Automaton:
+    """A complete deterministic automaton over symbols from 0 on.
+
+    Attributes:
+        rows: where each state leads by each symbol.
+        marks: what is true of each state; texts that lead to equal marks may be told together.
+    """
+
+    rows: Sequence[Sequence[int]]
+    marks: Sequence[Hashable]
+
+
+def smallest(automaton: Automaton) -> tuple[Automaton, Sequence[int]]:
+    """The automaton with equal states made one, and which of its states each state has become.
+
+    >>> smallest(Automaton([[1, 2], [1, 2], [0, 0]], "xxy"))
+    (Automaton(rows=((0, 1), (0, 0)), marks=('x', 'y')), [0, 0, 1])
+    """
+    kinds = _numbered(automaton.marks)
+    count = 0
+    while count != max(kinds) + 1:
+        count = max(kinds) + 1
+        spend(len(kinds))
+        looks = [
+            (kind, *[kinds[target] for target in row])
+            for kind, row in zip(kinds, automaton.rows, strict=True)
+        ]
+        kinds = _numbered(looks)
+    first = dict[int, int]()
+    for state, kind in enumerate(kinds):
+        first.setdefault(kind, state)
+    rows = tuple(tuple(kinds[t] for t in automaton.rows[state]) for state in first.values())
+    return Automaton(rows, tuple(automaton.marks[state] for state in first.values())), kinds
+
+
+def _numbered(values: Sequence[Hashable]) -> list[int]:
+    """A number for each value, from 0 on, in the order in which they come first."""
+    numbers = dict[Hashable, int]()
+    return [numbers.setdefault(value, len(numbers)) for value in values]
+
+
+@final
+class Equations:
+    r"""The texts that lead from states to those whose marks say that they may end there.
+
+    >>> from fairlead.lowering.expr import byte_set
+    >>> a_then_bs = Automaton([[1, 2], [2, 1], [2, 2]], [False, True, False])
+    >>> equations = Equations(a_then_bs, bool, lambda symbols: byte_set(symbols << 97))
+    >>> equations.texts_from(0) is concat(byte_set(b"a"), repeat(byte_set(b"b")))
+    True
+
+    Args:
+        automaton: as `smallest` makes it.
+        ends: what a mark says.
+        spell: one symbol out of a set, as a bit set.
+        everything: what to call the texts from where all texts lead to the end.
+    """
+
+    def __init__(
+        self,
+        automaton: Automaton,
+        ends: Callable[[Hashable], bool],
+        spell: Spell,
+        everything: Expr | None = None,
+    ) -> None:
+        self._spell, self._everything = spell, everything
+        self._ends = [ends(mark) for mark in automaton.marks]
+        self._edges = _edges(automaton, self._ends)
+        self._all = [set(row) == {state} for state, row in enumerate(automaton.rows)]
+        self._known = dict[int, Expr]()
+        self._seen = set[int]()
+
+    def texts_from(self, start: int) -> Expr:
+        """The texts from this state."""
+        for circle in (
+            circles(start, self._following, self._seen) if start not in self._known else ()
+        ):
+            if self._everything is not None and self._all[circle[0]] and self._ends[circle[0]]:
+                self._known[circle[0]] = self._everything
+            else:
+                self._known |= self._circle(circle)
+        return self._known[start]
+
+    def _following(self, state: int) -> Sequence[int]:
+        return [*self._edges[state]]
+
+    def _circle(self, circle: Sequence[int]) -> Mapping[int, Expr]:
+        inside = frozenset(circle)
+        constant = dict[int, Expr]()
+        factors = dict[int, dict[int, Expr]]()
+        for state in circle:
+            out = [EPSILON] if self._ends[state] else []
+            factors[state] = {}
+            for target, symbols in self._edges[state].items():
+                if target in inside:
+                    factors[state][target] = self._spell(symbols)
+                else:
+                    out.append(concat(self._spell(symbols), self._known[target]))
+            constant[state] = alt(*out)
+        return _solved(sorted(circle), constant, factors)
+
+
+def _edges(automaton: Automaton, ends: Sequence[bool]) -> list[dict[int, int]]:
+    """For each state where it leads, and by which symbols; not to where no text ends."""
+    sources = [list[int]() for _ in ends]
+    for state, row in enumerate(automaton.rows):
+        for target in set(row):
+            sources[target].append(state)
+    todo = [state for state, end in enumerate(ends) if end]
+    alive = set(todo)
+    while todo:
+        before = [state for state in sources[todo.pop()] if state not in alive]
+        alive.update(before)
+        todo += before
+    found = list[dict[int, int]]()
+    for row in automaton.rows:
+        targets = dict[int, int]()
+        for symbol, target in enumerate(row):
+            if target in alive:
+                targets[target] = targets.get(target, 0) | 1 << symbol
+        found.append(targets)
+    return found
+
+
+def _solved(
+    circle: Sequence[int], constant: dict[int, Expr], factors: Mapping[int, dict[int, Expr]]
+) -> Mapping[int, Expr]:
+    """What leads from the states of a circle to the end: X = Σ factor·Y | constant for each.
+
+    The last are put into the first, so that the first comes out as its rounds, repeated.
+    """
+    for state in reversed(circle):
+        row = factors[state]
+        rounds = repeat(row.pop(state, EMPTY))
+        constant[state] = concat(rounds, constant[state])
+        for target, factor in row.items():
+            row[target] = concat(rounds, factor)
+        for other in circle[: circle.index(state)]:
+            way = factors[other].pop(state, EMPTY)
+            spend(len(row))
+            constant[other] = alt(constant[other], concat(way, constant[state]))
+            for target, factor in row.items():
+                before = factors[other].get(target, EMPTY)
+                factors[other][target] = alt(before, concat(way, factor))
+    known = dict[int, Expr]()
+    for state in circle:
+        found = [concat(factor, known[target]) for target, factor in factors[state].items()]
+        known[state] = alt(*found, constant[state])
+    return known

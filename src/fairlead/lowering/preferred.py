@@ -1,0 +1,271 @@
+r"""Terminals: which of its matches `re.match` prefers, as languages.
+
+`re.match(pattern, text)` takes the first match that backtracking finds: the first alternative, as
+much as a greedy count can have, as little as a lazy one. Which one that is depends on what follows:
+
+    exits(pattern)   -> (Exit(text, after), …)
+    begins(pattern)  -> Expr
+
+For every text t and w, u with t = w·u, `re.match(pattern, t)` ends behind w exactly if there is an
+exit with w in its `text` and u in its `after`; it matches at all exactly if t is in `begins`. All
+are regular. Usually there is one exit: of `[^\W\d]\w*` names, behind which no \w comes; of
+`".*?"` what is between two quotes, and anything after. `if|if else` has `if` alone, and `0*(?!1)`
+zeros behind which there is no 1, or one more zero and then a 1.
+
+`after` and `begins` are about texts: whether they hold strings that are no UTF-8 is left open. What
+would look at characters before the terminal (^, \b at its start, `(?<!a)`) is refused by name, as
+are references back and a lookbehind with lookaround in it.
+
+How it is done: `lowering.preferred_machine` is an automaton of all ways through the pattern, in the
+order in which they are tried. Behind an exit the ways that would have been preferred go on until
+one of them comes to an end, and then it was not the exit.
+"""
+
+import operator
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final, final
+
+from fairlead.lowering.equations import Automaton, Equations, Spell, smallest
+from fairlead.lowering.expr import ANYTHING, EMPTY, complement, concat
+from fairlead.lowering.nodes import Expr
+from fairlead.lowering.preferred_languages import ALL, NONE, Languages, explored
+from fairlead.lowering.preferred_machine import History, Machine, Place, Thread
+from fairlead.lowering.preferred_program import Ahead, Behind, Guard, program
+from fairlead.lowering.regex import lower_regex
+from fairlead.lowering.unicode import character
+from fairlead.syntax.regex_tree import (
+    Anchor,
+    Back,
+    Boundary,
+    Class,
+    Dot,
+    Group,
+    Node,
+    Pattern,
+    Repeat,
+    Shorthand,
+    Text,
+    children,
+)
+from fairlead.syntax.regex_tree import Sequence as Parts
+
+MOST_SOLVED: Final = 64  # states: more are told as the pattern has them, where that is right
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """Texts that are preferred where what follows is in `after`."""
+
+    text: Expr
+    after: Expr
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Watch:
+    """Behind an exit: the ways that are preferred to it, and where its guard holds."""
+
+    threads: tuple[Thread, ...]
+    history: History
+    guard: int
+
+
+def exits(pattern: Pattern) -> tuple[Exit, ...]:
+    r"""The texts that `re.match` may prefer, each with what has to follow it.
+
+    >>> from fairlead.lowering.expr import literal
+    >>> from fairlead.syntax.regex import parse_regex
+    >>> exits(parse_regex("if|ifs")) == (Exit(literal("if"), ANYTHING),)
+    True
+    >>> exits(parse_regex("a+")) == (Exit(lower_regex(parse_regex("a+")),
+    ...     complement(concat(literal("a"), ANYTHING))),)
+    True
+
+    Raises:
+        UnsupportedError: what the module refuses, with its place in the pattern.
+        LimitError: the automaton is too large.
+    """
+    return _preferences(_Key(pattern.text, _modes(pattern), pattern))[0]
+
+
+def begins(pattern: Pattern) -> Expr:
+    """The texts that begin with a match; errors as of `exits`."""
+    return _preferences(_Key(pattern.text, _modes(pattern), pattern))[1]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """A pattern, told from others by its text and its flags: to compare trees would recurse."""
+
+    text: str
+    modes: tuple[Hashable, ...]
+    pattern: Pattern = field(compare=False)
+
+
+def _modes(pattern: Pattern) -> tuple[Hashable, ...]:
+    found = list[Hashable]()
+    todo = [pattern.body]
+    while todo:
+        node = todo.pop()
+        todo += children(node)
+        if isinstance(node, Text | Class | Shorthand | Dot | Boundary | Back):
+            found.append(node.mode)
+        elif isinstance(node, Anchor):
+            found.append(node.kind)
+    return tuple(found)
+
+
+@lru_cache(maxsize=1024)
+def _preferences(key: _Key) -> tuple[tuple[Exit, ...], Expr]:
+    """The exits of a pattern, and what begins with a match."""
+    if _is_plain(key.pattern.body):
+        text = lower_regex(key.pattern)
+        return () if text is EMPTY else (Exit(text, ANYTHING),), concat(text, ANYTHING)
+    return _Reader(key.pattern).read()
+
+
+def _is_plain(root: Node) -> bool:
+    """Whether there is never a choice: always as many characters, each out of one set."""
+    todo = [root]
+    while todo:
+        node = todo.pop()
+        todo += children(node)
+        if isinstance(node, Repeat) and node.low == node.high:
+            continue
+        if not isinstance(node, Text | Class | Shorthand | Dot | Group | Parts):
+            return False
+    return True
+
+
+@final
+class _Reader:
+    """The automata of one pattern."""
+
+    def __init__(self, pattern: Pattern) -> None:
+        self._pattern, self._program = pattern, program(pattern)
+        self._machine = Machine(self._program)
+        self._languages = self._machine.languages
+        self._rows = dict[tuple[tuple[Thread, ...], History], Sequence[Place]]()
+        self._characters = dict[int, Expr]()
+        for step in self._program.steps:
+            if isinstance(step, Ahead):
+                start = self._machine.start(step.item)
+                self._machine.looks_for(step.item, self._begun(start))
+
+    def read(self) -> tuple[tuple[Exit, ...], Expr]:
+        """The exits, and what begins with a match."""
+        start = self._machine.start(self._program.start)
+        places, rows = explored([start], self._row)
+        begins = self._begun(start)
+        afters = self._afters(places)
+        texts, _ = smallest(Automaton(rows, afters))
+        told = _Told(self._languages, self._spelled)
+        followed = [after for after in dict.fromkeys(afters) if after != NONE]
+        if len(texts.rows) > MOST_SOLVED and len(followed) == 1 and self._takes_all():
+            return (Exit(lower_regex(self._pattern), told.expr(followed[0])),), told.expr(begins)
+        exits = tuple(
+            Exit(Equations(texts, after.__eq__, self._spelled).texts_from(0), told.expr(after))
+            for after in followed
+        )
+        return exits, told.expr(begins)
+
+    def _takes_all(self) -> bool:
+        """Whether every text that matches as a whole is preferred somewhere."""
+        looks = (isinstance(step, Ahead | Guard | Behind) for step in self._program.steps)
+        return not self._machine.cuts and not any(looks)
+
+    def _afters(self, places: Sequence[Place]) -> Sequence[int]:
+        """For each place, what may follow where the preferred match ends there."""
+        watches = dict.fromkeys(each for place in places for each in _watches(place))
+        found = dict(zip(watches, self._watched_from([*watches]), strict=True))
+        afters = list[int]()
+        for place in places:
+            after = NONE
+            for watch in _watches(place):
+                after = self._languages.either(after, found[watch])
+            afters.append(after)
+        return afters
+
+    def _begun(self, start: Place) -> int:
+        """The texts of which something is matched from a place on."""
+        (never,) = self._watched_from([self._on(start, ALL)])
+        return self._languages.opposite(never)
+
+    def _watched_from(self, starts: Sequence[_Watch]) -> Sequence[int]:
+        """The texts that hold for each guard, and that no watched way matches any of."""
+        return self._languages.found(starts, self._watched, self._holds) if starts else ()
+
+    def _holds(self, watch: _Watch) -> bool:
+        return self._languages.ends[watch.guard]
+
+    def _watched(self, watch: _Watch) -> Sequence[_Watch]:
+        """What is left to be watched after each atom."""
+        places = self._row(Place(watch.threads, watch.history, ()))
+        guards = self._languages.rows[watch.guard]
+        return [self._on(place, guard) for place, guard in zip(places, guards, strict=True)]
+
+    def _on(self, place: Place, guard: int) -> _Watch:
+        """What is to be watched at a place: all that ends there is preferred."""
+        languages = self._languages
+        for _, other in place.ends:
+            guard = languages.both(guard, languages.opposite(other))
+        return (
+            _Watch((), (), NONE) if guard == NONE else _Watch(place.threads, place.history, guard)
+        )
+
+    def _row(self, place: Place) -> Sequence[Place]:
+        """The places after each atom."""
+        key = place.threads, place.history
+        row = self._rows.get(key)
+        if row is None:
+            row = self._rows[key] = self._machine.row(place)
+        return row
+
+    def _spelled(self, atoms: int) -> Expr:
+        found = self._characters.get(atoms)
+        if found is None:
+            found = self._characters[atoms] = character(self._program.characters(atoms))
+        return found
+
+
+def _watches(place: Place) -> Sequence[_Watch]:
+    """For each match that ends at a place, the ways that are preferred to it."""
+    return [
+        _Watch(place.threads[:count], place.history if count else (), guard)
+        for count, guard in place.ends
+    ]
+
+
+@final
+class _Told:
+    """Languages over atoms as expressions of the core, where the texts that follow are meant.
+
+    Of two expressions the one with the simpler ending: "no a comes" rather than "nothing, or
+    something else and then anything".
+    """
+
+    def __init__(self, languages: Languages, spell: Spell) -> None:
+        rows, ends = languages.rows, languages.ends
+        automaton = Automaton(rows, ends)
+        self._rows, self._ends = rows, ends
+        self._texts = Equations(automaton, bool, spell, ANYTHING)
+        self._others = Equations(automaton, operator.not_, spell, ANYTHING)
+
+    def expr(self, language: int) -> Expr:
+        """The expression."""
+        if self._ends[language] and self._gets_free(language):
+            return complement(self._others.texts_from(language))
+        return self._texts.texts_from(language)
+
+    def _gets_free(self, language: int) -> bool:
+        """Whether there is a text behind which anything may follow."""
+        seen, todo = {language}, [language]
+        while todo:
+            targets = set(self._rows[todo.pop()])
+            todo += targets - seen
+            seen |= targets
+        return ALL in seen
