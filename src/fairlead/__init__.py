@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from fairlead.syntax.shipped import grammar
     from fairlead.syntax.sources import Choice, Gbnf, Regex, Text, repeat, source
     from fairlead.syntax.special import special
+    from fairlead.vocabulary.healing import heal
     from fairlead.vocabulary.spellings import Vocabulary
 
 __all__ = [
@@ -100,6 +101,7 @@ __all__ = [
     "fudge",
     "gedi",
     "grammar",
+    "heal",
     "load",
     "maximum",
     "minimum",
@@ -160,6 +162,7 @@ HOMES: Final = {
     "fudge": "fairlead.logits.classifier_sources",
     "gedi": "fairlead.api.recipes",
     "grammar": "fairlead.syntax.shipped",
+    "heal": "fairlead.vocabulary.healing",
     "load": "fairlead.api.load",
     "maximum": "fairlead.api.recipes",
     "minimum": "fairlead.api.recipes",

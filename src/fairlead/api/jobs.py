@@ -63,6 +63,10 @@ class Call:
         settings: the settings as arguments.
         shown: whether the type is described in the prompt.
         trace: how many tokens of each stage are traced.
+        heal: whether the last tokens of text prompts are taken back.
+
+    Raises:
+        SourceError: the last two are something else.
     """
 
     ensemble: Ensemble
@@ -73,6 +77,13 @@ class Call:
     settings: dict[str, object]
     shown: bool = False
     trace: int = 0
+    heal: bool = False
+
+    def __post_init__(self) -> None:
+        """Check what was given."""
+        object.__setattr__(self, "trace", checked_trace(self.trace))
+        if not isinstance(self.heal, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise SourceError(f"heal is {self.heal!r}: it must be True or False")
 
     def jobs(self) -> list[Job]:
         """The rows, each sample of each prompt one of them."""
@@ -181,8 +192,10 @@ class Call:
         return [Job(asked, source, each, n, number, kept) for n, each in enumerate(requests)]
 
     def _request(self, prompt: Prompt, source: Source | None, sampling: Sampling) -> Request:
-        main, *others = read_prompts(self.ensemble, prompt)
+        main, *others = read_prompts(self.ensemble, prompt, heal=self.heal)
         constraint = None
+        if self.heal:
+            check_lossless(self.ensemble)
         if source is not None:
             check_lossless(self.ensemble)
             constraint = compile_source(source, self.ensemble.vocabulary)
@@ -194,6 +207,7 @@ class Call:
             others=tuple(each.tokens for each in others),
             asked=prompt if isinstance(prompt, str) else "",
             trace=self.trace,
+            taken=main.taken,
         )
 
 
@@ -229,19 +243,22 @@ def _kept(jobs: list[Job], results: dict[int, Result]) -> list[Result]:
     return [result for own in found.values() for result in own]
 
 
-def read_prompts(ensemble: Ensemble, prompt: Prompt) -> list[Read]:
-    """What each context reads. The joint is the main one's.
+def read_prompts(ensemble: Ensemble, prompt: Prompt, *, heal: bool = False) -> list[Read]:
+    """What each context reads. The joint is the main one's, and taken back where that heals.
 
     A context whose template puts a joint where the main one has none gets it as a part of its
     prompt: the text that follows is the same for all.
     """
-    found = [read(prompt, each.views, each.reader) for each in ensemble.contexts]
-    joint = found[0].joint
+    main, *others = ensemble.contexts
+    first = read(prompt, main.views, main.reader, heal)
+    joint = first.joint
+    end = joint if first.taken else False
+    found = [first, *(read(prompt, each.views, each.reader, end) for each in others)]
     made = list[Read]()
     for each, context in zip(found, ensemble.contexts, strict=True):
         more = each.joint.removeprefix(joint) if each.joint.startswith(joint) else b""
         tokens = each.tokens + context.reader.spell(more) if more else each.tokens
-        made.append(Read(tokens, joint))
+        made.append(Read(tokens, joint, first.taken))
     return made
 
 

@@ -28,7 +28,7 @@ from fairlead.api.arithmetic import (
 )
 from fairlead.api.choices import probabilities
 from fairlead.api.cost import Cost, cost_of, told
-from fairlead.api.jobs import Call, checked_retries, checked_trace, grown
+from fairlead.api.jobs import Call, checked_retries, grown
 from fairlead.api.prompts import split_prompts
 from fairlead.api.result import Part
 from fairlead.engine.adapter import Adapter
@@ -238,9 +238,8 @@ class Model:
 
     def plausible(self, alpha: float, plausibility: Mask = "post_mask") -> "Model":
         """Only the tokens at least `alpha` times as probable as the most probable one."""
-        return Model.of(
-            Plausible(self.node, number(alpha, "alpha", 0, 1), checked_mask(plausibility))
-        )
+        mask = checked_mask(plausibility)
+        return Model.of(Plausible(self.node, number(alpha, "alpha", 0, 1), mask))
 
     def prompted(self, system: str | Callable[[Any], Any]) -> "Model":
         """The model with a prompt of its own before what it is asked.
@@ -303,6 +302,7 @@ class Model:
         schema_in_prompt: bool = False,
         retries: int = 0,
         trace: bool | int = False,
+        heal: bool = False,
         **settings: Any,
     ) -> Any:
         """Texts that follow the prompts, held to their sources, and read as values.
@@ -317,6 +317,7 @@ class Model:
             retries: how often to ask again where a validator of the type refuses the value.
             trace: whether results tell what each stage did at each step (`Result.trace`), or of how
                 many tokens; 5 where it is True.
+            heal: whether the last tokens of a text prompt are written again (`fairlead.heal`).
             **settings: the settings as arguments, by the names of `Sampling`.
 
         Returns:
@@ -328,9 +329,8 @@ class Model:
             LimitError: no text of the source fits into `max_new_tokens`, naming what is needed.
             ModelError: the model gave values that are no numbers.
         """
-        asked, traced = checked_retries(retries), checked_trace(trace)
-        call = self._call(prompt, source, sampling, settings, schema_in_prompt, traced)
-        results = call.results(jobs := call.jobs(), asked)
+        call = self._call(prompt, source, sampling, settings, schema_in_prompt, trace, heal)
+        results = call.results(jobs := call.jobs(), checked_retries(retries))
         return results if call.batch or jobs[0].kept > 1 else results[0]
 
     async def agenerate(self, prompt: Any, source: Any = None, **arguments: Any) -> Any:
@@ -345,6 +345,7 @@ class Model:
         sampling: Any = None,
         schema_in_prompt: bool = False,
         trace: bool | int = False,
+        heal: bool = False,
         **settings: Any,
     ) -> Iterator[Part]:
         """The text as it grows, with what can be read from it already.
@@ -354,9 +355,8 @@ class Model:
         Yields:
             Parts; the last one holds the whole `Result`.
         """
-        traced = checked_trace(trace)
-        job = self._call(prompt, source, sampling, settings, schema_in_prompt, traced).only_job()
-        return grown(job, Decoding(self._ensemble, [job.request]))
+        call = self._call(prompt, source, sampling, settings, schema_in_prompt, trace, heal)
+        return grown(job := call.only_job(), Decoding(self._ensemble, [job.request]))
 
     async def astream(
         self, prompt: Any, source: Any = None, **arguments: Any
@@ -390,8 +390,7 @@ class Model:
         return probabilities(self._ensemble, prompt, choices)
 
     def _call(self, prompt: Any, source: Any, *more: Any) -> Call:
-        prompts, batch = split_prompts(prompt)
-        return Call(self._ensemble, prompts, batch, source, *more)
+        return Call(self._ensemble, *split_prompts(prompt), source, *more)
 
 
 def _model(given: object) -> Model:

@@ -23,7 +23,10 @@ from fairlead.constraints.compiled import CompiledConstraint, DecodeState
 from fairlead.engine.limits import longest_path
 from fairlead.masks.bits import Row, pack
 from fairlead.sampling.watermarks.positions import forced
+from fairlead.vocabulary.healing import across
 from fairlead.vocabulary.spellings import Vocabulary
+
+Taken: TypeAlias = tuple[int, ...]  # tokens at the end of the prompt that are written again
 
 TRIES: Final = 32  # tokens refused for `least` in one step; each costs a draw
 
@@ -48,16 +51,23 @@ class Choices:
 class Free:
     """Any text: every id that spells something, and the end ids."""
 
-    accepts: Final = True
     over: Final = False
 
-    def __init__(self, vocabulary: Vocabulary, least: int) -> None:
-        """No end ids before `least` tokens."""
+    def __init__(self, vocabulary: Vocabulary, least: int, taken: Taken = ()) -> None:
+        """No end ids before `least` tokens, nor before what was `taken` back is spelled."""
         self._text, self._ends = text_row(vocabulary), end_row(vocabulary)
+        self._vocabulary, self._taken = vocabulary, taken
         self._least, self._count = least, 0
+
+    @property
+    def accepts(self) -> bool:
+        """Whether the text may end here."""
+        return not self._taken
 
     def row(self) -> Row:
         """The tokens that may come next, packed."""
+        if self._taken:
+            return across_row(self._vocabulary, self._taken)
         return self._text if self._count < self._least else self._text | self._ends
 
     def admits(self, token: int) -> bool:
@@ -78,6 +88,7 @@ class Free:
     def take(self, token: int) -> bool:
         """Go on by a token; never refused."""
         self._count += 1
+        self._taken = _after(self._taken, token)
         return True
 
     def matches(self, text: str) -> bool:
@@ -90,9 +101,20 @@ class Held:
     """A place in a constraint, and the tokens that are left."""
 
     def __init__(
-        self, constraint: CompiledConstraint, *, joint: bytes, least: int, most: int
+        self,
+        constraint: CompiledConstraint,
+        *,
+        joint: bytes,
+        least: int,
+        most: int,
+        taken: Taken = (),
     ) -> None:
-        """The place after `joint`, with `least` to `most` tokens to come."""
+        """The place after `joint`, with `least` to `most` tokens to come.
+
+        Of the ways to cut the joint, where it was `taken` back from the prompt, the prompt's own
+        one is kept to, up to the token that goes on across its end.
+        """
+        self._taken = taken
         self._constraint, self._least, self._most = constraint, least, most
         self._ends = end_row(constraint.vocabulary)
         self._state = constraint.start(joint)
@@ -157,6 +179,7 @@ class Held:
         if not self.admits(token):
             return False
         self._state, self._row = self._constraint.advance(self._state, token), None
+        self._taken = _after(self._taken, token)
         if self._free is not None:
             self._chosen = (*self._chosen, token) if self._free else self._chosen
             self._judged, self._free = self._count + 1, None
@@ -193,7 +216,13 @@ class Held:
         return self._constraint.matches(text)
 
     def _unended(self, row: Row) -> Row:
-        """`row` without end ids before `least` tokens, unless nothing else is in it."""
+        """`row` without end ids before `least` tokens, unless nothing else is in it.
+
+        While the end of the prompt is written again, what goes on with that, if anything does.
+        """
+        if self._taken:
+            across = row & across_row(self._constraint.vocabulary, self._taken)
+            row = across if across.any() else row
         if self._count >= self._least:
             return row
         rest = row & ~self._ends
@@ -208,6 +237,17 @@ def text_row(vocabulary: Vocabulary) -> Row:
     """All ids that spell something: padding rows of the logits and special tokens are no text."""
     tokens = vocabulary.tokens
     return pack([token for token, spelling in enumerate(tokens) if spelling], vocabulary.width)
+
+
+@lru_cache(256)
+def across_row(vocabulary: Vocabulary, taken: Taken) -> Row:
+    """The ids that may come in the place of tokens that were taken back."""
+    return pack(across(vocabulary, taken), vocabulary.width)
+
+
+def _after(taken: Taken, token: int) -> Taken:
+    """What is left of the tokens taken back, once `token` has come: none where it is another."""
+    return taken[1:] if taken and taken[0] == token else ()
 
 
 @lru_cache(16)

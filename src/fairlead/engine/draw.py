@@ -72,7 +72,7 @@ class Plan:
             Warps.of([(each.stages, each.warps) for each in settings], device, exempt),
             streams(samples, device),
             tuple(each.samples for each in settings),
-            any(request.constraint is not None for request in requests),
+            any(request.held for request in requests),
         )
 
 

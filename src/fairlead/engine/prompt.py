@@ -6,6 +6,7 @@ one in front of a reply, and neither belongs to the reply. Which bytes stand bet
     prompt              joint
     a text              none: the text goes on where the prompt stops, spaces are the prompt's own
     the empty text      `vocabulary.lead`: what decoding takes away from a text's beginning
+    a healed text       its own end, which was taken back (`vocabulary.healing`)
     chat messages       what the template and the tokenizer put before a reply, found by rendering a
                         conversation with a reply and looking at the tokens of its first word
 
@@ -19,8 +20,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, final
 
-from fairlead.errors import ModelError, SourceError
+from fairlead.errors import ModelError, SourceError, UnsupportedError
 from fairlead.syntax.sources import check_text
+from fairlead.vocabulary.healing import heal
 from fairlead.vocabulary.spellings import Vocabulary
 
 WORD: Final = "fairlead"  # the reply of the rendered conversation
@@ -35,10 +37,12 @@ class Prompt:
     Attributes:
         tokens: its tokens, one at least.
         joint: bytes that the model spells before the text, which are not part of it.
+        taken: the tokens that were taken back from the end, if the joint is what they spell.
     """
 
     tokens: tuple[int, ...]
     joint: bytes = b""
+    taken: tuple[int, ...] = ()
 
 
 @final
@@ -79,6 +83,29 @@ class PromptReader:
             check_text(prompt, "the prompt")
             return Prompt(self._encode_text(prompt))
         return Prompt(self._beginning(), self._vocabulary.lead)
+
+    def healed(self, prompt: Prompt) -> Prompt:
+        """A text prompt whose last tokens are taken back, as `vocabulary.healing` says."""
+        tokens, joint = heal(prompt.tokens, self._vocabulary)
+        return Prompt(tokens or self._beginning(), joint, prompt.tokens[len(tokens) :])
+
+    def without(self, prompt: Prompt, end: bytes) -> Prompt:
+        """A prompt without the bytes that another reader has taken back from its end.
+
+        Raises:
+            UnsupportedError: it does not end with them.
+        """
+        tokens, taken = list(prompt.tokens), b""
+        while len(taken) < len(end) and tokens:
+            taken = (self._spelled([tokens.pop()]) or b"\xff") + taken
+        if not taken.endswith(end):
+            raise UnsupportedError(
+                f"healing takes {end!r} back from the end of the prompt, and the prompt of another "
+                "part of the expression does not end so",
+                feature="heal of prompts that end differently",
+            )
+        tokens += self.spell(taken[: len(taken) - len(end)])
+        return Prompt(tuple(tokens) or self._beginning(), end)
 
     def continuation(self, prompt: Prompt, text: str) -> tuple[int, ...]:
         """The tokens that the tokenizer itself would give `text` after the prompt and its joint.

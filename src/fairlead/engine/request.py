@@ -25,6 +25,8 @@ class Request:
         sampling: how tokens are chosen and where the text ends.
         joint: bytes between the prompt and the text that belong to neither: the model spells them
             first, and they are not part of the text (`engine.prompt` says which).
+        taken: the tokens at the end of the prompt that were taken back, if the joint is what they
+            spell: then free text has to begin with it, too (`vocabulary.healing`).
         sample: number of this sample among those of the same prompt; with the seed it decides the
             random choices.
         others: the tokens that the other contexts of an expression read in place of the prompt
@@ -41,6 +43,12 @@ class Request:
     others: tuple[tuple[int, ...], ...] = ()
     asked: str = ""
     trace: int = 0
+    taken: tuple[int, ...] = ()
+
+    @property
+    def held(self) -> bool:
+        """Whether anything is left out of what the model may write."""
+        return self.constraint is not None or bool(self.taken)
 
     @property
     def prompts(self) -> tuple[tuple[int, ...], ...]:

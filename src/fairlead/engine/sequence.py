@@ -51,7 +51,7 @@ class Sequence:
         rules = Rules.of(request.sampling, vocabulary)
         self.history = History.begin(rules, request.prompt, request.joint)
         self._cursor = self._place()
-        self._transcript = Transcript(request.joint, request.sampling.stops)
+        self._transcript = Transcript(request.joint, request.sampling.stops, expected=request.held)
         self._logprobs: list[float] = []
         self._trace: list[TracedStep] = []
         self._log_allowed: list[float] = []
@@ -71,8 +71,8 @@ class Sequence:
 
     @property
     def constrained(self) -> bool:
-        """Whether a constraint holds the text."""
-        return self.request.constraint is not None
+        """Whether a constraint holds the text, or the end of the prompt that it has to spell."""
+        return self.request.constraint is not None or not self._cursor.accepts
 
     def text_context(self) -> TextContext:
         """The text so far, as classifiers read it."""
@@ -102,7 +102,7 @@ class Sequence:
             surprise: what mirostat learns from it.
         """
         began = time.perf_counter()
-        ends = token in self.vocabulary.eos_ids
+        ends, held = token in self.vocabulary.eos_ids, self.constrained
         taken = ends or self._cursor.take(token)
         over = taken and not ends and self._cursor.over
         self._note_time(began)
@@ -112,7 +112,7 @@ class Sequence:
         if not self._log_allowed:
             self._first = self._last
         # Free text leaves out special tokens and padding, which is no constraint.
-        self._log_allowed.append(log_allowed if self.constrained else 0.0)
+        self._log_allowed.append(log_allowed if held else 0.0)
         if ends:
             self.finish_reason, self._log_end = "stop", logprob
             return True
@@ -216,8 +216,14 @@ class Sequence:
     def _place(self) -> Cursor:
         request = self.request
         if request.constraint is None:
-            return Free(self.vocabulary, self._least)
-        return Held(request.constraint, joint=request.joint, least=self._least, most=self.most)
+            return Free(self.vocabulary, self._least, request.taken)
+        return Held(
+            request.constraint,
+            joint=request.joint,
+            least=self._least,
+            most=self.most,
+            taken=request.taken,
+        )
 
     def _stopped(self) -> bool:
         """Whether a stop string ends the text; if so, it is cut off."""

@@ -31,9 +31,21 @@ class Transcript:
         'Earl'
     """
 
-    def __init__(self, joint: bytes = b"", stops: tuple[str, ...] | list[str] = ()) -> None:
-        """An empty text that follows `joint` and looks for `stops`."""
-        self._joint = joint
+    def __init__(
+        self,
+        joint: bytes = b"",
+        stops: tuple[str, ...] | list[str] = (),
+        *,
+        expected: bool = False,
+    ) -> None:
+        """An empty text that follows `joint` and looks for `stops`.
+
+        Args:
+            joint: what is taken away from the beginning.
+            stops: strings that end the text.
+            expected: whether the text surely begins with the joint: a part of it is no text.
+        """
+        self._joint, self._expected = joint, expected
         self._stops = tuple(stop.encode() for stop in stops)
         self._bytes = bytearray()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -51,7 +63,12 @@ class Transcript:
     @property
     def text(self) -> str:
         """All of the text so far."""
-        return self._bytes.decode(errors="replace")
+        return "" if self._waits else self._bytes.decode(errors="replace")
+
+    @property
+    def _waits(self) -> bool:
+        """Whether what is there is a part of the joint, and no text."""
+        return self._expected and bool(self._joint)
 
     @property
     def readable(self) -> str:
@@ -91,7 +108,7 @@ class Transcript:
 
     def take(self, *, final: bool = False) -> str:
         """The text that was not taken yet; all of it if `final`, else what nothing can change."""
-        end = len(self._bytes) - (0 if final else self._held())
+        end = len(self._bytes) - (0 if final and not self._waits else self._held())
         end = max(end, self._taken)
         piece = bytes(self._bytes[self._taken : end])
         self._taken = end

@@ -8,7 +8,7 @@ What this module does not know: models, expressions.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, assert_never, cast, final
 
 from fairlead.engine.prompt import Prompt, PromptReader
@@ -42,8 +42,17 @@ class LastToken:
 View: TypeAlias = System | Rewritten | LastToken
 
 
-def read(prompt: Given, views: Sequence[View], reader: PromptReader) -> Prompt:
+def read(
+    prompt: Given, views: Sequence[View], reader: PromptReader, heal: bytes | bool = False
+) -> Prompt:
     """The tokens that a leaf with these views reads.
+
+    Args:
+        prompt: the prompt that was given.
+        views: what changes it.
+        reader: what reads it for the leaf's model.
+        heal: whether the last tokens of a text are taken back, or the bytes that another leaf has
+            taken back.
 
     Example:
         >>> from fairlead.vocabulary.spellings import Vocabulary
@@ -55,6 +64,7 @@ def read(prompt: Given, views: Sequence[View], reader: PromptReader) -> Prompt:
 
     Raises:
         SourceError: a function made something that is no prompt.
+        UnsupportedError: the prompt does not end with what is to be taken back.
     """
     last = False
     for view in views:
@@ -68,7 +78,11 @@ def read(prompt: Given, views: Sequence[View], reader: PromptReader) -> Prompt:
             case _:
                 assert_never(view)
     found = reader.read(prompt)
-    return Prompt(found.tokens[-1:], found.joint) if last else found
+    if isinstance(heal, bytes):
+        found = reader.without(found, heal)
+    elif heal and isinstance(prompt, str) and prompt:
+        found = reader.healed(found)
+    return replace(found, tokens=found.tokens[-1:]) if last else found
 
 
 def _after(text: str, prompt: Given) -> Given:

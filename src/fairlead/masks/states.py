@@ -29,6 +29,8 @@ from fairlead.masks.memory import Held
 from fairlead.masks.network import Network
 from fairlead.vocabulary.spellings import Vocabulary
 
+_MOST_STARTS = 256  # beginnings whose states are kept: a text, or the healed end of a prompt
+
 
 @final
 class State:
@@ -142,6 +144,8 @@ class States:
                     self._renew()
                 found = self._begin(lead)
                 found.know_rest(concat(literal(lead), self._expr))
+                if len(self._starts) >= _MOST_STARTS:
+                    self._starts.clear()
                 self._starts[lead] = found
         return found
 

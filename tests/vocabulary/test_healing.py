@@ -1,0 +1,60 @@
+"""Token healing on toy vocabularies, with all splits of the prompt as the oracle."""
+
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fairlead as fl
+from fairlead.vocabulary.healing import across
+
+SPELLINGS = st.lists(
+    st.text("ab", min_size=1, max_size=4).map(str.encode), min_size=1, max_size=8, unique=True
+)
+
+
+@given(SPELLINGS, st.data())
+def test_what_is_taken_back_is_all_that_a_token_may_read_across(
+    spellings: list[bytes], data: st.DataObject
+) -> None:
+    vocabulary = fl.Vocabulary([*spellings, b"<s>"], eos_ids={len(spellings)})
+    ids = st.integers(0, len(spellings))
+    prompt = data.draw(st.lists(ids, max_size=6))
+    kept, lead = fl.heal(prompt, vocabulary)
+
+    spelled = [vocabulary.tokens[token] for token in prompt]
+    begin = max((n + 1 for n, each in enumerate(spelled) if each is None), default=0)
+    ends = {n: b"".join(each or b"" for each in spelled[n:]) for n in range(begin, len(prompt))}
+    crossed = [
+        n for n, end in ends.items() if any(s.startswith(end) and s != end for s in spellings)
+    ]
+    first = min(crossed, default=len(prompt))
+    assert kept == tuple(prompt[:first])
+    assert lead == ends.get(first, b"")
+
+    taken = tuple(prompt[first:])
+    for n in range(len(taken)):
+        rest = ends[first + n]
+        expected = {taken[n]} | {t for t, s in enumerate(spellings) if s.startswith(rest)}
+        assert across(vocabulary, taken[n:]) == tuple(sorted(expected))
+
+
+def test_every_text_that_could_follow_still_can():
+    vocabulary = fl.Vocabulary([b"a", b"b", b"ab", b"ba", b"bab"])
+    kept, lead = fl.heal([0, 1], vocabulary)
+    assert (kept, lead) == ((), b"ab") or lead in (b"b", b"ab")
+    for size in range(4):
+        for text in product(b"ab", repeat=size):
+            wanted = lead + bytes(text)
+            assert any(
+                b"".join(vocabulary.tokens[t] or b"" for t in tokens) == wanted
+                for length in range(1, len(wanted) + 1)
+                for tokens in product(range(5), repeat=length)
+                if tokens[0] in across(vocabulary, (1,) if lead == b"b" else (0, 1))
+            )
+
+
+def test_ids_that_are_none_are_refused():
+    with pytest.raises(fl.SourceError, match="9 is no token of"):
+        fl.heal([0, 9], fl.Vocabulary([b"a"]))
