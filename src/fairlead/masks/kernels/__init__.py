@@ -7,6 +7,7 @@
     keys        one byte within a key
     closure     what a macro state comes to without a byte
     step        one byte of a macro state
+    forks       many configurations of one node as one
     pictures    what is remembered of lexical states: their tokens, their exits
     walks       tokens of a row: of pictures, and below nodes of the token trie
     key_masks   tokens of keys that may be undeclared ones

@@ -6,8 +6,9 @@ closure follows what takes no byte, until only nodes are left that read one.
 
 import numpy as np
 
+from fairlead.masks.kernels.forks import MANY, fork_found
 from fairlead.masks.kernels.frames import any_may_come, frame_field, object_field
-from fairlead.masks.kernels.intern import full, macro_of, mixed, node_of, stack_of
+from fairlead.masks.kernels.intern import first_visit, full, macro_of, node_of, stack_of
 from fairlead.masks.kernels.layout import (
     ACCEPT,
     ACCEPTS,
@@ -26,6 +27,7 @@ from fairlead.masks.kernels.layout import (
     EXPANDED,
     EXPR,
     FIRST,
+    FORKED,
     FOUND,
     GENERATION,
     GOES_ON,
@@ -51,7 +53,6 @@ from fairlead.masks.kernels.layout import (
     QUOTE_BYTE,
     RESUME,
     SCRATCH,
-    SEEN,
     SEQUENCE,
     STACK,
     TARGET,
@@ -89,25 +90,14 @@ def finish(context: Context) -> int:
     """The macro state that the closure found, 0 if nothing is left."""
     if context[FOUND] == 0 and context[ACCEPT] == 0 and context[DOUBTFUL] == 0:
         return 0
+    if context[FOUND] >= MANY:
+        code = fork_found(context)
+        if code < 0:
+            return code
     macro = macro_of(context, context[FOUND], context[ACCEPT], context[DOUBTFUL])
     if macro > 0:
         _set_first(context, macro)
     return macro
-
-
-@inner
-def _first_visit(context: Context, config: int) -> bool:
-    """Mark a configuration; whether this closure had not met it."""
-    seen = int64s(context, SEEN)
-    last = 2 * context[WORK_ROOM] - 1
-    place = mixed(config, 0) & last
-    while seen[2 * place] == context[GENERATION]:
-        if seen[2 * place + 1] == config:
-            return False
-        place = (place + 1) & last
-    seen[2 * place], seen[2 * place + 1] = context[GENERATION], config
-    context[VISITED] += 1
-    return True
 
 
 @inner
@@ -148,7 +138,7 @@ def close(context: Context, node: int, stack: int) -> int:
     while code == OK and context[TODO] > 0:
         context[TODO] -= 1
         config = int(scratch[context[WORK_ROOM] + context[TODO]])
-        if _first_visit(context, config):
+        if first_visit(context, config):
             code = _expand(context, config >> 32, config & 0xFFFFFFFF)
     return code
 
@@ -188,6 +178,8 @@ def _expand_rare(context: Context, kind: int, node: int, frame: int, stack: int)
             return push(context, target - 1, stack)
         context[WANT] = node
         return NEED_NODE
+    if kind == FORKED:
+        return _forked(context, node)
     if kind == DOUBT:
         context[DOUBTFUL] = 1
     return OK
@@ -200,6 +192,14 @@ def _pop(context: Context, stack: int) -> int:
         return OK
     top = int64s(context, STACK)[stack]
     return push(context, top >> 32, top & 0xFFFFFFFF)
+
+
+@inner
+def _forked(context: Context, node: int) -> int:
+    """An alternative of a fork, and those linked behind it."""
+    nodes = int32s(context, NODE)
+    code, rest = _pop(context, int(nodes[node * 6 + 1])), int(nodes[node * 6 + 2])
+    return push(context, rest, 0) if code == OK and rest != NIL else code
 
 
 @inner

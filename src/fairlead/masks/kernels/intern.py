@@ -13,6 +13,7 @@ from fairlead.masks.kernels.layout import (
     EXTRA_ROOM,
     EXTRAS,
     FULL,
+    GENERATION,
     MACRO,
     MACRO_HASH,
     MACRO_ROOM,
@@ -26,6 +27,7 @@ from fairlead.masks.kernels.layout import (
     PAIR_ROOM,
     PAIRS,
     SCRATCH,
+    SEEN,
     STACK,
     STACK_HASH,
     STACK_ROOM,
@@ -38,7 +40,9 @@ from fairlead.masks.kernels.layout import (
     TEXT_HASH,
     TEXT_ROOM,
     TEXTS,
+    VISITED,
     WANT,
+    WORK_ROOM,
 )
 from fairlead.masks.kernels.views import Context, inner, int32s, int64s
 
@@ -133,15 +137,37 @@ def pair_of(context: Context, state: int, inside: int) -> int:
 
 
 @inner
-def _sort(configs: Context, count: int) -> None:
-    """Insertion sort: there are few, and mostly in order."""
-    for index in range(1, count):
-        config = configs[index]
-        place = index
-        while place > 0 and configs[place - 1] > config:
-            configs[place] = configs[place - 1]
-            place -= 1
-        configs[place] = config
+def first_visit(context: Context, config: int) -> bool:
+    """Mark a configuration; whether this closure had not met it."""
+    seen = int64s(context, SEEN)
+    last = 2 * context[WORK_ROOM] - 1
+    place = mixed(config, 0) & last
+    while seen[2 * place] == context[GENERATION]:
+        if seen[2 * place + 1] == config:
+            return False
+        place = (place + 1) & last
+    seen[2 * place], seen[2 * place + 1] = context[GENERATION], config
+    context[VISITED] += 1
+    return True
+
+
+@inner
+def sort(values: Context, first: int, last: int) -> None:
+    """Sort [first, last) by insertion, from afar where there are many (Shell 1959).
+
+    There are few, and mostly in order.
+    """
+    gap = 1
+    while 3 * gap < (last - first) >> 2:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for index in range(first + gap, last):
+            value, place = values[index], index
+            while place >= first + gap and values[place - gap] > value:
+                values[place] = values[place - gap]
+                place -= gap
+            values[place] = value
+        gap //= 3
 
 
 @inner
@@ -162,7 +188,7 @@ def macro_of(context: Context, count: int, accepts: int, unsure: int) -> int:
     """
     macros, table = int32s(context, MACRO), int32s(context, MACRO_HASH)
     configs, found = int64s(context, CONFIG), int64s(context, SCRATCH)
-    _sort(found, count)
+    sort(found, 0, count)
     code = accepts * 2 + unsure
     for index in range(count):
         code = mixed(code, found[index])

@@ -136,6 +136,7 @@ BOUND_AT: Final = 145  # int32[lexical states]: 0 unknown, a picture, or NO_PICT
 BOUND: Final = 146  # int32[n, 12], see below
 BOUND_BASE: Final = 147  # uint32[n, words]
 BOUND_LISTED: Final = 148  # int32[n, 2]: characters, token
+FORKS: Final = 149  # how many lists of alternatives have been made
 CONTEXT_SIZE: Final = 160
 
 # What `entry.build` and, from ENTER on, `entry.run` can be asked for.
@@ -176,6 +177,7 @@ RESUME: Final = 13  # index of template and argument, text or -1; see TARGET
 DOUBT: Final = 14  # only steps through the bytes can tell
 COUNTED: Final = 15  # lexical state, items still needed, still allowed or -1, state between items
 NAMED: Final = 17  # indices of template, its state and a name: what follows that; see TARGET
+FORKED: Final = 18  # a stack, the next FORKED or NIL: alternatives below a configuration
 BOUNDED: Final = 16  # the same, of a pattern, and the state within a character, 0 between two
 
 # Fields of OBJECT.

@@ -5,6 +5,7 @@ list stands for all tokens that go on so. The same place is looked at once.
 """
 
 from fairlead.masks.kernels.closure import begin, close
+from fairlead.masks.kernels.forks import MANY, fork_found
 from fairlead.masks.kernels.intern import full, mixed
 from fairlead.masks.kernels.layout import (
     DOUBTFUL,
@@ -59,6 +60,10 @@ def spread_found(context: Context, below: int) -> int:
         return OK
     if context[DOUBTFUL] != 0:
         note_unsure(context, below + 1, int(int32s(context, TRIE_END)[below]))
+    if context[FOUND] >= MANY:
+        code = fork_found(context)
+        if code < 0:
+            return code
     found = int64s(context, SCRATCH)
     for index in range(context[FOUND]):
         code = put(context, below, int(found[index]))

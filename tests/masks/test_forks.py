@@ -1,0 +1,61 @@
+"""Where a text can be read in very many ways, masks are exact and take few configurations."""
+
+import random
+from typing import Any
+
+import pytest
+
+import fairlead as fl
+from fairlead.masks.bits import unpack
+from two_engines import Both
+
+TOKENS = [b"a", b"aa", b"a" * 9, b"(", b")", b"()", b"(a", b"))", b"a)", b"+", b"a+a", b"<end>"]
+VOCABULARY = fl.Vocabulary(TOKENS, eos_ids={len(TOKENS) - 1})
+BINARY = 'root ::= root root | "a"'
+BRACKETS = 'root ::= "(" root ")" | root root | "a" | "()"'
+
+
+def allowed(constraint: Any, state: Any) -> set[bytes | None]:
+    return {TOKENS[token] for token in unpack(constraint.mask(state)).tolist()}
+
+
+@pytest.mark.parametrize("grammar", [BINARY, BRACKETS, 'root ::= "a" root "a" | root "a" | ""'])
+def test_masks_are_those_of_the_plain_engine(grammar: str) -> None:
+    both = Both(fl.Gbnf(grammar), VOCABULARY)
+    chosen = random.Random(grammar)
+    at = both.begin
+    for _ in range(11):
+        both.check(at)
+        short = [t for t in (0, 3, 4, 9) if unpack(both.fast.mask(at[0])).tolist().count(t)]
+        at = both.after(at, chosen.choice(short))
+    both.check(at)
+
+
+def test_a_text_of_hundreds_of_letters_with_ever_more_ways_to_read_it() -> None:
+    constraint = fl.compile(fl.Gbnf(BINARY), VOCABULARY)
+    state = constraint.start()
+    for _ in range(300):
+        state = constraint.advance(state, 0)
+        assert allowed(constraint, state) == {b"a", b"aa", b"a" * 9, b"<end>"}
+    assert constraint._states.held().state_bytes < 4_000_000
+
+
+def opened(text: str) -> int | None:
+    """How many brackets are open; None where one closes too much."""
+    depth = 0
+    for letter in text:
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if depth < 0:
+            return None
+    return depth
+
+
+def test_brackets_however_they_are_grouped() -> None:
+    constraint = fl.compile(fl.Gbnf(BRACKETS), VOCABULARY)
+    chosen, state, text = random.Random(7), constraint.start(), ""
+    for _ in range(120):
+        want = {t for t in TOKENS[:9] if opened(text + t.decode()) is not None}
+        want |= {b"<end>"} if text and opened(text) == 0 else set()
+        assert allowed(constraint, state) == want
+        step = chosen.choice(sorted(want & {b"a", b"(", b")", b"()"}))
+        state, text = constraint.advance(state, TOKENS.index(step)), text + step.decode()
