@@ -6,7 +6,9 @@ import random
 import pytest
 
 import fairlead as fl
+from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.grammar import lower_grammar
+from fairlead.lowering.nodes import Expr
 from fairlead.masks.bits import unpack
 from fairlead.syntax.gbnf import parse_gbnf
 from fairlead.syntax.grammar_tree import Characters, Grammar, Item, Name, Word
@@ -145,3 +147,33 @@ def test_long_chains_of_rules_and_many_alternatives_are_no_trouble():
     assert fl.compile(fl.Gbnf(many), LETTERS).matches("aab" * 3 + "b")
     nested = "(" * 3000 + '"a"' + ")" * 3000
     assert fl.compile(fl.Gbnf(f"root ::= {nested}"), LETTERS).matches("a")
+
+
+@pytest.mark.parametrize(
+    ("text", "letters"),
+    [
+        ('root ::= root root | "a"', "a" * 300),
+        ('root ::= root root root | root root | "a"', "a" * 60),
+        ('root ::= "a" root "a" | "a" root | "a"', "a" * 60),
+        ('root ::= "b" | root root "a" | root "a" root root | ""', "ba" * 20),
+        (
+            'root ::= a b | b a | ""\na ::= root "x" root | "x"\nb ::= root "y" root | "y"',
+            "xyyx" * 8,
+        ),
+    ],
+)
+def test_ambiguous_grammars_take_no_time_exponential_in_the_text(text: str, letters: str) -> None:
+    spent = 0
+
+    def count(made: int) -> None:
+        nonlocal spent
+        spent += made
+
+    machine = Derivatives(lower_grammar(parse_gbnf(text, "root")), fuel=count)
+    state: Expr | None = machine.start()
+    for letter in letters:
+        assert state is not None
+        state = machine.step(state, ord(letter))
+    assert state is not None
+    assert state.nullable
+    assert spent < 20_000

@@ -35,7 +35,7 @@ from fairlead.automata.captures import (
 from fairlead.automata.guarded import Guarded
 from fairlead.automata.least import Least
 from fairlead.automata.living import Living
-from fairlead.automata.partition import partition
+from fairlead.automata.partition import fewer, partition
 from fairlead.automata.words import LONGEST, Word
 from fairlead.errors import FairleadError, LimitError
 from fairlead.lowering.aheads import looking, parts, passed
@@ -310,9 +310,10 @@ class Derivatives:
                 return [(spelled, EPSILON)] if spelled else []
             case Concat(head, tail):
                 here = [(members, concat(x, tail)) for members, x in memo[head]]
-                return here + memo[tail] if head.nullable else here
+                return fewer(here + memo[tail]) if head.nullable else here
             case Alt(options):
-                return [line for option in options for line in memo[option]]
+                lines = [line for option in options for line in memo[option]]
+                return lines if node.regular else fewer(lines)
             case Repeat(item, low, high):
                 rest = repeat(item, max(low - 1, 0), None if high is None else high - 1)
                 return [(members, concat(x, rest)) for members, x in memo[item]]

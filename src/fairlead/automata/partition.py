@@ -3,7 +3,27 @@
 [({a,b}, x), ({b,c}, y)]  →  [({a}, [x]), ({b}, [x, y]), ({c}, [y])]
 """
 
+from typing import Final
+
+from fairlead.lowering.alternatives import alt_by_head
 from fairlead.lowering.nodes import Expr
+
+_FEW: Final = 4
+
+
+def fewer(lines: list[tuple[int, Expr]]) -> list[tuple[int, Expr]]:
+    """The same with one line for each byte set, if they are more than a few.
+
+    >>> from fairlead.lowering.expr import literal
+    >>> [members for members, _ in fewer([(1, literal(text)) for text in "abcde"])]
+    [1]
+    """
+    if len(lines) <= _FEW:
+        return lines
+    targets: dict[int, dict[Expr, None]] = {}
+    for members, target in lines:
+        targets.setdefault(members, {})[target] = None
+    return [(members, alt_by_head([*found])) for members, found in targets.items()]
 
 
 def partition(lines: list[tuple[int, Expr]]) -> list[tuple[int, list[Expr]]]:

@@ -36,6 +36,7 @@ from fairlead.lowering.nodes import (
     Stop,
     Template,
     Unsure,
+    meets_stop,
 )
 from fairlead.lowering.ranges import added, counted, multiplied, united
 
@@ -115,8 +116,8 @@ def _cons(head: Expr, tail: Expr) -> Expr:
         return EMPTY
     if head is EPSILON:
         return tail
-    if head.yields and not isinstance(head, Stop):
-        return _behind(head, tail)
+    if head.yields:
+        return _yielding(head, tail)
     while tail is not EPSILON and head is not UNSURE:
         key = (_PAIR, id(head), id(tail))
         found = known(key)
@@ -130,19 +131,24 @@ def _cons(head: Expr, tail: Expr) -> Expr:
     return head
 
 
-def _behind(head: Expr, tail: Expr) -> Expr:
-    """Where an Ahead, or alternatives with one, may be passed: what it looks at stands behind it.
+def _yielding(head: Expr, tail: Expr) -> Expr:
+    """`head`, which may be passed without a byte: what an Ahead in it looks at stands behind it."""
+    if isinstance(head, Alt):
+        return alt(*(concat(option, tail) for option in head.options))
+    if isinstance(head, Ahead):
+        return _looking(head, tail)
+    return head if tail is EPSILON else _intern_pair(head, tail)
 
-    One Ahead for each level, the lower levels first.
-    """
-    if not isinstance(head, Ahead):
-        options = head.options if isinstance(head, Alt) else (head,)
-        return alt(*(concat(option, tail) for option in options))
+
+def _looking(head: Ahead, tail: Expr) -> Expr:
+    """One Ahead for each level, the lower first; none before options of which one ends it."""
+    if isinstance(tail, Alt) and tail.looks and (tail.yields or meets_stop(tail)):
+        return alt(*(concat(head, option) for option in tail.options))
     follower, rest = (tail.head, tail.tail) if isinstance(tail, Concat) else (tail, EPSILON)
     if isinstance(follower, Ahead) and follower.level == head.level:
         return _cons(ahead(both(head.item, follower.item), head.level), rest)
     if isinstance(follower, Ahead) and follower.level < head.level:
-        return _behind(follower, concat(head, rest))
+        return _looking(follower, concat(head, rest))
     return head if tail is EPSILON else _intern_pair(head, tail)
 
 

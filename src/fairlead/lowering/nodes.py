@@ -336,3 +336,19 @@ Expr: TypeAlias = (
     | Stop
     | Unsure
 )
+
+
+def meets_stop(root: Expr) -> bool:
+    """Whether a Stop may be met in `root` before any byte."""
+    todo = [root]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, Stop):
+            return True
+        if isinstance(node, Alt):
+            todo.extend(option for option in node.options if option.looks)
+        elif isinstance(node, Concat):
+            todo.append(node.head)
+            if node.head.nullable or node.head.yields:
+                todo.append(node.tail)
+    return False
