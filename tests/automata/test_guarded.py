@@ -114,6 +114,15 @@ def texts(longest: int) -> Iterator[str]:
             yield "".join(letters)
 
 
+def test_nothing_beside_what_looks_ahead_stays_an_option_of_its_own():
+    maybe = concat(literal("b"), alt(ahead(NOT_A), EPSILON), repeat(byte_set(b"a")))
+    machine = Derivatives(maybe)
+    after = machine.step(maybe, ord("b"))
+    assert after is not None
+    assert machine.accepts(after)
+    assert machine.step(after, ord("a")) is not None
+
+
 def random_grammar(seed: int) -> Expr:
     chance = random.Random(seed)
     rules = [Rule(f"r{number}", looks=2) for number in range(3)]

@@ -222,16 +222,16 @@ def _union(flat: dict[Expr, None]) -> Expr:
     if len(flat) > MANY:
         for option in superfluous(flat):
             del flat[option]
-    nullable = inhabited = False
+    nullable = inhabited = empties = False
     regular = True
     for part in flat:
-        nullable = nullable or (part.nullable and part is not EPSILON)
+        nullable = nullable or part.nullable
+        # What may be passed if that which follows allows it does not stand for nothing at all.
+        empties = empties or (part.nullable and part is not EPSILON and not part.yields)
         inhabited = inhabited or part.inhabited
         regular = regular and part.regular
-    if nullable:
+    if empties:
         flat.pop(EPSILON, None)
-    else:
-        nullable = EPSILON in flat
     if len(flat) == 1:
         return next(iter(flat))
     key = (_ALT, *sorted(map(id, flat)))

@@ -31,7 +31,16 @@ from fairlead.lowering.expr import EMPTY, EPSILON, alt, concat, literal, repeat
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.lowering.unicode import character, inverse, union
-from fairlead.syntax.grammar_tree import Alternative, Atom, Characters, Grammar, Item, Name, Word
+from fairlead.syntax.grammar_tree import (
+    Alternative,
+    Atom,
+    Characters,
+    Grammar,
+    Item,
+    Name,
+    Terminal,
+    Word,
+)
 
 NAMED: Final = 5  # rules in a message
 IN_PLACE: Final = 64  # items that a rule may stand for before it is a node of its own,
@@ -39,9 +48,10 @@ REGULAR: Final = 4096  # and where nothing in it nests, which is faster read in 
 FREE: Final = ""
 
 Rules: TypeAlias = Mapping[str, tuple[Alternative, ...]]
+Terminals: TypeAlias = Mapping[str, Expr]
 
 
-def lower_grammar(grammar: Grammar) -> Expr:
+def lower_grammar(grammar: Grammar, terminals: Terminals | None = None) -> Expr:
     r"""The texts of a grammar.
 
     Example:
@@ -50,12 +60,16 @@ def lower_grammar(grammar: Grammar) -> Expr:
         >>> lower_grammar(digits)
         Rule(name='root', nullable=False, regular=False, inhabited=False)
 
+    Args:
+        grammar: the rules.
+        terminals: what each terminal reads, maybe looking ahead; none is empty or has no text.
+
     Raises:
         UnsatisfiableError: no text can be read by the start, naming rules that never end.
         LimitError: it is too large.
     """
     rules = _productive(grammar)
-    return _Lowering(rules, _nullable(rules)).start(grammar.start)
+    return _Lowering(rules, _nullable(rules), terminals or {}).start(grammar.start)
 
 
 @final
@@ -81,8 +95,8 @@ NOTHING: Final = Part(EPSILON, EMPTY, 0)
 class _Lowering:
     """The rules that are lowered, those first that others mention."""
 
-    def __init__(self, rules: Rules, nullable: frozenset[str]) -> None:
-        self._rules, self._nullable = rules, nullable
+    def __init__(self, rules: Rules, nullable: frozenset[str], terminals: Terminals) -> None:
+        self._rules, self._nullable, self._terminals = rules, nullable, terminals
         self._done = dict[str, Part]()
 
     def start(self, name: str) -> Expr:
@@ -109,14 +123,15 @@ class _Lowering:
         whole, some = _either(c.whole for c in chains), _either(c.some for c in chains)
         if size > (REGULAR if whole.regular else IN_PLACE):
             # As a node: mentioned often, it would be copied into what mentions it.
-            rule = Rule(name)
+            rule = Rule(name, looks=some.looks)
             rule.define(some)
             whole, some, size = alt(rule, EPSILON) if whole.nullable else rule, rule, 1
         self._done[name] = Part(whole, some, size)
 
     def _circle(self, names: Sequence[str]) -> None:
         """Rules that lead back to each other."""
-        nodes = {name: Rule(name) for name in names}
+        looks = max(map(self._looks, names))
+        nodes = {name: Rule(name, looks=looks) for name in names}
         for name, rule in nodes.items():
             whole = alt(rule, EPSILON) if name in self._nullable else rule
             self._done[name] = Part(whole, rule)
@@ -127,6 +142,14 @@ class _Lowering:
                 nodes[left[0]].define(_either(chains))
             else:
                 self._left_recursive(left, nodes)
+
+    def _looks(self, name: str) -> int:
+        """How many levels of Ahead stand in a rule, those of its own circle left out."""
+        atoms = [item.atom for alternative in self._rules[name] for item in alternative]
+        done = [self._done.get(_name(atom) or FREE) for atom in atoms]
+        parts = [part.whole for part in done if part is not None]
+        parts += [self._terminals[atom.name] for atom in atoms if isinstance(atom, Terminal)]
+        return max((part.looks for part in parts), default=0)
 
     def _corners(self, name: str, inside: frozenset[str]) -> list[str]:
         """The rules among those inside with which a text of a rule may begin."""
@@ -155,7 +178,7 @@ class _Lowering:
                         bases[name].append(concat(self._item(item).some, rest.whole))
                     if not _may_be_empty(item, self._nullable):
                         break
-        on = _Ways(names, ways)
+        on = _Ways(names, ways, nodes[names[0]].looks)
         for name in names:
             begun = [concat(_either(bases[k]), on.between(k, name).whole) for k in names]
             nodes[name].define(_either(begun))
@@ -184,6 +207,9 @@ class _Lowering:
                 return Part(found, found)
             case Name(rule):
                 return self._done[rule]
+            case Terminal(name):
+                found = self._terminals[name]
+                return Part(found, found)
             case _:
                 assert_never(atom)
 
@@ -192,8 +218,10 @@ class _Lowering:
 class _Ways:
     """The ways from a left-recursive rule to another: T of the module's equations."""
 
-    def __init__(self, names: Sequence[str], ways: Mapping[tuple[str, str], list[Part]]) -> None:
-        self._names = names
+    def __init__(
+        self, names: Sequence[str], ways: Mapping[tuple[str, str], list[Part]], looks: int
+    ) -> None:
+        self._looks = looks
         self._some = {pair: _either(part.some for part in parts) for pair, parts in ways.items()}
         free = [pair for pair, parts in ways.items() if any(p.whole.nullable for p in parts)]
         self._free = {name: _reached(name, free) for name in names}
@@ -206,7 +234,8 @@ class _Ways:
             step = self._some[begin, end]
             return Part(repeat(step), repeat(step, 1))
         if (begin, end) not in self._known:
-            rule = Rule(f"{end} behind {begin}", make=lambda: self._steps(begin, end))
+            name, looks = f"{end} behind {begin}", self._looks
+            rule = Rule(name, make=lambda: self._steps(begin, end), looks=looks)
             free = end in self._free[begin]
             self._known[begin, end] = Part(alt(rule, EPSILON) if free else rule, rule)
         return self._known[begin, end]
@@ -283,7 +312,7 @@ def _may_be_empty(item: Item, nullable: frozenset[str]) -> bool:
             return not text
         case Name(rule):
             return rule in nullable
-        case Characters():
+        case Characters() | Terminal():
             return False
         case _:
             assert_never(item.atom)

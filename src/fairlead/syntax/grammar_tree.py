@@ -3,7 +3,7 @@
     rule          name, alternatives
     alternative   items, one after another; without any it is the empty text
     item          an atom, `low` to `high` times
-    atom          a text, a character out of a set, or another rule by its name
+    atom          a text, a character out of a set, or a rule or a terminal by its name
 
 Groups are rules of their own, so that a tree is never deep. Which names are taken, and that every
 name has a rule, is checked by the notation's parser, which knows the places.
@@ -39,7 +39,15 @@ class Name:
     rule: str
 
 
-Atom: TypeAlias = Word | Characters | Name
+@final
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """What the terminal of this name takes where it stands: never nothing. Who lowers knows it."""
+
+    name: str
+
+
+Atom: TypeAlias = Word | Characters | Name | Terminal
 
 
 @final

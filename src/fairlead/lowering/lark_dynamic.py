@@ -1,0 +1,93 @@
+r"""Lark's Earley parser with its dynamic lexer, as the core reads it.
+
+There is no lexer: every terminal that a rule may go on with is looked for where it would stand, and
+takes what `re.match` prefers there, one text at most, whatever the other terminals take. So a
+grammar is context-free over its terminals, and any grammar will do: ambiguous, left-recursive, with
+rules that may be empty. What is ignored, again as `re.match` prefers it, may stand before every
+terminal and at the end, as often as there is of it:
+
+    text  =  (ignored · text of a terminal) for each terminal in turn, ignored
+
+What this module does not know: what a terminal prefers (`lowering.preferred`), how recursion is
+lowered (`lowering.grammar`).
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from fairlead.errors import SourceError, UnsupportedError
+from fairlead.lowering.expr import EMPTY, ahead, alt, concat, repeat, stop
+from fairlead.lowering.grammar import lower_grammar
+from fairlead.lowering.nodes import Expr
+from fairlead.lowering.preferred import exits
+from fairlead.syntax.grammar_tree import Alternative, Grammar, Item, Name, Terminal
+from fairlead.syntax.lark_tree import LarkGrammar, LarkTerminal
+from fairlead.syntax.regex import parse_regex
+
+UNNAMED: Final = "__"  # how names of rules begin that Lark has made
+
+
+def lower_lark_dynamic(grammar: LarkGrammar) -> Expr:
+    r"""The texts of a grammar.
+
+    Example:
+        >>> from fairlead.syntax.lark_reader import read_lark
+        >>> from fairlead.syntax.lark_source import Lark
+        >>> source = Lark('start: start "+" start | /[0-9]+/', lexer="dynamic")
+        >>> lower_lark_dynamic(read_lark(source)).looks
+        1
+
+    Raises:
+        UnsatisfiableError: no text can be read by the start, naming rules that never end.
+        UnsupportedError: what a terminal matches is not regular, depends on what is before it, or
+            is to be found by a postlexer.
+        LimitError: it is too large.
+    """
+    terminals = {name: _taken(each) for name, each in grammar.terminals.items()}
+    ignored = repeat(alt(*(terminals[name] for name in grammar.ignored)))
+    rules = {
+        name: tuple(
+            _alternative(expansion, grammar.rules, terminals)
+            for expansion in expansions
+            if not any(terminals.get(symbol) is EMPTY for symbol in expansion)
+        )
+        for name, expansions in grammar.rules.items()
+    }
+    unnamed = frozenset(name for name in rules if name.startswith(UNNAMED))
+    found = lower_grammar(
+        Grammar(rules, grammar.start, unnamed),
+        {name: concat(ignored, text) for name, text in terminals.items()},
+    )
+    return concat(found, ignored, stop())
+
+
+def _alternative(
+    expansion: tuple[str, ...], rules: Mapping[str, object], terminals: Mapping[str, Expr]
+) -> Alternative:
+    for symbol in expansion:
+        if symbol not in rules and symbol not in terminals:
+            raise UnsupportedError(
+                f"the terminal {symbol} is declared only: where the lexer is dynamic, no postlexer "
+                "finds it",
+                feature="%declare",
+            )
+    return tuple(Item(Name(name) if name in rules else Terminal(name)) for name in expansion)
+
+
+def _taken(terminal: LarkTerminal) -> Expr:
+    """What a terminal takes, and what has to follow it."""
+    try:
+        found = exits(parse_regex(terminal.pattern))
+    except (SourceError, UnsupportedError) as error:
+        raise _said(terminal, error) from None
+    return alt(*(concat(each.text, ahead(each.after)) for each in found))
+
+
+def _said(terminal: LarkTerminal, error: SourceError | UnsupportedError) -> UnsupportedError:
+    feature = error.feature if isinstance(error, UnsupportedError) else "regex"
+    return UnsupportedError(
+        f"the terminal {terminal.written}: {str(error).partition(chr(10))[0]}",
+        feature=feature,
+        text=error.text,
+        position=error.position,
+    )

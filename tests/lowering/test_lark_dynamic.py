@@ -1,0 +1,143 @@
+"""Lark's Earley parser with its dynamic lexer is the oracle, text by text."""
+
+import random
+from itertools import product
+
+import lark
+import pytest
+
+from fairlead.automata.derivative import Derivatives
+from fairlead.errors import LimitError, UnsatisfiableError, UnsupportedError
+from fairlead.lowering.lark_dynamic import lower_lark_dynamic
+from fairlead.lowering.nodes import Expr
+from fairlead.syntax.lark_reader import read_lark
+from fairlead.syntax.lark_source import Lark
+
+TERMINALS = [
+    '"a"', '"b"', '"ab"', '"c"', "/a+/", "/[ab]+/", "/a+?/", "/a(?!b)/", "/b(?=c)/", "/ab|a/",
+    "/a|ab/", '"b"i', "/(?!ab)[ab]+/", "/c+$/", "/b*?c/",
+]  # fmt: skip
+IGNORED = ["", "", "%ignore /c+/", '%ignore "c"', "%ignore /b+(?!b)/", '%ignore "c"\n%ignore /bc?/']
+HAND = [
+    's: s s | "a"',
+    's: s s | "a" |',
+    's: s "a" | "b"',
+    's: x s "a" | "b"\nx: "c"?',
+    's: x "a" | "b"\nx: s "b" | y\ny: x | s "c" |',
+    's: x\nx: y\ny: x |',
+    's: x* "c"\nx: "a"? "b"?',
+    's: A B | B\nA: /a+/\nB: /a?b/',
+    's: (A | B)+\nA: /a+/\nB: "ab"',
+    's: "a" s "b" | "a" s "c" |\n%ignore /c+/',
+    's: A? \nA: "a"\n%ignore /b+/',
+    's: s "b" | \n%ignore "a"',
+    's: A s | A\nA: /a(?=b)|b(?!b)|a(?=$)/',
+    's: A "c"\nA: /[ab]*?b/ | "ca"',
+    's: A ~ 2..3 [B]\nA: /a|ab/\nB: "b"i',
+    's: A B\nA: /[^a]/s\nB: /./s\n%ignore /a/',
+    's: (A "b")* A\nA: /a|(?<!c)c/',
+]  # fmt: skip
+
+
+def drawn(draw: random.Random) -> str:
+    """A grammar of three rules: whatever recursion comes out."""
+    names = "sxy"
+
+    def symbol() -> str:
+        kind = draw.random()
+        found = draw.choice(names) if kind < 0.4 else draw.choice("ABC")
+        return found + draw.choice(["", "", "", "", "?", "*", "+"])
+
+    def option() -> str:
+        return " ".join(symbol() for _ in range(draw.choice([0, 1, 1, 2, 2, 3])))
+
+    rules = [f"{name}: {option()} | {option()} | {draw.choice('ABC')}" for name in names]
+    rules += [f"{name}: {draw.choice(TERMINALS)}" for name in "ABC"]
+    return "\n".join([*rules, draw.choice(IGNORED)])
+
+
+def read(expr: Expr, size: int, letters: str = "abc") -> set[str]:
+    """The texts up to some length; a beginning is followed only while it has an end."""
+    machine = Derivatives(expr)
+    found = set[str]()
+    todo = [("", expr)] if machine.alive(expr) else []
+    while todo:
+        text, state = todo.pop()
+        if machine.accepts(state):
+            found.add(text)
+        for letter in letters if len(text) < size else "":
+            after = machine.step(state, ord(letter))
+            if after is not None:
+                todo.append((text + letter, after))
+    return found
+
+
+def check(grammar: str, size: int, letters: str = "abc") -> bool:
+    """Whether the grammar is taken; if it is, it has to have the texts that it has for Lark."""
+    try:
+        oracle = lark.Lark(grammar, start="s", parser="earley", lexer="dynamic", ambiguity="forest")
+    except lark.exceptions.GrammarError:
+        return False
+    expected = set[str]()
+    for text in ("".join(word) for n in range(size + 1) for word in product(letters, repeat=n)):
+        try:
+            oracle.parse(text)
+            expected.add(text)
+        except lark.exceptions.UnexpectedInput:
+            pass
+        except RuntimeError as error:  # it has read the text in two ways, and knows of one only
+            assert "multiple start symbol items" in str(error)  # noqa: PT017
+            expected.add(text)
+    try:
+        found = read(lower_lark_dynamic(read_lark(Lark(grammar, "s", "dynamic"))), size, letters)
+    except UnsatisfiableError:
+        found = set[str]()
+    except UnsupportedError as error:
+        assert error.feature == "lookbehind"  # noqa: PT017  it is one of several outcomes
+        return False
+    except LimitError as error:
+        assert error.limit == "states of a search"  # noqa: PT017
+        return False
+    assert found == expected, (grammar, sorted(found ^ expected)[:5])
+    return True
+
+
+@pytest.mark.parametrize("grammar", HAND)
+def test_a_grammar_has_the_texts_that_it_has_for_lark(grammar: str):
+    assert check(grammar, 4) or "?<!" in grammar
+
+
+def test_random_grammars_have_the_texts_that_they_have_for_lark():
+    assert sum(check(drawn(random.Random(seed)), 3) for seed in range(25)) > 15
+
+
+def lowered(grammar: str) -> Expr:
+    return lower_lark_dynamic(read_lark(Lark(grammar, "s", "dynamic")))
+
+
+def test_a_terminal_that_never_matches_leaves_its_alternative_out():
+    assert read(lowered('s: "a" A | "b" A? | "c"\nA: /a(?!a)(?=a)b/'), 3) == {"b", "c"}
+    with pytest.raises(UnsatisfiableError, match="these rules leads on to one of them: s"):
+        lowered("s: A\nA: /(?!a)a/")
+
+
+@pytest.mark.parametrize(
+    ("grammar", "feature", "message"),
+    [
+        ('%declare A\ns: A "b"', "%declare", "the terminal A is declared only"),
+        ("s: A\nA: /\\bif/", "lookbehind", "the terminal A: what stands before a terminal"),
+        ("s: /a++/", "possessive quantifier", "the terminal /a\\+\\+/: possessive counts"),
+        ("s: /(?P<x>a)*(?P=x)/", "backreference", "a reference back"),
+    ],
+)
+def test_what_is_not_regular_is_refused_by_the_name_of_its_terminal(
+    grammar: str, feature: str, message: str
+):
+    with pytest.raises(UnsupportedError, match=message) as error:
+        lowered(grammar)
+    assert error.value.feature == feature
+
+
+@pytest.mark.slow
+def test_random_grammars_have_the_long_texts_that_they_have_for_lark():
+    assert sum(check(drawn(random.Random(seed)), 7) for seed in range(1000, 1100)) > 70
