@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from fairlead.logits.lexicon import Lexicon
     from fairlead.sampling.settings import Sampling
     from fairlead.syntax.json_schema_source import JsonSchema, Whitespace
+    from fairlead.syntax.lark_source import Lark
     from fairlead.syntax.regions import capture, regions, tag, tagged, until
     from fairlead.syntax.shipped import grammar
     from fairlead.syntax.sources import Choice, Gbnf, Regex, Text, repeat, source
@@ -67,6 +68,7 @@ __all__ = [
     "FairleadError",
     "Gbnf",
     "JsonSchema",
+    "Lark",
     "Lexicon",
     "LimitError",
     "Matcher",
@@ -128,6 +130,7 @@ HOMES: Final = {
     "FairleadError": "fairlead.errors",
     "Gbnf": "fairlead.syntax.sources",
     "JsonSchema": "fairlead.syntax.json_schema_source",
+    "Lark": "fairlead.syntax.lark_source",
     "Lexicon": "fairlead.logits.lexicon",
     "LimitError": "fairlead.errors",
     "Matcher": "fairlead.constraints.matcher",

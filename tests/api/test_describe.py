@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 from fairlead.api.describe import describe
 from fairlead.errors import SourceError, UnsupportedError
 from fairlead.syntax.json_schema_source import JsonSchema
+from fairlead.syntax.lark_source import Lark
 from fairlead.syntax.sources import Choice, Gbnf, Regex, Source, Text, repeat, source
 from type_samples import TYPES
 
@@ -153,6 +154,7 @@ def test_other_sources_are_told_in_words(asked: Source, words: str) -> None:
 def test_a_grammar_is_shown_as_it_is() -> None:
     text = 'root ::= "a"'
     assert describe(Gbnf(text)) == f"a text of root in this grammar:\n{text}"
+    assert describe(Lark("x: A", "x")) == "a text of x in this Lark grammar:\nx: A"
 
 
 def test_what_cannot_be_compiled_cannot_be_described() -> None:

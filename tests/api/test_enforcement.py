@@ -6,6 +6,7 @@ from fairlead.api.enforcement import enforcement
 from fairlead.errors import SourceError, UnsupportedError
 from fairlead.syntax.json_schema_keywords import READ
 from fairlead.syntax.json_schema_source import JsonSchema
+from fairlead.syntax.lark_source import Lark
 from fairlead.syntax.sources import Choice, Gbnf, PythonType, Regex, Text, repeat, source
 
 
@@ -142,6 +143,17 @@ def test_rules_of_a_grammar_are_told_without_their_groups():
         ("rule root", "exact"),
         ("rule b", "exact"),
     ]
+
+
+def test_rules_and_terminals_of_a_lark_grammar_are_told():
+    for lexer in ("contextual", "dynamic"):
+        told = enforcement(Lark('start: (A ",")+\nA: "a"\n%ignore /[ ]/', lexer=lexer))
+        assert {(each.place, each.part, each.standing) for each in told} == {
+            ("rule start", ":", "exact"),
+            ("terminal A", ":", "exact"),
+            ("terminal /[ ]/", "%ignore", "exact"),
+            ("terminal COMMA", ":", "exact"),
+        }
 
 
 def test_combinations_are_told_part_by_part():

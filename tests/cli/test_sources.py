@@ -10,6 +10,7 @@ import typer
 from fairlead.cli.sources import read_file, read_source
 from fairlead.errors import SourceError
 from fairlead.syntax.json_schema_source import JsonSchema
+from fairlead.syntax.lark_source import Lark
 from fairlead.syntax.shipped import grammar
 from fairlead.syntax.sources import Gbnf, Regex
 
@@ -52,6 +53,13 @@ def test_a_gbnf_file_is_a_grammar(tmp_path: Path) -> None:
     assert read_source(str(file)) == Gbnf("root ::= [a-z]+")
 
 
+def test_a_lark_file_is_a_grammar_that_finds_those_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "numbers.lark").write_text("N: /[0-9]+/", encoding="utf-8")
+    file = tmp_path / "list.lark"
+    file.write_text('start: N ("," N)*\n%import .numbers.N', encoding="utf-8")
+    assert read_source(str(file)) == Lark.open(file, imports=tmp_path)
+
+
 def test_the_name_of_a_shipped_grammar_is_that_grammar() -> None:
     assert read_source("gbnf/json") == grammar("gbnf/json")
 
@@ -79,7 +87,7 @@ def test_a_module_of_the_current_folder_is_found(
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        ("nonsense", "'nonsense' names no source; write FILE.json, FILE.gbnf, module:Name"),
+        ("nonsense", "'nonsense' names no source; write FILE.json, FILE.gbnf, FILE.lark"),
         ("semvr", "'semvr' names no source; did you mean 'semver'?; write FILE.json"),
         ("missing.json", "there is no file 'missing.json'"),
         ("missing.py:Person", "there is no file 'missing.py'"),

@@ -37,7 +37,7 @@ def test_trees_are_what_lark_reads():
     grammar = read_lark(Lark(EVERYTHING, imports={"numbers": NUMBERS}))
     own = lark.Lark(EVERYTHING, parser="lalr", import_paths=[lambda _, p: (p, NUMBERS)
                     if p == "numbers.lark" else _missing()])  # fmt: skip
-    assert [(r.rule, r.size) for r in grammar.table.productions] == [
+    assert [(r.rule, len(r.symbols)) for r in grammar.table.productions] == [
         (r.origin.name, len(r.expansion)) for r in own.rules
     ]
     assert [(t.name, t.pattern.to_regexp(), t.pattern.max_width) for t in own.terminals] == [
@@ -66,9 +66,19 @@ def test_tables_are_lark_s_own():
         else:
             production = table.productions[table.reductions[state][word[0]]]
             assert isinstance(production, Production)
-            del stack[len(stack) - production.size :]
+            del stack[len(stack) - len(production.symbols) :]
             stack.append(table.gotos[stack[-1]][production.rule])
     assert len(stack) == 2
+
+
+def test_what_is_being_read_leads_to_the_states():
+    table = read_lark(Lark('start: start "+" n | n | \nn: "1" | "(" start ")"')).table
+    for state in range(len(table.shifts)):
+        for symbol, target in [*table.shifts[state].items(), *table.gotos[state].items()]:
+            for number, read in table.kernels[target]:
+                assert table.productions[number].symbols[read - 1] == symbol
+    assert table.kernels[table.start] == ()
+    assert len(table.kernels) == len(table.shifts)
 
 
 def test_the_dynamic_lexer_has_no_table():

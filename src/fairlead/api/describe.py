@@ -20,6 +20,7 @@ from typing import Any, cast, final
 
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.json_text import read_json
+from fairlead.syntax.lark_source import Lark
 from fairlead.syntax.python_types import type_schema
 from fairlead.syntax.python_types_place import INTEGER
 from fairlead.syntax.sources import (
@@ -84,6 +85,8 @@ def describe(what: object) -> str:
             return _Writer(read_json(given.text)).document()
         case Gbnf(text, root):
             return f"a text of {root} in this grammar:\n{text}"
+        case Lark(text, start):
+            return f"a text of {start} in this Lark grammar:\n{text}"
         case _:
             return _describe_text(given)
 

@@ -18,6 +18,9 @@ from fairlead.api.enforced_keywords import schema_keywords
 from fairlead.syntax.gbnf import parse_gbnf
 from fairlead.syntax.grammar_tree import Grammar
 from fairlead.syntax.json_schema_source import JsonSchema
+from fairlead.syntax.lark_reader import read_lark
+from fairlead.syntax.lark_source import Lark
+from fairlead.syntax.lark_tree import LarkGrammar
 from fairlead.syntax.python_types import type_source
 from fairlead.syntax.regex import parse_regex
 from fairlead.syntax.regex_tree import (
@@ -69,6 +72,8 @@ def enforcement(source: Source) -> Iterator[Enforced]:
                 yield from _placed(place, _constructs(parse_regex(pattern, dialect, flags)))
             case Gbnf(text, root):
                 yield from _placed(place, _rules(parse_gbnf(text, root)))
+            case Lark():
+                yield from _placed(place, _symbols(read_lark(given)))
             case _:
                 yield Enforced(place, type(given).__name__, "exact", _how(given))
                 inner = enumerate(_parts(given))
@@ -118,6 +123,21 @@ def _rules(grammar: Grammar) -> Iterator[Enforced]:
         if name not in grammar.groups:
             how = f"{len(alternatives)} alternatives; what they share is followed once"
             yield Enforced(f"rule {name}", "::=", "exact", how)
+
+
+def _symbols(grammar: LarkGrammar) -> Iterator[Enforced]:
+    """The rules that somebody named, and the terminals."""
+    how = "conflicts resolved as Lark does" if grammar.table else "any of its readings"
+    for name, expansions in grammar.rules.items():
+        if not name.startswith("__"):
+            count = f"{len(expansions)} expansions, {how}"
+            yield Enforced(f"rule {name}", ":", "exact", count)
+    for name, terminal in grammar.terminals.items():
+        told = "as much as re.match prefers, where no terminal before it in Lark's order matches"
+        if grammar.table is None:
+            told = "as much as re.match prefers"
+        what = "%ignore" if name in grammar.ignored else ":"
+        yield Enforced(f"terminal {terminal.written}", what, "exact", told)
 
 
 def _constructs(pattern: Pattern) -> Iterator[Enforced]:

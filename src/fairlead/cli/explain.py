@@ -5,7 +5,7 @@ expression, the automaton and the first mask.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, final
@@ -145,6 +145,8 @@ def syntax_lines(read: "Source") -> Iterator[str]:
     from fairlead.syntax.gbnf import parse_gbnf
     from fairlead.syntax.json_schema import parse_json_schema
     from fairlead.syntax.json_schema_source import JsonSchema
+    from fairlead.syntax.lark_reader import read_lark
+    from fairlead.syntax.lark_source import Lark
     from fairlead.syntax.python_types import type_source
     from fairlead.syntax.regex import parse_regex
     from fairlead.syntax.regex_tree import outline
@@ -155,6 +157,8 @@ def syntax_lines(read: "Source") -> Iterator[str]:
             return outline(parse_regex(pattern, dialect, flags))
         case Gbnf(text, root):
             return draw(parse_gbnf(text, root))
+        case Lark():
+            return draw(replace(read_lark(read), table=None))
         case JsonSchema():
             return draw(parse_json_schema(read))
         case PythonType():

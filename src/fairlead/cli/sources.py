@@ -2,6 +2,7 @@
 
     FILE.json              a JSON Schema in a file
     FILE.gbnf              a grammar of llama.cpp in a file
+    FILE.lark              a Lark grammar in a file, and those beside it that it imports
     {"type": ...}          a JSON Schema
     module:Name            what Name is in a module: a Python type, a source, or a schema as a dict
     FILE.py:Name           the same, in a file
@@ -28,8 +29,8 @@ import typer
 from fairlead.errors import FairleadError
 
 FORMS: Final = (
-    "FILE.json, FILE.gbnf, module:Name, FILE.py:Name, /REGEX/flags, a shipped grammar's name, "
-    "or a JSON Schema as text"
+    "FILE.json, FILE.gbnf, FILE.lark, module:Name, FILE.py:Name, /REGEX/flags, a shipped "
+    "grammar's name, or a JSON Schema as text"
 )
 LOCATED: Final = re.compile(r"(?P<where>[^:]+):(?P<name>[A-Za-z_][\w.]*)")
 PATTERN: Final = re.compile(r"/(?P<pattern>.*)/(?P<flags>[a-z]*)", re.DOTALL)
@@ -50,10 +51,8 @@ def read_source(written: str) -> object:
         return _schema(written)
     if written.endswith(".json"):
         return _schema(read_file(Path(written)))
-    if written.endswith(".gbnf"):
-        from fairlead.syntax.sources import Gbnf
-
-        return Gbnf(read_file(Path(written)))
+    if written.endswith((".gbnf", ".lark")):
+        return _grammar(Path(written))
     if match := PATTERN.fullmatch(written):
         from fairlead.syntax.sources import Regex
 
@@ -66,6 +65,14 @@ def read_source(written: str) -> object:
         return grammar(written)
     near = _near(written, list(paths()))
     raise typer.BadParameter(f"{written!r} names no source{near}; write {FORMS}")
+
+
+def _grammar(path: Path) -> object:
+    from fairlead.syntax.lark_source import Lark
+    from fairlead.syntax.sources import Gbnf
+
+    text = read_file(path)
+    return Gbnf(text) if path.suffix == ".gbnf" else Lark(text, imports=path.parent)
 
 
 def read_file(path: Path) -> str:

@@ -10,7 +10,16 @@ from functools import lru_cache
 from typing import assert_never
 
 from fairlead.errors import FairleadError
-from fairlead.lowering.expr import ANYTHING, EMPTY, EPSILON, alt, both, complement, concat, repeat
+from fairlead.lowering.expr import (
+    ANYTHING,
+    EMPTY,
+    EPSILON,
+    alt,
+    both,
+    complement,
+    concat,
+    repeat,
+)
 from fairlead.lowering.nodes import (
     Ahead,
     Alt,
@@ -63,7 +72,16 @@ def surely_empty(expr: Expr) -> bool:
 
 
 def _representatives(root: Expr) -> list[int]:
-    """A byte for each class of bytes with the same derivative: what begins strings tells them."""
+    """A byte for each class of bytes with the same derivative."""
+    return [(part & -part).bit_length() - 1 for part in byte_classes(root)]
+
+
+def byte_classes(root: Expr) -> list[int]:
+    """Disjoint sets of bytes with the same derivative, all bytes: what begins strings tells them.
+
+    >>> [bin(part).count("1") for part in byte_classes(byte_set(b"ab"))]
+    [2, 254]
+    """
     classes, seen, todo = [(1 << 256) - 1], {root}, [root]
     while todo:
         node = todo.pop()
@@ -74,7 +92,7 @@ def _representatives(root: Expr) -> list[int]:
             if part not in seen:
                 seen.add(part)
                 todo.append(part)
-    return [(part & -part).bit_length() - 1 for part in classes]
+    return classes
 
 
 @lru_cache(maxsize=1 << 14)

@@ -6,6 +6,7 @@ from fairlead.lowering.expr import alt, both, complement, concat, literal, repea
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.grammar import lower_grammar
 from fairlead.lowering.json_schema import lower_json_schema
+from fairlead.lowering.lark import lower_lark
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.regex import lower_regex
 from fairlead.lowering.regions import lower_until
@@ -13,6 +14,8 @@ from fairlead.lowering.special import special
 from fairlead.lowering.unicode import TEXT
 from fairlead.syntax.gbnf import parse_gbnf
 from fairlead.syntax.json_schema_source import JsonSchema
+from fairlead.syntax.lark_reader import read_lark
+from fairlead.syntax.lark_source import Lark
 from fairlead.syntax.python_types import type_source
 from fairlead.syntax.regex import parse_regex
 from fairlead.syntax.regions import Captured, Composed, Region, Until
@@ -49,7 +52,7 @@ def lower_source(source: Source) -> Expr:
             return either(option.encode() for option in options)
         case Text():
             return TEXT
-        case Regex() | Gbnf():
+        case Regex() | Gbnf() | Lark():
             return _lower_notation(source)
         case JsonSchema() | PythonType():
             return lower_json_schema(
@@ -59,11 +62,13 @@ def lower_source(source: Source) -> Expr:
             return _lower_combination(source)
 
 
-def _lower_notation(source: Regex | Gbnf) -> Expr:
+def _lower_notation(source: Regex | Gbnf | Lark) -> Expr:
     if isinstance(source, Regex):
         spend(len(source.pattern))
         return lower_regex(parse_regex(source.pattern, source.dialect, source.flags))
     spend(len(source.text))
+    if isinstance(source, Lark):
+        return lower_lark(read_lark(source))
     return lower_grammar(parse_gbnf(source.text, source.root))
 
 

@@ -51,9 +51,8 @@ def read_lark(source: Lark) -> LarkGrammar:
         read = {terminal.name: _terminal(terminal, reading) for terminal in terminals}
         table = _table(rules, start) if source.lexer == "contextual" else None
     expansions = dict[str, list[tuple[str, ...]]]()
-    for rule in rules:
-        symbols = tuple(str(symbol.name) for symbol in rule.expansion)
-        expansions.setdefault(str(rule.origin.name), []).append(symbols)
+    for production in map(_production, rules):
+        expansions.setdefault(production.rule, []).append(production.symbols)
     return LarkGrammar(
         terminals=read,
         rules={name: tuple(listed) for name, listed in expansions.items()},
@@ -115,6 +114,7 @@ def _terminal(terminal: Any, reading: Reading) -> LarkTerminal:
         text=str(pattern.value) if pattern.type == "str" else None,
         flags=frozenset(pattern.flags),
         priority=int(terminal.priority),
+        min_width=int(pattern.min_width),
         max_width=int(pattern.max_width),
         length=len(pattern.value),
         written=written,
@@ -136,10 +136,22 @@ def _table(rules: list[Any], start: str) -> LarkTable:
         shifts=tuple(builder.shifts),
         reductions=tuple(builder.reductions),
         gotos=tuple(builder.gotos),
-        productions=tuple(Production(str(r.origin.name), len(r.expansion)) for r in rules),
+        # The rule that Lark puts above the start is no production, and never reduced by.
+        kernels=tuple(
+            tuple(
+                (numbers[item.rule], item.index) for item in itemset.kernel if item.rule in numbers
+            )
+            for itemset in analyzer.lr0_itemsets  # the order of the states
+        ),
+        productions=tuple(_production(rule) for rule in rules),
         start=int(made.start_states[start]),
         end=int(made.end_states[start]),
     )
+
+
+def _production(rule: Any) -> Production:
+    symbols = tuple(str(symbol.name) for symbol in rule.expansion)
+    return Production(str(rule.origin.name), symbols)
 
 
 @final

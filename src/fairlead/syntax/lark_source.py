@@ -125,7 +125,7 @@ def read_indenter(postlex: object) -> Indentation:
             )
     # The names are class attributes as a rule, and may be properties of an object.
     given = postlex() if isinstance(postlex, type) else postlex
-    return Indentation(
+    told = Indentation(
         newline=str(getattr(given, "NL_type")),  # noqa: B009  nothing is known of its type
         opening=frozenset(map(str, getattr(given, "OPEN_PAREN_types"))),  # noqa: B009
         closing=frozenset(map(str, getattr(given, "CLOSE_PAREN_types"))),  # noqa: B009
@@ -133,6 +133,11 @@ def read_indenter(postlex: object) -> Indentation:
         dedent=str(getattr(given, "DEDENT_type")),  # noqa: B009
         tab=int(getattr(given, "tab_len")),  # noqa: B009
     )
+    if told.newline in told.opening | told.closing:
+        raise UnsupportedError(
+            f"{told.newline} is the newline and a bracket of {kind.__name__}", feature="postlex"
+        )
+    return told
 
 
 _INDENTER: Final = "lark.indenter.Indenter"

@@ -26,7 +26,8 @@ class LarkTerminal:
         text: what it was written as, if that is a string and no regex, without its flags.
         flags: any of "imslux" behind the string or regex.
         priority: terminals of a higher one are tried first.
-        max_width: the most characters that a match has, as Lark counts them.
+        min_width: the fewest characters that a match has,
+        max_width: and the most, as Lark counts them.
         length: of its pattern without flags, or of its text: Lark tries longer ones first.
         written: how to name it to whoever wrote the grammar.
     """
@@ -36,6 +37,7 @@ class LarkTerminal:
     text: str | None
     flags: frozenset[str]
     priority: int
+    min_width: int
     max_width: int
     length: int
     written: str
@@ -44,10 +46,10 @@ class LarkTerminal:
 @final
 @dataclass(frozen=True, slots=True)
 class Production:
-    """One expansion of a rule: what it is called, and how many symbols it has."""
+    """One expansion of a rule."""
 
     rule: str
-    size: int
+    symbols: tuple[str, ...]
 
 
 @final
@@ -60,6 +62,7 @@ class LarkTable:
         reductions: for each state, the index of the production to reduce by before a terminal; the
             end of the text is the terminal `END`. No terminal is in both.
         gotos: for each state, the state after a rule.
+        kernels: for each state, the productions that are being read, as (index, symbols read).
         productions: the expansions.
         start: the state at the bottom of the stack.
         end: the state on top of it when all is read.
@@ -68,6 +71,7 @@ class LarkTable:
     shifts: tuple[Mapping[str, int], ...]
     reductions: tuple[Mapping[str, int], ...]
     gotos: tuple[Mapping[str, int], ...]
+    kernels: tuple[tuple[tuple[int, int], ...], ...]
     productions: tuple[Production, ...]
     start: int
     end: int

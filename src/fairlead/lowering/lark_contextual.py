@@ -1,0 +1,182 @@
+"""Lark's LALR parser behind its contextual lexer, as the core reads it.
+
+What is left of a text is the call of a template with a place: the automaton's stack, and where
+there is indentation the brackets that are open and the widths of the blocks around. A place unfolds
+to all that may be taken next, each followed by the place behind it:
+
+    place  =  Σ  Ahead(no earlier terminal matches) · text · Ahead(what has to follow) · place'
+
+over the ways of the state's scanner (`lowering.lark_scanners`) of which the automaton can make
+something; what is ignored comes back to the same place. The automaton is Lark's own, with its
+conflicts resolved: the language is what Lark parses, no more and no less.
+
+What this module does not know: how stacks work, what a terminal matches, how wide a line is.
+"""
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import Final, cast, final
+
+from fairlead.errors import UnsatisfiableError
+from fairlead.lowering.expr import EMPTY, EPSILON, ahead, alt, call, concat, stop
+from fairlead.lowering.lark_automaton import Automaton
+from fairlead.lowering.lark_indentation import Lines, Place, ReadLine
+from fairlead.lowering.lark_scanners import Scanners, Way
+from fairlead.lowering.nodes import Expr, Look
+from fairlead.syntax.lark_tree import LarkGrammar
+
+LOOKS: Final = 1  # levels of Ahead in a place
+REMEMBERED: Final = 4096  # places that are unfolded, before all are forgotten
+
+
+def lower_lark_contextual(grammar: LarkGrammar) -> Expr:
+    r"""The texts of a grammar that has a table.
+
+    Example:
+        >>> from fairlead.syntax.lark_reader import read_lark
+        >>> from fairlead.syntax.lark_source import Lark
+        >>> expr = lower_lark_contextual(read_lark(Lark('start: "a" start | "b"')))
+        >>> expr.nullable
+        False
+
+    Raises:
+        UnsatisfiableError: it has no text.
+        UnsupportedError: what a terminal matches is not regular, or depends on what is before it.
+    """
+    places = _Places(grammar)
+    start = places.start
+    places.check()
+    if places.needs(start) is None:
+        raise UnsatisfiableError(f"the rule {grammar.start!r} has no text that ends")
+    # What looks ahead in a grammar looks at its own text.
+    texts = concat(places.more(start), stop())
+    return alt(texts, EPSILON) if places.ends(start) else texts
+
+
+@final
+class _Places:
+    """The template of one grammar; its arguments are places, and lines that are being read."""
+
+    def __init__(self, grammar: LarkGrammar) -> None:
+        if grammar.table is None:
+            raise UnsatisfiableError("a grammar without a table is not read by an automaton")
+        widths = {name: each.min_width for name, each in grammar.terminals.items()}
+        self._scanners = Scanners(grammar)
+        told = grammar.indentation
+        if told is not None:
+            # A block is as much wider as one character, at least; its end takes none.
+            widths |= {told.indent: 1, told.dedent: 0}
+        self._automaton = Automaton(grammar.table, grammar.start, widths)
+        self._lines = None if told is None else Lines(told, self._automaton)
+        self._unfolded = dict[Place | ReadLine, Expr]()
+        self.start = Place(self._automaton.start, 0, (0,))
+
+    def check(self) -> None:
+        """Refuse now what cannot be taken exactly."""
+        self._scanners.check()
+
+    def rest(self, place: Place) -> Expr:
+        """All texts from a place."""
+        more = self.more(place)
+        return alt(more, EPSILON) if self.ends(place) else more
+
+    def more(self, place: Place) -> Expr:
+        """Those that are not empty, unless nothing else is there."""
+        return call(self, place, LOOKS) if self.needs(place) is not None else EMPTY
+
+    def ends(self, place: Place) -> bool:
+        """Whether a text may end at a place."""
+        stack = place.stack if self._lines is None else self._lines.ended(place)
+        return stack is not None and self._automaton.ends(stack)
+
+    def needs(self, place: Place) -> int | None:
+        """A number of characters below which no text ends from here."""
+        return self._automaton.needs(place.stack)
+
+    # The protocol of templates.
+
+    def unfold(self, argument: Hashable, look: Look) -> Expr:
+        """What may come next."""
+        del look
+        at = cast("Place | ReadLine", argument)
+        found = self._unfolded.get(at)
+        if found is None:
+            if len(self._unfolded) > REMEMBERED:
+                self._unfolded.clear()
+            found = self._line(at) if isinstance(at, ReadLine) else self._place(at)
+            self._unfolded[at] = found
+        return found
+
+    def _place(self, place: Place) -> Expr:
+        ways = self._scanners.ways(self._automaton.terminals(place.stack.state))
+        return alt(*(self._after(place, way) for way in ways))
+
+    def _after(self, place: Place, way: Way) -> Expr:
+        if way.ignored:
+            return concat(way.text, self.rest(place))
+        if self._lines is not None:
+            if way.terminal == self._lines.newline:
+                return self._newline(self._lines, place, way)
+            place_after = self._lines.take(place, way.terminal)
+        else:
+            stack = self._automaton.feed(place.stack, way.terminal)
+            place_after = None if stack is None else Place(stack, 0, (0,))
+        return EMPTY if place_after is None else concat(way.text, self.rest(place_after))
+
+    def _newline(self, lines: Lines, place: Place, way: Way) -> Expr:
+        """The end of a line, up to what is before the text of the next."""
+        if place.brackets:
+            return concat(way.text, self.rest(place))
+        if self._automaton.feed(place.stack, way.terminal) is None:
+            return EMPTY
+        begun = (ReadLine(each.text, None, each.after, place) for each in way.exits)
+        return concat(way.guard, alt(*(call(self, line, LOOKS) for line in begun)))
+
+    def _line(self, line: ReadLine) -> Expr:
+        lines = cast("Lines", self._lines)
+        options = list[Expr]()
+        for members, following in lines.steps(line):
+            after = lines.behind(following)
+            ended = EMPTY if after is None else concat(ahead(line.after), self.rest(after))
+            more = EMPTY if following.text is EPSILON else call(self, following, LOOKS)
+            options.append(concat(members, alt(more, ended)))
+        return alt(*options)
+
+    def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
+        """Nothing is captured."""
+        del argument, captured
+        return EMPTY
+
+    def lives(self, argument: Hashable, look: Look) -> bool | None:
+        """Whether there is a text, if nothing were looked ahead for."""
+        del look
+        return isinstance(argument, ReadLine) or self.needs(cast("Place", argument)) is not None
+
+    def lives_after(
+        self, argument: Hashable, look: Look, captured: Callable[[], bytes | None]
+    ) -> bool | None:
+        """Nothing is captured."""
+        del argument, look, captured
+        return False
+
+    def parts(self, argument: Hashable) -> Iterable[Expr]:
+        """Nothing in a place is refused later: terminals are read when compiling."""
+        del argument
+        return ()
+
+    def least(self, argument: Hashable, least: Callable[[Expr], bytes | None]) -> bytes | None:
+        """Of the length that a text has at least; what it is, is found by `automata.guarded`."""
+        del least
+        if isinstance(argument, ReadLine):
+            return bytes(1)
+        needed = self.needs(cast("Place", argument))
+        return None if needed is None else bytes(max(needed, 1))
+
+    def least_after(
+        self,
+        argument: Hashable,
+        least: Callable[[Expr], bytes | None],
+        captured: bytes | None = None,
+    ) -> bytes | None:
+        """Nothing is captured."""
+        del argument, least, captured
+        return None

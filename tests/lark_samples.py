@@ -1,0 +1,111 @@
+"""Lark grammars by chance, and what Lark and fairlead make of all short strings."""
+
+import itertools
+import random
+from functools import lru_cache
+from pathlib import Path
+
+import lark
+
+from fairlead.automata.derivative import Derivatives
+from fairlead.lowering.lark import lower_lark
+from fairlead.lowering.nodes import Expr
+from fairlead.syntax.lark_reader import read_lark
+from fairlead.syntax.lark_source import Lark
+from fairlead.syntax.lark_tree import LarkGrammar
+
+PATTERNS = (
+    '"a"', '"b"', '"c"', '"ab"', '"aa"', '"abc"', '"ba"', '"a"i', "/a+/", "/[ab]+/", "/[abc]+/",
+    "/ab?/", "/a+?b/", "/a(?=b)/", "/b(?!c)/", "/[ab]+?(?=c)/", "/a|ab/", "/(ab|a)c?/", "/c+|b/",
+    "/a{1,2}/", "/b*c/", "/[^a]/", "/.b/", "/A/i", "/a.*?c/", "/(?:a|b)(?<!b)/",
+)  # fmt: skip
+ERRORS = (lark.exceptions.LarkError, AssertionError, IndexError)
+
+
+def python_lark() -> Path:
+    """The grammar of Python in the lark package."""
+    return Path(lark.__file__).parent / "grammars" / "python.lark"
+
+
+@lru_cache(maxsize=1)
+def python_tree() -> LarkGrammar:
+    """What it says; reading it takes Lark a second."""
+    return read_lark(Lark.open(python_lark()))
+
+
+def short_strings(letters: str, length: int) -> list[str]:
+    """All strings over the letters, the shortest first."""
+    return ["".join(w) for n in range(length + 1) for w in itertools.product(letters, repeat=n)]
+
+
+def parsed(parser: lark.Lark, letters: str, length: int) -> set[str]:
+    """Those of them that Lark parses."""
+    found = set[str]()
+    for text in short_strings(letters, length):
+        try:
+            parser.parse(text)
+        except ERRORS:
+            continue
+        found.add(text)
+    return found
+
+
+def accepted(expr: Expr, letters: str, length: int) -> set[str]:
+    """Those of them that are in an expression; nothing that is begun is left without an end."""
+    machine = Derivatives(expr, fuel=Fuel())
+    found, todo = set[str](), [("", machine.start())]
+    while todo:
+        text, state = todo.pop()
+        if machine.accepts(state):
+            found.add(text)
+        if len(text) < length:
+            steps = ((letter, machine.step(state, ord(letter))) for letter in letters)
+            todo += [(text + letter, after) for letter, after in steps if after is not None]
+    return found
+
+
+class Fuel:
+    """Ends searches that find no end."""
+
+    def __init__(self) -> None:
+        self.left = 400_000
+
+    def __call__(self, made: int) -> None:
+        self.left -= made
+        if self.left < 0:
+            raise OutOfFuelError
+
+
+class OutOfFuelError(Exception):
+    """Undecided."""
+
+
+def lowered(text: str, **options) -> Expr:
+    """A grammar in the core."""
+    return lower_lark(read_lark(Lark(text, **options)))
+
+
+def by_chance(seed: int) -> str:
+    """A small grammar: overlapping terminals, priorities, what is empty, conflicts of all sorts."""
+    dice = random.Random(seed)
+    names = ["A", "B", "C", "D"][: dice.randint(2, 4)]
+    rules = ["start", "x", "y"][: dice.randint(1, 3)]
+
+    def item(deep: int) -> str:
+        kind = dice.random()
+        if kind > 0.7 and not deep:
+            inner = f"{sequence(1)} | {sequence(1)}"
+            written = f"({inner})" if kind < 0.85 else f"[{inner}]"
+            return written if kind > 0.85 else written + dice.choice(["", "?", "*", "+"])
+        if kind > 0.55:
+            return dice.choice(PATTERNS)
+        return dice.choice(names + rules) + dice.choice(["", "", "", "", "?", "*", "+"])
+
+    def sequence(deep: int) -> str:
+        return " ".join(item(deep) for _ in range(dice.choice([1, 2] if deep else [0, 1, 1, 2, 3])))
+
+    lines = [f"{r}: " + " | ".join(sequence(0) for _ in range(dice.randint(1, 3))) for r in rules]
+    lines += [f"{n}{dice.choice(['', '', '.1', '.2'])}: {dice.choice(PATTERNS)}" for n in names]
+    if dice.random() < 0.3:
+        lines.append(f"%ignore {dice.choice([*PATTERNS, *names])}")
+    return "\n".join(lines)

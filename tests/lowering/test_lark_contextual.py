@@ -1,0 +1,220 @@
+r"""Lark's LALR mode: the `Lark` object of the same mode says what is right."""
+
+from typing import ClassVar
+
+import lark
+import pytest
+from lark.indenter import PythonIndenter
+
+from fairlead.automata.derivative import Derivatives
+from fairlead.errors import UnsatisfiableError, UnsupportedError
+from fairlead.lowering.expr import ANYTHING, EMPTY, both, byte_set, complement, literal
+from fairlead.lowering.lark import lower_lark
+from fairlead.lowering.lark_contextual import lower_lark_contextual
+from fairlead.lowering.lark_indentation import ReadLine
+from fairlead.lowering.lark_scanners import firsts, one_word
+from fairlead.lowering.nodes import Concat
+from fairlead.syntax.lark_reader import read_lark
+from fairlead.syntax.lark_source import Lark
+from lark_samples import (
+    OutOfFuelError,
+    accepted,
+    by_chance,
+    lowered,
+    parsed,
+)
+
+GRAMMARS = [
+    'start: "a" start | "b"',  # right recursion,
+    "start: | start x\nx: A | B\nA: /a+/\nB: /[bc]/",  # left recursion, and nothing at all
+    'start: s\ns: "a" s | "a" s "b" s | "c"',  # an else that dangles: shifted
+    'start: x "b"\nx: "a" | "a" x',
+    'start: n\nn: | "a" n "b"',
+    # Terminals: what is preferred, and which comes first.
+    "start: A B\nA: /a+/\nB: /ab?/",
+    "start: A*\nA: /a|ab/ | /c/",
+    "start: A | B A\nA.2: /a/\nB: /[ab]/",
+    "start: A B | B A\nA: /[ab]/\nB: /[bc]/",
+    'start: A*\nA: /a(?=b)/ | "b" | "c" "a"',
+    'start: "A"i "b" | /a+?c/ "b"',
+    # Strings inside of a regex: by state, by priority, with other flags, as what is ignored.
+    'start: KW N | N "c"\nKW: "ab"\nN: /[ab]+/\n%ignore /c/',
+    'start: N K N\nN: /[ab]+/\nK: "b"\n%ignore "c"',
+    'start: (K | N "c")*\nN: /[ab]+/\nK.1: "ab"',
+    'start: (K | N "c")*\nN: /[ab]+/\nK: "AB"i',
+    'start: (K | L | N "c")+\nN: /[ab]+/i\nK: "ab"i\nL: "a"\n',
+    'start: (K | N "c")+\nN: /[ab]+/i\nK: "AB"i\nL: "ab"\n%ignore L',
+    'start: "ab" "c" | "c" W\nW: /[a-c]+/\n%ignore /b+/',
+    "start: A+\nA: /a/\nB: /b/\n%ignore B\n%ignore /c(?=a)/",
+    'start: (K | L | N "c")+\nN: /[ab]/i\nK: "a"i\nL: "A"i',
+    # Rules without a text.
+    'start: "a" | y x\ny: "b" "c"\nx: "b" x',
+    'start: "a" | "b" x\nx: "b" x',
+    # Priorities of rules tell reductions apart.
+    'start: x "b" | y "b" "c"\nx.2: "a"\ny: "a"',
+]
+
+
+@pytest.mark.parametrize("text", GRAMMARS)
+def test_texts_are_those_that_lark_parses(text):
+    assert accepted(lowered(text), "abc", 6) == parsed(lark.Lark(text, parser="lalr"), "abc", 6)
+
+
+def compared(seed: int, length: int) -> bool | None:
+    """Whether both agree about a grammar by chance; None where Lark refuses it."""
+    text = by_chance(seed)
+    try:
+        parser = lark.Lark(text, parser="lalr")
+    except lark.exceptions.LarkError:
+        return None
+    try:
+        mine = accepted(lowered(text), "abc", length)
+    except (UnsatisfiableError, OutOfFuelError) as error:
+        mine = set()
+        if isinstance(error, OutOfFuelError):
+            return None if not parsed(parser, "abc", length) else False
+    assert mine == parsed(parser, "abc", length), text
+    return True
+
+
+def test_grammars_by_chance_agree_with_lark():
+    assert [compared(seed, 5) for seed in range(40)].count(True) > 20
+
+
+@pytest.mark.slow
+def test_many_grammars_by_chance_agree_with_lark():
+    found = [compared(seed, 7) for seed in range(1000, 2500)]
+    assert found.count(False) == 0
+    assert found.count(True) > 700
+
+
+class Blocks(PythonIndenter):
+    NL_type = "_NL"
+    OPEN_PAREN_types: ClassVar = ["LPAR"]
+    CLOSE_PAREN_types: ClassVar = ["RPAR"]
+    INDENT_type = "_IN"
+    DEDENT_type = "_OUT"
+    tab_len = 2
+
+
+INDENTED = [
+    'start: _NL? item+\nitem: "a" _NL [_IN item+ _OUT]\n_NL: /(\\n *)+/\n%declare _IN _OUT',
+    'start: item+\nitem: "(" _NL? "a" ")" _NL | "a" _NL _IN item+ _OUT\n_NL: /(\\n *)+(?!\\))/\n'
+    "%declare _IN _OUT\n%ignore / /",
+    'start: item+\nitem: "a"+ ")"? _NL | "(" "a"* ")" _NL _IN item+ _OUT\n_NL: /(\\n|b)+[ b]*/\n'
+    "%declare _IN _OUT",
+]
+
+
+@pytest.mark.parametrize("text", INDENTED)
+def test_blocks_are_those_of_the_indenter(text):
+    expr = lowered(text, postlex=Blocks)
+    parser = lark.Lark(text, parser="lalr", postlex=Blocks())
+    for letters, length in (("a\n ", 7), ("a\n ()", 5), ("ab\n\t", 5)):
+        assert accepted(expr, letters, length) == parsed(parser, letters, length)
+
+
+def test_widths_are_remembered_for_as_long_as_their_blocks_are_open():
+    text = INDENTED[0]
+    machine = Derivatives(lowered(text, postlex=Blocks))
+    parser = lark.Lark(text, parser="lalr", postlex=Blocks())
+
+    def both_say(text: str) -> bool:
+        state = machine.start()
+        for byte in text.encode():
+            state = machine.step(state, byte)
+            if state is None:
+                return False
+        return machine.accepts(state)
+
+    lines = ["a", "  a", "   a", "\ta", "\t\t a"]
+    for first in lines:
+        for second in lines:
+            for third in lines:
+                text = f"a\n{first}\n{second}\n{third}\n"
+                try:
+                    parser.parse(text)
+                except lark.exceptions.LarkError:
+                    assert not both_say(text)
+                else:
+                    assert both_say(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (r"start: /\ba/", "the terminal /.ba/: what stands before a terminal is not known"),
+        (r"start: /(a)\1/", "the terminal .*reference back"),
+        (r'start: "b" /(?i)a/', "the terminal .*: flags for the whole pattern"),
+        ("start: A\nA: /a(?>b)/", "the terminal A: atomic groups"),
+    ],
+)
+def test_terminals_that_cannot_be_taken_exactly_are_refused_by_name(text, said):
+    with pytest.raises(UnsupportedError, match=said):
+        lowered(text)
+
+
+@pytest.mark.parametrize(
+    "text", ['start: "a" start', "start: X\n%declare X", 'start: x "a"\nx: x "b"']
+)
+def test_grammars_without_a_text_are_refused(text):
+    with pytest.raises(UnsatisfiableError, match="the rule 'start' has no text that ends"):
+        lowered(text)
+
+
+def test_reductions_without_end_read_nothing():
+    # At the end x becomes y and y becomes x; Lark itself does not come back.
+    text = 'start: x | "b"\nx: y | "c"\ny.2: x'
+    assert accepted(lowered(text), "abc", 4) == {"b"}
+
+
+def test_texts_that_are_long_and_deep_are_read():
+    machine = Derivatives(lowered('start: "(" start ")" | item ("," item)*\nitem: /[a-z]+/'))
+    state = machine.start()
+    for byte in b"(" * 300 + b"ab" + b",c" * 300 + b")" * 300:
+        state = machine.step(state, byte)
+    assert machine.accepts(state)
+    assert len(machine.shortest(machine.start())) == 1
+
+
+def test_answers_are_the_same_after_all_is_forgotten(monkeypatch):
+    monkeypatch.setattr("fairlead.lowering.lark_automaton.REMEMBERED", 0)
+    monkeypatch.setattr("fairlead.lowering.lark_contextual.REMEMBERED", 0)
+    text = GRAMMARS[1]
+    assert accepted(lowered(text), "abc", 3) == parsed(lark.Lark(text, parser="lalr"), "abc", 3)
+
+
+def test_places_remember_nothing_and_refuse_nothing_later():
+    place = lowered(INDENTED[0], postlex=Blocks)
+    call = place.head
+    template, line = call.template, next(iter(_lines_read(call)))
+    assert template.resume(call.argument, b"") is EMPTY
+    assert template.lives(call.argument, None)
+    assert template.lives(line.argument, None)
+    assert not template.lives_after(call.argument, None, lambda: b"")
+    assert template.parts(call.argument) == ()
+    assert template.least(line.argument, lambda part: None) == bytes(1)
+    assert template.least_after(call.argument, lambda part: None) is None
+
+
+def _lines_read(call):
+    """Calls of newlines among what a call unfolds to."""
+    for option in call.template.unfold(call.argument, None).options:
+        found = option.head if isinstance(option, Concat) else option
+        if isinstance(getattr(found, "argument", None), ReadLine):
+            yield found
+
+
+def test_what_bytes_a_terminal_may_begin_with():
+    assert firsts(both(complement(literal("a")), byte_set(b"bc"))) == firsts(byte_set(b"bc"))
+    assert firsts(both(byte_set(b"bc"), complement(literal("a")))) == firsts(byte_set(b"bc"))
+    assert firsts(complement(ANYTHING)) == firsts(EMPTY) == 0
+    assert one_word(literal("ab")) == b"ab"
+    assert one_word(byte_set(b"ab")) is None
+
+
+def test_a_grammar_without_a_table_has_no_automaton():
+    grammar = read_lark(Lark('start: "a"', lexer="dynamic"))
+    assert accepted(lower_lark(grammar), "a", 2) == {"a"}
+    with pytest.raises(UnsatisfiableError):
+        lower_lark_contextual(grammar)
