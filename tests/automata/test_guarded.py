@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import fairlead as fl
-from fairlead.automata import guarded
+from fairlead.automata import guarded, passages
 from fairlead.automata.derivative import Derivatives
 from fairlead.constraints.compiled import CompiledConstraint
 from fairlead.errors import LimitError
@@ -26,6 +26,7 @@ from fairlead.lowering.expr import (
     repeat,
     stop,
 )
+from fairlead.lowering.json_schema import lower_json_schema
 from fairlead.lowering.nodes import (
     Ahead,
     Alt,
@@ -211,13 +212,71 @@ def test_a_language_without_texts_is_told_where_nothing_can_follow() -> None:
     assert not Derivatives(rule).alive(rule)
 
 
-def test_what_cannot_be_decided_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guarded, "MOST", 50)
+def deep(count: int = 1) -> Expr:
+    """As many letters b before as behind what cannot be."""
     rule = Rule("deep", looks=1)
     dead = concat(literal("a"), ahead(NOT_A), literal("a"))
-    rule.define(alt(concat(literal("b"), rule, literal("b")), dead))
+    rule.define(alt(concat(literal("b"), repeat(rule, count, count), literal("b")), dead))
+    return rule
+
+
+def test_that_there_is_no_text_is_told_where_one_can_read_on_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(guarded, "LONG", 20)
+    assert not Derivatives(deep()).alive(deep())
+    assert not Derivatives(deep(1000)).alive(deep(1000))
+
+
+def test_what_cannot_be_decided_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guarded, "LONG", 20)
+    monkeypatch.setattr(passages, "MOST", 2)
+    with pytest.raises(LimitError, match="after 2 ways"):
+        Derivatives(concat(deep(), ahead(EVEN))).alive(concat(deep(), ahead(EVEN)))
+    monkeypatch.setattr(guarded, "LONG", 1000)
+    monkeypatch.setattr(guarded, "MOST", 50)
     with pytest.raises(LimitError, match="after 50 states"):
-        Derivatives(rule).alive(rule)
+        Derivatives(deep()).alive(deep())
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_there_is_a_way_through_where_there_is_a_text(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expr = random_grammar(seed)
+    found = Derivatives(expr).alive(expr)
+    assert not found or any(belongs(expr, text) for text in texts(7))
+    monkeypatch.setattr(guarded, "LONG", -1)
+    asked = list[bool]()
+    decide = passages.Passages.alive
+
+    def noted(self: passages.Passages, root: Expr) -> bool:
+        asked.append(decide(self, root))
+        return asked[-1]
+
+    monkeypatch.setattr(passages.Passages, "alive", noted)
+    assert Derivatives(expr).alive(expr) == found
+    assert asked == [found]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "found"), [(3, 3, False), (4, 4, True), (1000, 1001, True), (999, 999, False)]
+)
+def test_counts_are_passed_as_often_as_they_say(low: int, high: int, found: bool) -> None:
+    item = concat(literal("a"), ahead(NOT_A, 1), literal("b"))
+    expr = concat(ahead(repeat(literal("abab")), 0), repeat(item, low, high))
+    machine = Derivatives(expr)
+    assert machine._passages.alive(expr) == found
+    assert machine.alive(expr) == found
+
+
+def test_calls_are_passed_and_what_remembers_is_not_decided() -> None:
+    objects = lower_json_schema(fl.JsonSchema({"type": "object"}))
+    machine = Derivatives(objects)
+    assert machine._passages.alive(concat(ahead(concat(literal("{"), ANYTHING)), objects))
+    inside = concat(ahead(concat(ANYTHING, literal("x}"))), objects)
+    with pytest.raises(LimitError, match="remembered"):
+        machine._passages.alive(inside)
 
 
 def test_forgetting_changes_nothing() -> None:

@@ -36,6 +36,7 @@ from fairlead.automata.guarded import Guarded
 from fairlead.automata.least import Least
 from fairlead.automata.living import Living
 from fairlead.automata.partition import fewer, partition
+from fairlead.automata.passages import Passages
 from fairlead.automata.words import LONGEST, Word
 from fairlead.errors import FairleadError, LimitError
 from fairlead.lowering.aheads import looking, parts, passed
@@ -70,6 +71,7 @@ from fairlead.lowering.nodes import (
     Rule,
     Stop,
     Unsure,
+    operands,
 )
 
 Arcs: TypeAlias = list[tuple[int, Expr]]
@@ -107,7 +109,8 @@ class Derivatives:
         self._linear: dict[Expr, Arcs] = {}
         self._least = Least(spellable, self._ways, fuel)
         self.living = Living(spellable, self._least.word, self._ways, fuel)
-        self._guarded = Guarded(self._lines, self._least.word, fuel)
+        self._passages = Passages(self._disjoint, self.living.check, self.unfold, fuel)
+        self._guarded = Guarded(self._lines, self._least.word, self._passages.alive, fuel)
 
     def start(self) -> Expr:
         """The state before the first byte."""
@@ -180,6 +183,7 @@ class Derivatives:
         self._linear.clear()
         self._least.forget()
         self._guarded.forget()
+        self._passages.forget()
         self.living.forget()
 
     def _word(self, state: Expr) -> Word:
@@ -232,7 +236,7 @@ class Derivatives:
         there are pairs; whole derivatives may be as many as there are sets of lines. What is not
         to be takes whole ones.
         """
-        parts = _met(root)
+        parts = operands(root)
         lines = [self._disjoint(p) if isinstance(p, Not) else self._lines(p) for p in parts]
         made = self._crossed(lines, _MOST_WAYS)
         if made is None:
@@ -379,16 +383,3 @@ class Derivatives:
             rest &= ~members
         lines = [(members, complement(x)) for members, x in arcs]
         return [*lines, (rest, ANYTHING)] if rest else lines
-
-
-def _met(root: Expr) -> list[Expr]:
-    """What meets in `root`, which may be meets of meets."""
-    found: list[Expr] = []
-    todo = [root]
-    while todo:
-        part = todo.pop()
-        if isinstance(part, And):
-            todo += [part.right, part.left]
-        else:
-            found.append(part)
-    return found

@@ -4,7 +4,8 @@ What an Ahead allows depends on all that follows it, so such an expression is no
 part. States are read byte by byte, those first whose text would be the shortest: A* (Hart 1968),
 where the bound is the shortest text if nothing were looked ahead for. It never overestimates, falls
 by at most one a byte, and is exact as soon as nothing is looked ahead for any more; so where the
-first guess holds, the search goes straight on.
+first guess holds, the search goes straight on. One that takes long may have no end: whether there
+is a text is decided first (`passages`).
 
 What this module does not know: how a byte is read.
 """
@@ -18,7 +19,8 @@ from fairlead.errors import LimitError
 from fairlead.lowering.aheads import looking
 from fairlead.lowering.nodes import Alt, Expr
 
-MOST: Final = 100_000  # states of one search
+LONG: Final = 2_000  # states of a search that may have no end,
+MOST: Final = 100_000  # and of one that has
 
 
 @final
@@ -28,6 +30,7 @@ class Guarded:
     Args:
         lines: byte sets, which may overlap, and parts of the derivative.
         loose: the shortest text if nothing were looked ahead for.
+        decide: whether there is a text.
         fuel: called with the number of states looked at, raises when there are too many.
     """
 
@@ -35,9 +38,11 @@ class Guarded:
         self,
         lines: Callable[[Expr], list[tuple[int, Expr]]],
         loose: Callable[[Expr], Word | None],
+        decide: Callable[[Expr], bool],
         fuel: Callable[[int], None],
     ) -> None:
         self._lines, self._loose, self._fuel = lines, loose, fuel
+        self._decide = decide
         self._known: dict[Expr, Word | None] = {}
 
     def forget(self) -> None:
@@ -78,7 +83,7 @@ class Guarded:
         best = {root: b""}
         # (least length of the whole text, what is read, serial number, expression, whether whole)
         queue: list[tuple[int, bytes, int, Expr, bool]] = [(0, b"", 0, root, False)]
-        serial = 0
+        serial, decided = 0, False
         while queue:
             _, read, _, node, whole = heappop(queue)
             ending = self._ending(node)
@@ -101,6 +106,10 @@ class Guarded:
                     serial += 1
                     heappush(queue, (len(longer) + bound, longer, serial, target, False))
             self._count(len(best))
+            if not decided and len(best) > LONG:
+                decided = True
+                if not self._decide(root):
+                    break
         self._known.update(dict.fromkeys(best))
         return None
 

@@ -16,6 +16,7 @@ What this module does not know: tokens, characters, JSON, automata.
 """
 
 from collections.abc import Hashable, Iterable
+from functools import reduce
 
 from fairlead.errors import FairleadError
 from fairlead.lowering.dominance import superfluous
@@ -36,7 +37,9 @@ from fairlead.lowering.nodes import (
     Stop,
     Template,
     Unsure,
+    begins_with_capture,
     meets_stop,
+    operands,
 )
 from fairlead.lowering.ranges import added, counted, multiplied, united
 
@@ -278,12 +281,6 @@ def _count(option: Expr, item: Expr, rest: Expr) -> tuple[int, int | None]:
     return (1, 1) if head is item else counted(head)[1]
 
 
-def begins_with_capture(expr: Expr) -> bool:
-    """Whether a Capture, or alternatives with one, stand at the head of `expr`."""
-    head = expr.head if isinstance(expr, Concat) else expr
-    return isinstance(head, Capture) or (isinstance(head, Alt) and head.captures)
-
-
 def repeat(item: Expr, low: int = 0, high: int | None = None) -> Expr:
     """`low` to `high` strings of `item`, in a row; `high` None is any number.
 
@@ -376,6 +373,9 @@ def ahead(item: Expr, level: int = 0) -> Expr:
         return EPSILON if item is ANYTHING else EMPTY
     if not item.regular:
         raise FairleadError("only a regular expression can be looked ahead for")
+    met = operands(item)
+    if len(met) > 1:  # each once: what is looked ahead for again and again would add up for ever
+        item = reduce(both, sorted({*met}, key=id))
     return intern((_AHEAD, id(item), level), Ahead(item, level, item.nullable, level + 1))
 
 

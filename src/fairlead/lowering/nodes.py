@@ -352,3 +352,22 @@ def meets_stop(root: Expr) -> bool:
             if node.head.nullable or node.head.yields:
                 todo.append(node.tail)
     return False
+
+
+def operands(conjunction: Expr) -> list[Expr]:
+    """The operands of conjunctions within conjunctions; of anything else, itself."""
+    found: list[Expr] = []
+    todo: list[Expr] = [conjunction]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, And):
+            todo += [part.right, part.left]
+        else:
+            found.append(part)
+    return found
+
+
+def begins_with_capture(expr: Expr) -> bool:
+    """Whether a Capture, or alternatives with one, stand at the head of `expr`."""
+    head = expr.head if isinstance(expr, Concat) else expr
+    return isinstance(head, Capture) or (isinstance(head, Alt) and head.captures)

@@ -11,7 +11,7 @@ What this module does not know: nodes of a network, lexical states.
 from collections.abc import Callable
 
 from fairlead.lowering.expr import both, complement, repeat
-from fairlead.lowering.nodes import And, Concat, Expr, Not, Repeat
+from fairlead.lowering.nodes import And, Concat, Expr, Not, Repeat, operands
 from fairlead.lowering.regular import parts_of
 
 
@@ -43,19 +43,6 @@ def counted_apart(
     for part in others:
         rest = part if rest is None else both(rest, part)
     return rest, count
-
-
-def operands(conjunction: Expr) -> list[Expr]:
-    """The operands of conjunctions within conjunctions; of anything else, itself."""
-    found: list[Expr] = []
-    todo: list[Expr] = [conjunction]
-    while todo:
-        part = todo.pop()
-        if isinstance(part, And):
-            todo += [part.right, part.left]
-        else:
-            found.append(part)
-    return found
 
 
 def holds(expr: Expr, wanted: "Callable[[Expr, Expr], bool]", known: "dict[Expr, bool]") -> bool:

@@ -39,11 +39,12 @@ from fairlead.lowering.nodes import (
     Repeat,
     Rule,
     Unsure,
+    operands,
 )
 from fairlead.masks.arena import Arena
 from fairlead.masks.bits import Row
 from fairlead.masks.bounded import shared_bounds
-from fairlead.masks.conjunctions import counted_apart, holds, operands
+from fairlead.masks.conjunctions import counted_apart, holds
 from fairlead.masks.gallery import Gallery
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.members import MemberNodes

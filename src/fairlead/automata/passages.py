@@ -1,0 +1,189 @@
+"""Whether an expression that looks ahead has a text: decided, where a search might never end.
+
+What is looked ahead for is a regular expression, so only finitely many things may be left of it,
+and how an expression can be passed is a set of pairs: what is looked ahead for before it and behind
+it (Bar-Hillel, Perles and Shamir 1961, on what context-free and regular languages have in common).
+They are collected for each part and each beginning that is asked for, until none is new.
+
+    Ahead(g)    g joins what is looked ahead for       e f     through e, then through f
+    Stop        nothing more may follow for its level  e | f   through either
+    regular     byte by byte, together                 rule    through its body
+
+What this module does not know: which text; captures, of which each string is another one.
+"""
+
+from collections.abc import Callable, Iterable
+from functools import reduce
+from typing import Final, TypeAlias, final
+
+from fairlead.errors import LimitError
+from fairlead.lowering.aheads import looking
+from fairlead.lowering.expr import ahead, both
+from fairlead.lowering.nodes import Ahead, Alt, Call, Capture, Concat, Expr, Repeat, Rule, Stop
+
+Leads: TypeAlias = tuple[tuple[int, Expr], ...]  # what is looked ahead for, by level
+_Place: TypeAlias = tuple[Leads, Expr]
+
+MOST: Final = 20_000  # ways through all parts together
+
+
+@final
+class Passages:
+    """The ways through expressions that look ahead.
+
+    Args:
+        arcs: disjoint byte sets and derivatives of a regular expression.
+        alive: whether an expression that does not look ahead has a text.
+        unfold: what a call stands for.
+        fuel: called with the number of ways found, raises when there are too many.
+    """
+
+    def __init__(
+        self,
+        arcs: Callable[[Expr], list[tuple[int, Expr]]],
+        alive: Callable[[Expr], bool],
+        unfold: Callable[[Call], Expr],
+        fuel: Callable[[int], None],
+    ) -> None:
+        self._arcs, self._alive, self._unfold, self._fuel = arcs, alive, unfold, fuel
+        self._ways: dict[_Place, set[Leads]] = {}
+        self._asking: dict[_Place, set[_Place]] = {}
+        self._todo: list[_Place] = []
+        self._now: _Place | None = None
+        self._found = 0
+
+    def forget(self) -> None:
+        """Drop everything memoised."""
+        self._ways.clear()
+        self._asking.clear()
+        self._todo.clear()
+
+    def alive(self, root: Expr) -> bool:
+        """Whether `root` has a text.
+
+        Raises:
+            LimitError: there are too many ways, or captures in it.
+        """
+        leads, core = looking(root)
+        place = tuple((lead.level, lead.item) for lead in leads), core
+        self._found = 0
+        self._ask(place)
+        while self._todo:
+            self._now = self._todo.pop()
+            found, known = {*self._through(*self._now)}, self._ways[self._now]
+            if not found <= known:
+                self._count(len(found - known))
+                known |= found
+                self._todo.extend(self._asking.get(self._now, ()))
+        self._now = None
+        return any(all(item.nullable for _, item in left) for left in self._ways[place])
+
+    def _count(self, found: int) -> None:
+        self._fuel(found)
+        self._found += found
+        if self._found > MOST:
+            raise _undecided(f"after {MOST} ways through its parts", self._found)
+
+    def _ask(self, place: _Place) -> set[Leads]:
+        """The ways through a part that are known so far; who asks is asked again when some come."""
+        if self._now is not None:
+            self._asking.setdefault(place, set()).add(self._now)
+        if place not in self._ways:
+            self._ways[place] = set()
+            self._todo.append(place)
+        return {*self._ways[place]}
+
+    def _through(self, leads: Leads, node: Expr) -> Iterable[Leads]:  # noqa: PLR0911  an arm for each node
+        if not leads and not node.looks:
+            return [()] if self._alive(node) else []
+        match node:
+            case Concat(head, tail):
+                middles = self._ask((leads, head))
+                return [way for middle in middles for way in self._ask((middle, tail))]
+            case Alt(options):
+                return [way for option in options for way in self._ask((leads, option))]
+            case Repeat(item, low, high) if not node.regular:
+                return self._often(leads, item, low, high)
+            case Rule():
+                return self._ask((leads, node.body))
+            case Call():
+                return self._ask((leads, self._unfold(node)))
+            case Ahead(item, level):
+                return self._joined(leads, item, level)
+            case Stop(level):
+                over = all(item.nullable for at, item in leads if at == level)
+                return [tuple(lead for lead in leads if lead[0] != level)] if over else []
+            case Capture():
+                raise _undecided("where what is read is remembered", 0)
+            case _:
+                return self._together(leads, node)
+
+    def _joined(self, leads: Leads, item: Expr, level: int) -> Iterable[Leads]:
+        met = reduce(both, (other for at, other in leads if at == level), item)
+        if not self._alive(met):
+            return []
+        others = (lead for lead in leads if lead[0] != level)
+        return [tuple(sorted((*others, *_lead(met, level)), key=_level))]
+
+    def _often(self, leads: Leads, item: Expr, low: int, high: int | None) -> Iterable[Leads]:
+        found, now, before, count = set[Leads](), {leads}, dict[frozenset[Leads], int](), 0
+        while now and (high is None or count <= high):
+            since = before.setdefault(frozenset(now), count)
+            if since < count < low:  # it goes round, and as often as one likes
+                skipped = (low - count) // (count - since) * (count - since)
+                low, high = low - skipped, None if high is None else high - skipped
+            if count >= low and now <= found:
+                break
+            found |= now if count >= low else set()
+            now = {way for begin in now for way in self._ask((begin, item))}
+            count += 1
+        return found
+
+    def _together(self, leads: Leads, node: Expr) -> Iterable[Leads]:
+        """Through a regular expression, byte by byte."""
+        found, seen, todo = set[Leads](), {(leads, node)}, [(leads, node)]
+        while todo:
+            left, rest = todo.pop()
+            if not left:
+                found |= {left} if self._alive(rest) else set()
+                continue
+            if rest.nullable:
+                found.add(left)
+            for place in self._steps(left, rest):
+                if place not in seen:
+                    seen.add(place)
+                    todo.append(place)
+            self._count(1)
+        return found
+
+    def _steps(self, leads: Leads, node: Expr) -> Iterable[_Place]:
+        made: list[tuple[int, Leads, Expr]]
+        made = [(members, (), target) for members, target in self._arcs(node)]
+        for level, item in leads:
+            arcs = [(more, _lead(to, level)) for more, to in self._arcs(item) if self._alive(to)]
+            made = [
+                (members & more, left + lead, target)
+                for members, left, target in made
+                for more, lead in arcs
+                if members & more
+            ]
+        return [(left, target) for _, left, target in made if self._alive(target)]
+
+
+def _lead(item: Expr, level: int) -> Leads:
+    """What is looked ahead for, in its normal form; none where anything may follow."""
+    lead = ahead(item, level)
+    return ((level, lead.item),) if isinstance(lead, Ahead) else ()
+
+
+def _level(lead: tuple[int, Expr]) -> int:
+    return lead[0]
+
+
+def _undecided(why: str, needed: int) -> LimitError:
+    return LimitError(
+        f"whether a text can end after what is looked ahead for is not known {why}",
+        limit="ways through what looks ahead",
+        given=MOST,
+        needed=needed,
+    )
