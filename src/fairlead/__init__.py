@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         published,
     )
     from fairlead.api.result import Part, Result
+    from fairlead.api.tool_calls import ToolCall
     from fairlead.api.watermark import Watermark
     from fairlead.automata.budget import Budget
     from fairlead.constraints.batch import fill_bitmask
@@ -51,10 +52,11 @@ if TYPE_CHECKING:
     from fairlead.sampling.settings import Sampling
     from fairlead.syntax.json_schema_source import JsonSchema, Whitespace
     from fairlead.syntax.lark_source import Lark
-    from fairlead.syntax.regions import capture, regions, tag, tagged, until
+    from fairlead.syntax.regions import capture, regions, tag, tagged, thinking, until
     from fairlead.syntax.shipped import grammar
     from fairlead.syntax.sources import Choice, Gbnf, Regex, Text, repeat, source
     from fairlead.syntax.special import special
+    from fairlead.syntax.tools import tools
     from fairlead.vocabulary.healing import heal
     from fairlead.vocabulary.spellings import Vocabulary
 
@@ -81,6 +83,7 @@ __all__ = [
     "SourceError",
     "Text",
     "TokenRejected",
+    "ToolCall",
     "UnsatisfiableError",
     "UnsupportedError",
     "Vocabulary",
@@ -116,6 +119,8 @@ __all__ = [
     "special",
     "tag",
     "tagged",
+    "thinking",
+    "tools",
     "until",
     "warmup",
 ]
@@ -143,6 +148,7 @@ HOMES: Final = {
     "SourceError": "fairlead.errors",
     "Text": "fairlead.syntax.sources",
     "TokenRejected": "fairlead.errors",
+    "ToolCall": "fairlead.api.tool_calls",
     "UnsatisfiableError": "fairlead.errors",
     "UnsupportedError": "fairlead.errors",
     "Vocabulary": "fairlead.vocabulary.spellings",
@@ -178,6 +184,8 @@ HOMES: Final = {
     "special": "fairlead.syntax.special",
     "tag": "fairlead.syntax.regions",
     "tagged": "fairlead.syntax.regions",
+    "thinking": "fairlead.syntax.regions",
+    "tools": "fairlead.syntax.tools",
     "until": "fairlead.syntax.regions",
     "warmup": "fairlead.constraints.warmup",
 }

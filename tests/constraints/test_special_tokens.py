@@ -10,7 +10,7 @@ import pytest
 
 import fairlead as fl
 from fairlead.constraints.special_tokens import resolve
-from fairlead.lowering.special import mark, shown, unmarked
+from fairlead.lowering.special import beginning, mark, shown, unmarked
 from fairlead.masks.bits import unpack
 from fairlead.syntax.sources import Literal
 from fairlead.vocabulary.marked import marked, names_of
@@ -204,6 +204,10 @@ def test_marks_are_read_back_and_are_in_no_text():
         assert shown(b"a" + mark(name) + b"c") == b"a" + name.encode() + b"c"
         assert unmarked(b"a" + mark(name)) == b"a"
         assert not fl.compile(fl.Text(), marked(SMALL)).matches(mark(name))
+    text = b"a" + mark("<b>") + b"cd"
+    assert [len(shown(beginning(text, n))) for n in range(7)] == [0, 1, 1, 1, 4, 5, 6]
+    constraint = fl.compile("a" + fl.special("<b>"), SMALL)
+    assert constraint.marked((0, 4)) == b"a" + mark("<b>")
     again = pickle.loads(pickle.dumps(marked(SMALL)))
     assert again == marked(SMALL) != SMALL
 

@@ -19,6 +19,7 @@ MADE = [
     (Until(A, others=(B, C)), (A, B, C)),
     (fl.tag(A, B, C), (A, B, C)),
     (fl.regions(fl.tag(A, B), fl.tag(B, C, C), at_most=2), (A, B, Literal(""), B, C, C)),
+    (fl.thinking(A, B, C), (A, B, C)),
     (fl.special("<a>"), ()),
 ]
 

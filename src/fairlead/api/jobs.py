@@ -4,7 +4,7 @@ What this module does not know: what is written in an expression; it runs as an 
 """
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, final
 
@@ -12,7 +12,8 @@ from fairlead.api.best import Drawn, best, model_score, widened
 from fairlead.api.describe import describe
 from fairlead.api.prompts import Prompt, is_chat, read_sampling, read_source, spread
 from fairlead.api.result import Part, Result
-from fairlead.api.values import partial_value, read_value
+from fairlead.api.tool_calls import called
+from fairlead.api.values import partial_value, read_captures, read_value
 from fairlead.constraints.compile import compile as compile_source
 from fairlead.engine.ensemble import Ensemble, Prompts
 from fairlead.engine.loop import Decoding
@@ -21,6 +22,7 @@ from fairlead.engine.request import Completion, Request
 from fairlead.engine.search.loop import find
 from fairlead.engine.views import read
 from fairlead.errors import FairleadError, SourceError, UnsupportedError
+from fairlead.lowering.special import beginning
 from fairlead.sampling.settings import Sampling
 from fairlead.syntax.sources import Source
 
@@ -309,10 +311,16 @@ def read_result(job: Job, done: Completion) -> Result:
     sampling = job.request.sampling
     value: Any = None
     error: FairleadError | None = None
-    if job.source is None:
+    captures: Mapping[str, Any] = {}
+    constraint = job.request.constraint
+    if job.source is None or constraint is None:
         value = done.text
     elif done.finish_reason == "stop":
-        value, error = read_value(job.source, done.text)
+        spelled = constraint.marked(done.tokens).removeprefix(job.request.joint)
+        data = beginning(spelled, len(done.text.encode()))  # before a stop string
+        value, error = read_value(job.source, data, constraint.vocabulary)
+        captures, missing = read_captures(job.source, data, constraint.vocabulary)
+        error = error or missing
     return Result(
         value=value,
         text=done.text,
@@ -328,6 +336,8 @@ def read_result(job: Job, done: Completion) -> Result:
         weight=done.weight,
         population=done.population,
         attempts=done.attempts,
+        captures=captures,
+        tool_calls=called(value),
     )
 
 

@@ -1,8 +1,10 @@
 """What a generation gives back. Values only."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, final
 
+from fairlead.api.tool_calls import ToolCall
 from fairlead.engine.request import FinishReason, Population, Stats
 from fairlead.engine.trace import TracedStep
 from fairlead.errors import FairleadError
@@ -37,6 +39,9 @@ class Result:
         population: the particles of sequential Monte Carlo; the text is a draw from them.
         attempts: how many texts rejection drew for this one: it, and those given up since the one
             before.
+        captures: what each `fairlead.capture` of the source has, by its name: the value of a type
+            or schema, else a text. A list where there may be several of the name.
+        tool_calls: the calls, where the source is `fairlead.tools(...)`.
     """
 
     value: Any
@@ -53,6 +58,8 @@ class Result:
     weight: float | None = None
     population: Population | None = None
     attempts: int | None = None
+    captures: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    tool_calls: tuple[ToolCall, ...] = ()
 
     def __str__(self) -> str:
         """The text."""

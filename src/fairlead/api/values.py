@@ -4,18 +4,31 @@ a Python type          what pydantic reads from the JSON
 a JsonSchema           the JSON's data
 `a | b`                the value as the first of them that the text belongs to
 `a & b`                the value as the first of them that is a type or a schema
+`a + b`                where one of them is a type or a schema: its value
+regions, tools         the list of the values of the regions; the calls
+thinking, captures     the value of the answer, of what is captured
 everything else        the text itself
 """
 
 import json
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
+from fairlead.api.reading import belongs, find_places
+from fairlead.api.tool_calls import ToolCall
 from fairlead.errors import FairleadError
+from fairlead.lowering.special import shown
 from fairlead.syntax.json_schema_source import JsonSchema
-from fairlead.syntax.sources import Both, Either, PythonType, Source
+from fairlead.syntax.parts import parts_of
+from fairlead.syntax.regions import Captured, Composed, Region, Regions, Tag, Thinking
+from fairlead.syntax.sources import Both, Either, PythonType, Repetition, Sequence, Source
+from fairlead.syntax.tools import Tools
+from fairlead.vocabulary.spellings import Vocabulary
+
+Value: TypeAlias = tuple[Any, FairleadError | None]
 
 
-def read_value(source: Source, text: str) -> tuple[Any, FairleadError | None]:
+def read_value(source: Source, text: str | bytes, vocabulary: Vocabulary | None = None) -> Value:
     """The value of a whole text of `source`, and why there is none where there is none.
 
     A text of the language has a value, unless a validator that the user wrote refuses it, or the
@@ -23,19 +36,117 @@ def read_value(source: Source, text: str) -> tuple[Any, FairleadError | None]:
 
     >>> read_value(PythonType(int), "12")
     (12, None)
+
+    Args:
+        source: what the text was held to.
+        text: the text; as bytes, with marks where special tokens stand (`lowering.special`).
+        vocabulary: what the source was compiled for; None where it names no special tokens.
     """
+    data = text.encode() if isinstance(text, str) else text
     match source:
         case PythonType(type_):
-            return _read_type(type_, text)
+            return _read_type(type_, _plain(data))
         case JsonSchema():
-            return _read_json(text)
+            return _read_json(_plain(data))
         case Either(parts):
-            return read_value(_first(parts, text), text)
+            first = next((p for p in parts if belongs(data, p, vocabulary)), parts[0])
+            return read_value(first, data, vocabulary)
         case Both(parts):
             typed = [part for part in parts if _is_typed(part)]
-            return read_value(typed[0], text) if typed else (text, None)
+            return read_value(typed[0], data, vocabulary) if typed else (_plain(data), None)
+        case Captured(_, item):
+            return read_value(item, data, vocabulary)
         case _:
-            return text, None
+            return _read_places(source, data, vocabulary)
+
+
+def read_captures(
+    source: Source, data: bytes, vocabulary: Vocabulary | None = None
+) -> tuple[Mapping[str, Any], FairleadError | None]:
+    """What each capture of `source` has, and why one has no value where one has none.
+
+    A list where there may be several of a name: in repetitions and regions, and where the name
+    stands at several places.
+
+    >>> from fairlead.syntax.regions import capture
+    >>> read_captures(capture("a", int) + "," + capture("b", Regex("x*")), b"1,xx")
+    ({'a': 1, 'b': 'xx'}, None)
+    """
+    most = _counts(source)
+    captures: dict[str, Any] = {name: [] for name, count in most.items() if count > 1}
+    if not most:
+        return captures, None
+    failed: FairleadError | None = None
+    for found in find_places(source, data, vocabulary) or ():
+        if isinstance(found.place, Captured):
+            name = found.place.name
+            value, error = read_value(found.place.item, found.data, vocabulary)
+            failed = failed or error
+            if most[name] > 1:
+                captures[name].append(value)
+            else:
+                captures[name] = value
+    return captures, failed
+
+
+def _counts(source: Source) -> dict[str, int]:
+    """How often each capture may be in a text: once, or more."""
+    inner = (source.spelled_out,) if isinstance(source, Composed) else parts_of(source)
+    each = [_counts(part) for part in inner]
+    names = dict.fromkeys(name for counts in each for name in counts)
+    join = max if isinstance(source, Either) else sum
+    counts = {name: join([counts.get(name, 0) for counts in each]) for name in names}
+    if isinstance(source, Repetition) and source.high != 1:
+        counts = dict.fromkeys(counts, 2)
+    if isinstance(source, Captured):
+        counts[source.name] = counts.get(source.name, 0) + 1
+    return counts
+
+
+def _read_places(source: Source, data: bytes, vocabulary: Vocabulary | None) -> Value:
+    """The value of a source whose value is that of its parts."""
+    match source:
+        case Regions():
+            return _listed(source, data, vocabulary)
+        case Tools():
+            return _called(source, data, vocabulary)
+        case Sequence(parts) if sum(map(_is_typed, parts)) == 1:
+            within = Sequence(tuple(Region(0, p) if _is_typed(p) else p for p in parts))
+        case Tag() | Thinking():
+            within = source.spelled_out
+        case _:
+            return _plain(data), None
+    values, error = _listed(within, data, vocabulary)
+    return (values[0] if values else _plain(data)), error
+
+
+def _listed(source: Source, data: bytes, vocabulary: Vocabulary | None) -> Value:
+    """The values of the regions."""
+    places = find_places(source, data, vocabulary, deep=False) or ()
+    read = [
+        read_value(found.place.item, found.data, vocabulary)
+        for found in places
+        if isinstance(found.place, Region)
+    ]
+    return [value for value, _ in read], next((error for _, error in read if error), None)
+
+
+def _called(source: Tools, data: bytes, vocabulary: Vocabulary | None) -> Value:
+    """The calls of a reply."""
+    tools = {tool.name: tool for tool in source.tools}
+    calls: list[ToolCall] = []
+    failed: FairleadError | None = None
+    for found in find_places(source, data, vocabulary, deep=False) or ():
+        if isinstance(found.place, Region):
+            tool = tools[str(found.place.label)]
+            value, error = read_value(tool.arguments, found.data)
+            calls.append(ToolCall(tool.name, value, _plain(found.data), tool.given))
+            failed = failed or error
+    return tuple(calls), failed
+
+
+def _plain(data: bytes) -> str:
+    return shown(data).decode(errors="replace")
 
 
 def partial_value(source: Source | None, text: str) -> Any:
@@ -55,16 +166,25 @@ def partial_value(source: Source | None, text: str) -> Any:
         case Either(parts) | Both(parts):
             typed = [part for part in parts if _is_typed(part)]
             return partial_value(typed[0], text) if typed else text
+        case Captured(_, item):
+            return partial_value(item, text)
+        case Thinking():
+            answer = source.answer(text)
+            return None if answer is None else partial_value(source.item, answer)
         case _:
-            return text
+            return None if source is not None and _is_typed(source) else text
 
 
 def _is_typed(source: Source) -> bool:
     match source:
         case Either(parts) | Both(parts):
             return any(map(_is_typed, parts))
+        case Sequence(parts):
+            return sum(map(_is_typed, parts)) == 1
+        case Captured(_, item):
+            return _is_typed(item)
         case _:
-            return isinstance(source, PythonType | JsonSchema)
+            return isinstance(source, PythonType | JsonSchema | Composed)
 
 
 def _read_type(type_: object, text: str) -> tuple[Any, FairleadError | None]:
@@ -97,22 +217,3 @@ def _partial_json(text: str) -> Any:
         return None if node is None else plain(node)
     except (ValueError, RecursionError):  # too deep, or a number too long, for Python
         return None
-
-
-def _first(parts: tuple[Source, ...], text: str) -> Source:
-    """The first part that the text belongs to."""
-    from fairlead.automata.derivative import Derivatives
-    from fairlead.lowering.sources import lower_source
-
-    for part in parts:
-        machine = Derivatives(lower_source(part))
-        state = machine.start()
-        for byte in text.encode():
-            following = machine.step(state, byte)
-            if following is None:
-                break
-            state = following
-        else:
-            if machine.accepts(state):
-                return part
-    return parts[0]

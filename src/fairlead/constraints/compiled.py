@@ -10,7 +10,7 @@ end, and no other is ever offered.
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from operator import index
 from typing import SupportsIndex, TypeAlias, final
@@ -215,6 +215,11 @@ class CompiledConstraint:
             if self._graph is not None:
                 return self._graph.matches(self._lead, readings)
             return readings.matches(self._machine, self._expr)
+
+    def marked(self, tokens: Iterable[int]) -> bytes:
+        """What tokens spell, with marks where special tokens stand (`lowering.special`)."""
+        known = self._spelled.tokens
+        return b"".join(known[token] or b"" for token in tokens)
 
     def example(self) -> str:
         """A shortest accepted text, the least in byte order; special tokens have their names."""

@@ -49,6 +49,22 @@ def shown(data: bytes) -> bytes:
     return _MARK.sub(_name, data)
 
 
+def beginning(data: bytes, length: int) -> bytes:
+    """As much of a text as shows so many bytes, and no part of a mark.
+
+    >>> beginning(b"a" + mark("<b>") + b"cd", 5) == b"a" + mark("<b>") + b"c"
+    True
+    """
+    end = 0
+    for found in _MARK.finditer(data):
+        shows = found.start() - end + len(_name(found))
+        if shows > length:
+            return data[: min(end + length, found.start())]
+        length -= shows
+        end = found.end()
+    return data[: end + length]
+
+
 def unmarked(data: bytes) -> bytes:
     """What stands before the first special token.
 

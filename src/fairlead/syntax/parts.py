@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from fairlead.syntax.regions import Captured, Region, Regions, Tag, Until
+from fairlead.syntax.regions import Captured, Region, Regions, Tag, Thinking, Until
 from fairlead.syntax.sources import Both, Either, Inverse, Repetition, Sequence, Source
 
 
@@ -24,7 +24,7 @@ def parts_of(source: Source) -> tuple[Source, ...]:
     return tuple(found)
 
 
-def with_parts(source: Source, change: Callable[[Source], Source]) -> Source:
+def with_parts(source: Source, change: Callable[[Source], Source]) -> Source:  # noqa: PLR0911  an arm for each
     """`source` made of what `change` makes of its parts.
 
     >>> from fairlead.syntax.sources import Literal, Text
@@ -40,6 +40,8 @@ def with_parts(source: Source, change: Callable[[Source], Source]) -> Source:
             return replace(source, stop=change(stop), others=tuple(map(change, others)))
         case Tag(begin, item, end):
             return Tag(change(begin), change(item), change(end))
+        case Thinking(item, begin, end):
+            return Thinking(change(item), change(begin), change(end))
         case Regions(tags):
             return replace(source, tags=tuple(with_parts(each, change) for each in tags))
         case _:

@@ -4,6 +4,7 @@
     tag("<a>", source, "</a>")          a text of the source between two others
     regions(tag(…), tag(…))             free text in which a trigger begins a tag
     tagged("<a>", source, "</a>")       the same with one tag
+    thinking(source)                    <think>…</think>, then a text of the source
     capture("name", source)             a text of the source, found again in `result.captures`
 
 What stops free text, and what begins a tag, is a trigger: any regular source. Free text is read
@@ -19,7 +20,7 @@ made of any source.
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import final
+from typing import Final, final
 
 from fairlead.errors import SourceError
 from fairlead.syntax.sources import (
@@ -33,6 +34,7 @@ from fairlead.syntax.sources import (
     repeat,
     source,
 )
+from fairlead.syntax.special import Special
 
 
 class Composed(Source, ABC):
@@ -147,6 +149,33 @@ class Regions(Composed):
         return Sequence((Repetition(each, self.at_least, self.at_most), free))
 
 
+@final
+@dataclass(frozen=True)
+class Thinking(Composed):
+    """Free text between `begin` and `end`, then up to two line breaks and a text of `item`."""
+
+    item: Source
+    begin: Source
+    end: Source
+
+    @property
+    def spelled_out(self) -> Source:
+        """As a sequence."""
+        return Sequence((self.begin, Until(self.end), _GAP, Region(0, self.item)))
+
+    def answer(self, text: str) -> str | None:
+        """What there is of the answer in the beginning of a text; None where it has not begun."""
+        match self.end:
+            case Special(str(name)) | Literal(name):
+                _, ended, answer = text.partition(name)
+                return answer.lstrip("\n") if ended else None
+            case _:
+                return None
+
+
+_GAP: Final = Repetition(Literal("\n"), 0, 2)
+
+
 def until(*stops: object, include: bool = True) -> Until:
     """Free text up to the first stop.
 
@@ -241,6 +270,30 @@ def tagged(
     """
     one = tag(begin, item, end)
     return regions(one, at_least=at_least, at_most=at_most, stop_after_first=stop_after_first)
+
+
+def thinking(item: object, begin: object = "<think>", end: object = "</think>") -> Thinking:
+    """Free text between two marks, then a text of `item`: what reasoning models write.
+
+    Its value is that of the item. The marks are special tokens where the vocabulary has them, and
+    texts where it has not.
+
+    >>> thinking(int).end
+    Special(token='</think>', required=False)
+
+    Args:
+        item: any source: a type, a schema, `fairlead.tools(...)`.
+        begin: what begins the thinking; None where the chat template has written it already.
+        end: what ends it.
+    """
+    return Thinking(source(item), _mark(begin), _mark(end))
+
+
+def _mark(given: object) -> Source:
+    """A text of a format: the special token of this name, if there is one."""
+    if given is None:
+        return Literal("")
+    return Special(given, required=False) if isinstance(given, str) else source(given)
 
 
 def capture(name: str, item: object) -> Captured:

@@ -1,0 +1,122 @@
+"""Replies that call tools: read by parsers written for the formats, beside ours."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import pytest
+from pydantic import AfterValidator
+
+import fairlead as fl
+from fairlead.api.values import read_value
+from fairlead.engine.fake import FakeModel
+from fairlead.syntax.tool_formats import FORMATS
+from tool_samples import CALLS, MARKED, MARKS, PLAIN, TOOLS, Calls, Weather, add, said, written
+
+
+def hermes(text: str) -> Calls:
+    found = re.findall(r"<tool_call>\n(.*?)\n</tool_call>", text, re.DOTALL)
+    return [(call["name"], call["arguments"]) for call in map(json.loads, found)]
+
+
+def mistral(text: str) -> Calls:
+    _, called, listed = text.partition("[TOOL_CALLS]")
+    return [(c["name"], c["arguments"]) for c in json.loads(listed)] if called else []
+
+
+def mistral_v13(text: str) -> Calls:
+    _, *called = text.split("[TOOL_CALLS]")
+    return [(name, json.loads(rest)) for name, rest in (c.split("[ARGS]") for c in called)]
+
+
+def llama3(text: str) -> Calls:
+    if not text.startswith("{"):
+        return []
+    return [(c["name"], c["parameters"]) for c in map(json.loads, text.split("; "))]
+
+
+def harmony(text: str) -> Calls:
+    called = re.search(
+        r"commentary to=functions\.(\w+) <\|constrain\|>json<\|message\|>([^<]*)$", text
+    )
+    return [(called[1], json.loads(called[2]))] if called else []
+
+
+PARSERS: dict[str, Callable[[str], Calls]] = {
+    "hermes": hermes,
+    "qwen": hermes,
+    "mistral": mistral,
+    "mistral_v13": mistral_v13,
+    "llama3": llama3,
+    "harmony": harmony,
+}
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_calls_are_values(form):
+    several = CALLS[:1] if form == "harmony" else CALLS
+    text = written(form, several)
+    assert PARSERS[form](text) == several
+    value, error = read_value(fl.tools(TOOLS, form), text)
+    assert error is None
+    assert [call.name for call in value] == [name for name, _ in several]
+    assert [json.loads(call.text) for call in value] == [arguments for _, arguments in several]
+    assert [call.tool for call in value] == TOOLS[: len(several)]
+    assert value[0].arguments == Weather(city="Rome", unit="f")
+    hello = said(form, "Hello.")
+    assert read_value(fl.tools(TOOLS, form), hello) == ((), None)
+
+
+@pytest.mark.parametrize("vocabulary", [PLAIN, MARKED], ids=["texts", "special tokens"])
+@pytest.mark.parametrize("form", FORMATS)
+def test_what_models_say_is_read_the_same_by_other_parsers(form, vocabulary):
+    model = fl.Model(FakeModel.random(vocabulary, 3))
+    replies = model.generate(
+        "?",
+        fl.tools(TOOLS, form, choice="required"),
+        num_return_sequences=2,
+        max_new_tokens=120,
+        seed=4,
+    )
+    for reply in replies:
+        expected = [(call.name, json.loads(call.text)) for call in reply.tool_calls]
+        assert PARSERS[form](reply.text) == expected
+        assert reply.value == reply.tool_calls != ()
+        marks = [token for token in reply.tokens if token > 256]
+        spelled = [mark for mark in MARKS if mark in reply.text]
+        assert bool(marks) == (vocabulary is MARKED and bool(spelled))
+
+
+def refuse(city: str) -> str:
+    raise ValueError(city)
+
+
+def test_arguments_are_what_the_tools_say():
+    @dataclass
+    class Trip:
+        cities: list[int]
+
+    def wrong(city: Annotated[Literal["x"], AfterValidator(refuse)]) -> None:
+        """Never."""
+
+    flat = {"type": "function", "name": "flat", "parameters": {"type": "object"}}
+    source = fl.tools([Trip, wrong, flat, add], "llama3")
+    text = '{"name": "Trip", "parameters": {"cities": [1]}}; {"name": "wrong", "parameters": '
+    (trip, no), error = read_value(source, text + '{"city": "x"}}')
+    assert trip.arguments == Trip([1])
+    assert no.arguments is None
+    assert error is not None
+    (call,), _ = read_value(source, '{"name": "add", "parameters": {"a": 1, "b": true}}')
+    assert call.tool(**call.arguments) == 2
+    (call,), _ = read_value(source, '{"name": "flat", "parameters": {"z": [null]}}')
+    assert call.arguments == {"z": [None]}
+
+
+def test_thought_comes_before_calls():
+    source = fl.thinking(fl.tools([add], choice="required"))
+    call = '<tool_call>\n{"name": "add", "arguments": {"a": 1, "b": false}}\n</tool_call>'
+    assert fl.compile(source, PLAIN).matches(f"<think>So.</think>\n\n{call}")
+    (found,), _ = read_value(source, f"<think>So.</think>\n\n{call}")
+    assert found.arguments == {"a": 1, "b": False}

@@ -1,0 +1,83 @@
+"""Tools and the formats of their calls, against what chat templates write."""
+
+import re
+from dataclasses import dataclass
+from typing import Optional
+
+import pytest
+
+import fairlead as fl
+from fairlead.syntax.tool_formats import FORMATS
+from tool_samples import CALLS, MARKED, PLAIN, SEARCH, TOOLS, Weather, add, said, written
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_calls_are_written_as_templates_write_them(form):
+    free, required, none, named, one = (
+        fl.compile(fl.tools(TOOLS, form, **how), MARKED)
+        for how in (
+            {},
+            {"choice": "required"},
+            {"choice": "none"},
+            {"choice": {"type": "function", "function": {"name": "add"}}},
+            {"choice": "required", "parallel": False},
+        )
+    )
+    several = CALLS[:1] if form == "harmony" else CALLS
+    text = written(form, several)
+    assert free.matches(text)
+    assert required.matches(text)
+    assert not none.matches(text)
+    assert not named.matches(text)
+    assert one.matches(text) == (form == "harmony")
+    assert named.matches(written(form, CALLS[1:2]))
+    assert one.matches(written(form, CALLS[1:2]))
+    hello = said(form, "Hello.")
+    assert free.matches(hello)
+    assert none.matches(hello)
+    assert not required.matches(hello)
+    for wrong in (text[:-1], text.replace('"Rome"', '"Bern"'), text.replace("Weather", "Wetter")):
+        assert not free.matches(wrong)
+    before = "I look. " + text
+    assert free.matches(before) == (FORMATS[form].trigger is not None or form == "llama3")
+    assert not required.matches(before)
+
+
+@dataclass
+class Tree:
+    below: Optional["Tree"] = None
+
+
+def test_tools_are_described_as_chat_templates_take_them():
+    described = fl.tools([Weather, SEARCH, Tree, add]).schemas
+    assert described[1] == SEARCH
+    assert described[0]["function"]["description"] == "The weather in a city."
+    assert described[0]["function"]["parameters"]["required"] == ["city"]
+    assert described[3]["function"]["description"] == "Add."
+    assert list(described[3]["function"]["parameters"]["properties"]) == ["a", "b"]
+    flat = {"type": "function", "name": "flat", "parameters": {"type": "object"}}
+    bare = {"type": "function", "function": {"name": "bare"}}
+    source = fl.tools([flat, bare], "llama3")
+    assert len({source, fl.tools([flat, bare], "llama3")}) == 1
+    assert fl.compile(source, PLAIN).matches('{"name": "bare", "parameters": {"z": [null]}}')
+
+
+@pytest.mark.parametrize(
+    ("attempt", "message"),
+    [
+        (lambda: fl.tools([]), "there is none"),
+        (lambda: fl.tools("add"), "there is none"),
+        (lambda: fl.tools([3]), "3 is no tool"),
+        (lambda: fl.tools([lambda x: x]), "'<lambda>'"),
+        (lambda: fl.tools([int]), "int are no JSON object"),
+        (lambda: fl.tools([add, add]), "two tools have the name 'add'"),
+        (lambda: fl.tools([{"type": "function", "name": "auto"}]), "'auto'"),
+        (lambda: fl.tools([{"function": 1}]), "has a name and parameters"),
+        (lambda: fl.tools([add], "herms"), "did you mean 'hermes'"),
+        (lambda: fl.tools([add], choice="ad"), "did you mean 'add'"),
+        (lambda: fl.tools([add], choice={"function": {}}), "one of auto, required, none, add"),
+    ],
+)
+def test_what_is_no_tool_is_refused(attempt, message):
+    with pytest.raises((fl.SourceError, fl.UnsupportedError), match=re.escape(message)):
+        attempt()
