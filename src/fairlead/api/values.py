@@ -69,8 +69,8 @@ def read_captures(
     stands at several places.
 
     >>> from fairlead.syntax.regions import capture
-    >>> read_captures(capture("a", int) + "," + capture("b", Regex("x*")), b"1,xx")
-    ({'a': 1, 'b': 'xx'}, None)
+    >>> read_captures(capture("a", int) + "," + capture("b", bool), b"1,true")
+    ({'a': 1, 'b': True}, None)
     """
     most = _counts(source)
     captures: dict[str, Any] = {name: [] for name, count in most.items() if count > 1}
