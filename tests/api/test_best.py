@@ -258,6 +258,24 @@ def test_texts_of_searches_that_draw_nothing_are_asked_again_by_drawing(settings
     assert again.value.n % 2 == 0
 
 
+def test_an_interrupted_judge_loses_no_text():
+    asked = list[str]()
+
+    def judge(text: str) -> float:
+        asked.append(text)
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return float(len(asked))
+
+    model = fl.Model(FakeModel.random(ASCII, 2))
+    settings: dict[str, Any] = {"temperature": 1.0, "seed": 1, "max_new_tokens": 8}
+    found = model.generate("x", best_of=4, best_by=judge, num_return_sequences=4, **settings)
+    assert [each.score for each in found] == [2.0, 1.0, -math.inf, -math.inf]
+    assert [each.text for each in found[:2]] == [asked[1], asked[0]]
+    assert {each.text for each in found} >= {*asked}
+    assert len(asked) == 3
+
+
 def test_an_interrupt_ends_a_call_as_a_whole():
     calls = list[int]()
 

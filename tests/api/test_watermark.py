@@ -73,8 +73,12 @@ def test_a_watermark_stands_around_an_expression_and_its_key_is_never_shown() ->
         ({"context": 0}, "context"),
         ({"context": 65}, "context"),
         ({"scheme": "unigram", "context": 1}, "context"),
-        ({"depth": 0}, "depth"),
+        ({"scheme": "synthid", "depth": 0}, "depth"),
         ({"scheme": "gumbel", "stage": "logits"}, "is for green lists"),
+        ({"scheme": "gumbel", "gamma": 0.5}, "gamma is of green lists: gumbel has none"),
+        ({"scheme": "synthid", "delta": 2.0}, "delta is of green lists: synthid has none"),
+        ({"scheme": "left", "depth": 3}, "depth is of synthid's tournament: left has none"),
+        ({"key": "\ud800"}, "lone surrogate"),
     ],
     ids=str,
 )
@@ -105,7 +109,20 @@ def test_texts_and_tokens_are_told_apart_and_neither_is_needed_twice() -> None:
 def test_what_cannot_be_read_is_refused() -> None:
     with pytest.raises(fl.SourceError, match="read by a tokenizer"):
         MARK.detect("text")
-    for wrong in (5, ["a"], [True], [-1], None):
+    wrongs = (
+        5,
+        ["a"],
+        [True],
+        [-1],
+        [2**70],
+        [1.0],
+        None,
+        b"text",
+        bytearray(b"t"),
+        {1},
+        iter([1]),
+    )
+    for wrong in (*wrongs, torch.tensor([[1, 2]]), np.array([1.5])):
         with pytest.raises(fl.SourceError, match="in a text or in token ids"):
             MARK.detect(wrong, BYTES)
     with pytest.raises(fl.SourceError, match="give a tokenizer"):
@@ -115,6 +132,44 @@ def test_what_cannot_be_read_is_refused() -> None:
     gumbel = fl.Watermark(key="k", scheme="gumbel")
     with pytest.raises(fl.UnsupportedError, match="not of gumbel"):
         gumbel.detect([1, 2], BYTES, model=BASE)
+
+
+def test_token_ids_come_in_a_list_an_array_or_a_tensor() -> None:
+    expected = MARK.detect([1, 2, 3, 4])
+    for given in ((1, 2, 3, 4), np.array([1, 2, 3, 4]), torch.tensor([1, 2, 3, 4]), range(1, 5)):
+        assert MARK.detect(given) == expected
+    assert MARK.detect([np.int64(n) for n in range(1, 5)]) == expected
+    assert MARK.detect([]) == MARK.detect(np.zeros(0, np.int64)) != expected
+
+
+def test_vocabularies_that_do_not_go_together_are_refused() -> None:
+    other = fl.Vocabulary([*(bytes([b]) for b in range(128)), b"<end>"], {128})
+    wider = fl.Vocabulary([*BYTES.tokens], {129}, width=160)
+    of_other = fl.compile(fl.Regex("[ab]*"), other)
+    with pytest.raises(fl.SourceError, match="compiled for another vocabulary"):
+        MARK.detect("aba", BYTES, of_other)
+    assert MARK.detect("aca", wider, fl.compile(fl.Regex("[abc]*"), BYTES)).counted == 2
+    assert MARK.detect([97, 99, 97], None, fl.Regex("[abc]*"), model=BASE).tokens == 3
+    model = fl.Model(FakeModel.random(other))
+    with pytest.raises(fl.ModelError, match="another vocabulary"):
+        MARK.detect([1, 2], BYTES, model=model)
+    with pytest.raises(fl.ModelError, match="not of str"):
+        MARK.detect([1, 2], BYTES, model="model")
+    with pytest.raises(fl.SourceError, match="token 500 is none of the model's, which has 130"):
+        MARK.detect([1, 500], model=BASE)
+    for prompt in (None, 5):
+        with pytest.raises(fl.SourceError, match="a prompt is a text"):
+            MARK.detect([1, 2], BYTES, model=BASE, prompt=prompt)
+    with pytest.raises(fl.SourceError, match="follows one prompt, not 2"):
+        MARK.detect([1, 2], BYTES, model=BASE, prompt=["a", "b"])
+    assert MARK.detect("abc", model=BASE, prompt="x").encoded
+
+
+def test_a_wider_model_finds_what_a_tokenizer_alone_finds() -> None:
+    wide = fl.Vocabulary([*BYTES.tokens, *[None] * 70], {129}, width=240)
+    source = fl.Regex("([a-d][x-z]){12}")
+    one = fl.Model(FakeModel.random(wide)).watermarked(MARK).generate("x", source, seed=2)
+    assert MARK.detect(one.tokens, wide, source) == MARK.detect(one.tokens, BYTES, source)
 
 
 def test_a_text_outside_the_language_is_refused_where_it_leaves_it() -> None:

@@ -26,6 +26,11 @@ NAMES = [" ".join(map(str, kind.values())) for kind in KINDS]
 LIST = fl.Regex(r"([a-c]{2}-(yes|no|maybe)-[0-9]{3};){4}")
 
 
+def half(kind: dict[str, Any]) -> dict[str, Any]:
+    """Half of all tokens green, where there are green tokens."""
+    return kind if kind.get("scheme") in ("synthid", "gumbel") else {"gamma": 0.5, **kind}
+
+
 def texts(model: fl.Model, count: int, size: int, **settings: Any) -> list[Any]:
     each = [
         fl.Sampling(seed=n, min_new_tokens=size, max_new_tokens=size, **settings)
@@ -54,8 +59,8 @@ def test_a_uniform_model_draws_green_tokens_as_often_as_the_formula_says(
 
 @pytest.mark.parametrize("kind", KINDS, ids=NAMES)
 def test_every_kind_is_found_by_its_key_and_by_no_other(kind: dict[str, Any]) -> None:
-    mark = Watermark(key="right", **{"gamma": 0.5, **kind})
-    wrong = Watermark(key="wrong", **{"gamma": 0.5, **kind})
+    mark = Watermark(key="right", **half(kind))
+    wrong = Watermark(key="wrong", **half(kind))
     for one in texts(FLAT.watermarked(mark), 2, 80, temperature=1.0, top_k=100):
         assert mark.detect(one.tokens).p < 1e-4
         assert wrong.detect(one.tokens).p > 1e-3
@@ -66,7 +71,7 @@ def test_every_kind_is_found_by_its_key_and_by_no_other(kind: dict[str, Any]) ->
 def test_marked_texts_are_those_of_the_constraint(
     kind: dict[str, Any],
 ) -> None:
-    mark = Watermark(key=3, **{"gamma": 0.5, **kind})
+    mark = Watermark(key=3, **half(kind))
     model = fl.Model(FakeModel.random(BYTES, 1)).watermarked(mark)
     for one in model.generate(["x", "y"], LIST, temperature=0.9, seed=4, top_k=20, top_p=0.9):
         assert one.finish_reason == "stop"
@@ -106,7 +111,7 @@ def test_texts_end_as_often_whatever_the_key(kind: dict[str, Any]) -> None:
     model = fl.Model(FakeModel.table(WORDS, table))
     lengths = list[int]()
     for key in range(4):
-        mark = Watermark(key=key, **{"gamma": 0.5, **kind})
+        mark = Watermark(key=key, **half(kind))
         each = [fl.Sampling(seed=100 * key + n, temperature=1.0) for n in range(20)]
         lengths += [
             len(one.tokens)
@@ -212,7 +217,7 @@ def test_what_searches_find_with_a_mark_is_of_the_constraint(
 ) -> None:
     if kind.get("scheme") == "synthid" and not fl.Sampling(**search).samples:
         return  # refused: nothing is drawn
-    mark = Watermark(key="s", **{"gamma": 0.5, **kind})
+    mark = Watermark(key="s", **half(kind))
     source = fl.Regex(r"[ab]{2}-(yes|no)-[0-9];")
     small = fl.Vocabulary([*(bytes([b]) for b in b"abyesno-;0123456789"), b"ye", b"<end>"], {20})
     model = fl.Model(FakeModel.random(small, 1)).watermarked(mark)
@@ -230,7 +235,7 @@ def test_no_kind_makes_nan_of_extreme_logits_or_draws_what_is_not_allowed(
     table = worst[torch.randint(0, 8, (131, 131), generator=noise)]
     table[:, torch.tensor([*b"abcyesnomaybe-;0123456789", 130])] = 1.0  # what is needed is there
     table[::2, torch.tensor([*b"by;07"])] = 3e38
-    mark = Watermark(key="w", **{"gamma": 0.5, **kind})
+    mark = Watermark(key="w", **half(kind))
     model = fl.Model(FakeModel.table(BYTES, table)).watermarked(mark)
     for heat in (0.7, 1e-30, 1e5):
         for settings in ({}, {"top_k": 4}, {"top_p": 0.5}):

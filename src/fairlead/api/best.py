@@ -9,13 +9,14 @@
     a function    whatever it says of the text; each different text is asked about once
 
 Ties go by the model's log-probability. Texts that have no value, because a validator refused it or
-the keyboard interrupted, are not judged: their score is −∞, and they come last.
+the keyboard interrupted, are not judged: their score is −∞, and they come last. So do those that a
+judge was not asked about because it was interrupted itself.
 
 What this module does not know: how texts are drawn.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeGuard, cast, final
 
@@ -98,7 +99,11 @@ def _judged(drawn: Sequence[Drawn]) -> Known:
         if isinstance(judge, str) or judge is None or not texts:
             continue
         scores = _classified(judge, texts) if _is_classifier(judge) else _said(judge, texts)
-        known |= {(key, text): score for text, score in zip(texts, scores, strict=True)}
+        try:
+            for text, score in zip(texts, scores, strict=True):
+                known[key, text] = score
+        except KeyboardInterrupt:  # what was drawn is not lost
+            break
     return known
 
 
@@ -106,17 +111,16 @@ def _is_classifier(judge: object) -> TypeGuard[ClassifierTerm | Classifier]:
     return isinstance(judge, ClassifierTerm | Classifier)
 
 
-def _classified(judge: ClassifierTerm | Classifier, texts: list[str]) -> list[float]:
+def _classified(judge: ClassifierTerm | Classifier, texts: list[str]) -> Iterator[float]:
     if not isinstance(judge, ClassifierTerm):
         judge = ClassifierTerm(judge, alpha=1, name=type(judge).__name__)
-    if not judge.alpha:  # 0 · −∞ is no number
-        return [0.0] * len(texts)
-    return [judge.alpha * float(log) for log in asked(judge, texts)]
+    logs = asked(judge, texts) if judge.alpha else [0.0] * len(texts)  # 0 · −∞ is no number
+    yield from (judge.alpha * float(log) for log in logs)
 
 
-def _said(function: Callable[[str], object], texts: list[str]) -> list[float]:
+def _said(function: Callable[[str], object], texts: list[str]) -> Iterator[float]:
     name = getattr(function, "__qualname__", None) or type(function).__name__
-    return [said(function, text, f"best_by: the function {name}") for text in texts]
+    yield from (said(function, text, f"best_by: the function {name}") for text in texts)
 
 
 def _read(drawn: Drawn, result: Result) -> str:
@@ -139,7 +143,8 @@ def _ranked(drawn: Drawn, known: Known) -> list[Result]:
     if judge == "majority":
         whole = _by_majority(whole, len(by_model))
     elif judge is not None and judge != "logprob":
-        whole = [replace(each, score=known[id(judge), _read(drawn, each)]) for each in whole]
+        scores = [known.get((id(judge), _read(drawn, each)), -math.inf) for each in whole]
+        whole = [replace(each, score=n) for each, n in zip(whole, scores, strict=True)]
         whole.sort(key=_own, reverse=True)  # stable: ties stay in the order of the model
     return [*whole, *rest]
 

@@ -12,21 +12,20 @@ What this module does not know: models, except where entropies weigh tokens (`ap
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final, cast, final
 
 import numpy as np
-import torch
 
 from fairlead.api.model import Model
-from fairlead.api.prompts import read_source
+from fairlead.api.prompts import read_source, split_prompts
 from fairlead.api.spikes import weights
 from fairlead.constraints.compile import compile as compile_source
 from fairlead.constraints.compiled import CompiledConstraint
 from fairlead.engine.cursor import end_row
 from fairlead.engine.prompt import Prompt, PromptReader
-from fairlead.errors import SourceError, TokenRejected, UnsupportedError
-from fairlead.logits.mask import unpack, upload
+from fairlead.errors import ModelError, SourceError, TokenRejected, UnsupportedError
 from fairlead.masks.bits import Row
 from fairlead.sampling.watermarks.evidence import Window, clearest, evidence, weighted
 from fairlead.sampling.watermarks.positions import forced
@@ -35,8 +34,8 @@ from fairlead.syntax.sources import check_text
 from fairlead.vocabulary.backend import Backend
 from fairlead.vocabulary.spellings import Vocabulary
 
-CPU: Final = torch.device("cpu")
 SHOWN: Final = 40  # characters around a mistake
+BYTES: Final = (bytes, bytearray, memoryview)  # of a text, or of an array: no tokens
 
 
 @final
@@ -97,9 +96,11 @@ class Query:
         """What is found in a text or in tokens.
 
         Raises:
-            SourceError: they are neither, or not in the language of the constraint.
+            SourceError: they are neither, or not in the language of the constraint; or that is of
+                another vocabulary.
+            ModelError: what should weigh the tokens is no model, or one of another vocabulary.
         """
-        reader = reader_of(tokenizer)
+        reader = reader_of(self.model if tokenizer is None else tokenizer)
         constraint = self._compiled(reader)
         if constraint is not None:
             vocabulary = constraint.vocabulary
@@ -108,18 +109,44 @@ class Query:
         else:
             vocabulary = None
         tokens = _tokens(given, reader)
+        self._check_model(tokens, vocabulary)
         if vocabulary is not None:
             tokens = _without_ends(tokens, vocabulary)
         rows = None if constraint is None else replayed(constraint, tokens)
         return self._judged(tokens, vocabulary, rows, encoded=isinstance(given, str))
 
     def _compiled(self, reader: PromptReader | None) -> CompiledConstraint | None:
-        if self.constraint is None or isinstance(self.constraint, CompiledConstraint):
+        if isinstance(self.constraint, CompiledConstraint):
+            if reader is not None and not _alike(reader.vocabulary, self.constraint.vocabulary):
+                raise SourceError("the constraint is compiled for another vocabulary")
             return self.constraint
+        if self.constraint is None:
+            return None
         if reader is None:
             raise SourceError("a constraint is replayed over tokens: give a tokenizer as well")
         source = read_source(self.constraint)
         return None if source is None else compile_source(source, reader.vocabulary)
+
+    def _check_model(self, tokens: list[int], vocabulary: Vocabulary | None) -> None:
+        if self.model is None:
+            return
+        if not isinstance(self.model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ModelError(
+                f"entropies are those of a fairlead model, not of {type(self.model).__name__}"
+            )
+        if not self.scheme.colours:
+            raise UnsupportedError(
+                f"entropies weigh the tokens of green lists, not of {self.scheme.kind}",
+                feature=f"entropy weights with {self.scheme.kind}",
+            )
+        if vocabulary is not None and not _alike(vocabulary, self.model.vocabulary):
+            raise ModelError("the model whose entropies weigh the tokens has another vocabulary")
+        width = self.model.vocabulary.width
+        if unknown := [token for token in tokens if token >= width]:
+            raise SourceError(f"token {unknown[0]} is none of the model's, which has {width}")
+        prompts, several = split_prompts(self.prompt)
+        if several:
+            raise SourceError(f"one text follows one prompt, not {len(prompts)}")
 
     def _judged(
         self,
@@ -131,15 +158,14 @@ class Query:
     ) -> Detection:
         chosen = list(range(len(tokens)))
         skipped = [not _spells(vocabulary, token) for token in tokens]
-        sets = list[torch.Tensor]()
+        sets = list[Row]()
         exempt = 0
         if rows is not None and vocabulary is not None:
             free = [not forced(row, vocabulary) for row in rows]
             exempt = free.count(False)
             if self.scheme.within:  # what was forced is no context either
                 chosen = [place for place in chosen if free[place]]
-                some = [upload([rows[place]], vocabulary.width, CPU) for place in chosen]
-                sets = [unpack(row, vocabulary.width)[0] for row in some]
+                sets = [rows[place] for place in chosen]
             skipped = [skip or not is_free for skip, is_free in zip(skipped, free, strict=True)]
         found = evidence(
             self.scheme,
@@ -151,11 +177,6 @@ class Query:
         found = replace(found, places=np.array(chosen, np.int64)[found.places])
         ranked = None
         if self.model is not None:
-            if not self.scheme.colours:
-                raise UnsupportedError(
-                    f"entropies weigh the tokens of green lists, not of {self.scheme.kind}",
-                    feature=f"entropy weights with {self.scheme.kind}",
-                )
             each = weights(self.model, self.prompt, tokens, rows, self.scheme)
             ranked = weighted(found, each[found.places])
         means = float(found.means.sum()) / max(1, len(found.places))
@@ -263,16 +284,31 @@ def _tokens(given: object, reader: PromptReader | None) -> list[int]:
             raise SourceError("a text is read by a tokenizer: give that, a model or a vocabulary")
         check_text(given, "the text")
         return list(reader.continuation(Prompt(()), given)) if given else []
-    listed = list(cast("Sequence[object]", given)) if isinstance(given, Sequence) else None
-    if listed is None or not all(_is_id(each) for each in listed):
+    if hasattr(given, "tolist") and getattr(given, "ndim", 1) == 1:  # of numpy, or of torch
+        given = cast("Any", given).tolist()
+    listed = isinstance(given, Sequence) and not isinstance(given, BYTES)
+    found = [_id(each) for each in cast("Sequence[object]", given)] if listed else [-1]
+    if -1 in found:
         raise SourceError(
             f"a watermark is looked for in a text or in token ids, not {given!r}"[:300]
         )
-    return cast("list[int]", listed)
+    return found
 
 
-def _is_id(given: object) -> bool:
-    return isinstance(given, int) and not isinstance(given, bool) and given >= 0
+def _id(given: object) -> int:
+    """A token id, −1 for what is none."""
+    if isinstance(given, bool) or not isinstance(given, int | np.integer):
+        return -1
+    token = int(cast("int", given))
+    return token if 0 <= token < 1 << 31 else -1
+
+
+def _alike(one: Vocabulary, other: Vocabulary) -> bool:
+    """Whether tokens are spelled alike, however many padding ids follow them."""
+    if one is other:
+        return True
+    pairs = zip_longest(one.tokens, other.tokens)
+    return all((first or None) == (second or None) for first, second in pairs)
 
 
 def _without_ends(tokens: list[int], vocabulary: Vocabulary) -> list[int]:

@@ -159,7 +159,7 @@ def spike_entropy(
     """The mean spike entropy of the model, at temperature 1, before the tokens of marked texts."""
     from fairlead.api.spikes import modulus, spikes
 
-    factor = modulus(mark.gamma, mark.delta)
+    factor = modulus(mark.settings.gamma, mark.settings.delta)
     prompts = plan.prompts(model)
     found = [
         value

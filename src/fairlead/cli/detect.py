@@ -20,8 +20,15 @@ def detect(
     scheme: Annotated[
         str, typer.Option(help="left, min, self, unigram, synthid or gumbel.")
     ] = "left",
-    gamma: Annotated[float, typer.Option(help="The share of green tokens.")] = 0.25,
-    delta: Annotated[float, typer.Option(help="Their bias, with --weighted.")] = 2.0,
+    gamma: Annotated[
+        float | None, typer.Option(help="The share of green tokens, 0.25 if not given.")
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="Their bias, with --weighted; 2 if not given.")
+    ] = None,
+    depth: Annotated[
+        int | None, typer.Option(help="Layers of synthid's tournament, 30 if not given.")
+    ] = None,
     context: Annotated[
         int | None, typer.Option(help="Previous tokens that take part, if not the usual number.")
     ] = None,
@@ -54,6 +61,7 @@ def detect(
         scheme=scheme,  # pyright: ignore[reportArgumentType]
         gamma=gamma,
         delta=delta,
+        depth=depth,
         context=-1 if context is None else context,
         among="vocabulary" if plain else "allowed",
     )

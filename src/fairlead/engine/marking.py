@@ -1,8 +1,8 @@
 """Where a watermark meets a batch: which rows are marked in a step, after what, among which tokens.
 
-A mark never changes what may be drawn in the end, nor how probable an end is. It acts on rows of
-logits before temperature and filters (`Scheme.early`) or after them, as a bias or a tournament; or,
-Gumbel's, on the noise of the draw.
+A mark never brings what is not allowed, and ends keep the probability that they have where it acts:
+on rows of logits before temperature and filters (`Scheme.early`) or after them, as a bias or a
+tournament; or, Gumbel's, on the noise of the draw.
 
 What this module does not know: how rows come about, how the draw is done.
 """
@@ -24,7 +24,7 @@ from fairlead.logits.mask import unpack, upload
 from fairlead.logits.warp import Watch
 from fairlead.sampling.noise import gumbel_of
 from fairlead.sampling.watermarks.green import biased, green_count, green_free, green_within
-from fairlead.sampling.watermarks.positions import repeats
+from fairlead.sampling.watermarks.positions import place, repeats
 from fairlead.sampling.watermarks.scheme import Scheme, numbers, row_keys
 from fairlead.sampling.watermarks.synthid import tournament
 from fairlead.vocabulary.spellings import Vocabulary
@@ -62,6 +62,7 @@ class Marking:
         contexts: the last tokens of each row.
         marked: which rows are marked in this step.
         sets: the tokens between which a constraint leaves the choice, of rows that have one.
+        places: what stands for each of these sets (`positions.place`).
         held: where these rows are.
         ends: the end ids.
         width: of the vocabulary.
@@ -71,6 +72,7 @@ class Marking:
     contexts: Int[Tensor, "batch context"]
     marked: Bool[Tensor, "batch"]
     sets: Bool[Tensor, "held vocabulary"]
+    places: Int[Tensor, "held"]
     held: Int[Tensor, "held"]
     ends: Int[Tensor, "ends"]
     width: int
@@ -94,14 +96,14 @@ class Marking:
         ]
         held = [n for n, one in enumerate(found) if one is not None]
         sets = torch.zeros(0, width, dtype=torch.bool, device=device)
+        packed = [one.row for one in found if one is not None]
         if held:
-            sets = unpack(
-                upload([one.row for one in found if one is not None], width, device), width
-            )
+            sets = unpack(upload(packed, width, device), width)
+        places = torch.tensor([place(row) for row in packed], dtype=torch.int64, device=device)
         index = torch.tensor(held, dtype=torch.int64, device=device)
         context = torch.tensor(contexts, dtype=torch.int64, device=device).view(len(rows), size)
         fresh = torch.tensor(marked, device=device)
-        return cls(scheme, context, fresh, sets, index, _ends(vocabulary, device), width)
+        return cls(scheme, context, fresh, sets, places, index, _ends(vocabulary, device), width)
 
     def noise(self, key: Int[Tensor, "batch"]) -> Int[Tensor, "batch"]:
         """The key of the noise of the draw: of the mark, if it is one of noise."""
@@ -118,12 +120,12 @@ class Marking:
             row: logits or log-probabilities.
             ids: which tokens they are, None for all in order.
         """
-        each = numbers(self.scheme, self.contexts, ids, self.width)
         ends = self._is_end(row, ids)
         if self.scheme.kind == "synthid":
+            each = numbers(self.scheme, self.contexts, ids, self.width)
             after = tournament(row, each, ends, self.scheme.depth)
         else:
-            after = biased(row, self._green(each, ids), ends, self.scheme.delta)
+            after = biased(row, self._green(ids), ends, self.scheme.delta)
         return torch.where(self.marked[:, None], after, row)
 
     def own_ends(
@@ -143,22 +145,26 @@ class Marking:
         added = row.new_zeros(len(row), self.width).index_copy(1, self.ends, difference)
         return row + (added if ids is None else added.gather(1, ids))
 
-    def _green(
-        self, each: Int[Tensor, "batch choices"], ids: Int[Tensor, "batch choices"] | None
-    ) -> Bool[Tensor, "batch choices"]:
+    def _green(self, ids: Int[Tensor, "batch choices"] | None) -> Bool[Tensor, "batch choices"]:
         """Which tokens are green: by themselves, or among those that a constraint allows."""
-        green = green_free(each, self.scheme.gamma)
         if not len(self.held):
-            return green
-        count = green_count(
-            row_keys(self.scheme, self.contexts)[self.held], self.sets.sum(1), self.scheme.gamma
-        )
-        if ids is not None:  # the list is one of all that is allowed, not of what filters left
-            each = numbers(self.scheme, self.contexts[self.held], None, self.width)
-            among = green_within(each, self.sets, count).gather(1, ids[self.held])
-        else:
-            among = green_within(each[self.held], self.sets, count)
-        return green.index_copy(0, self.held, among)
+            return self._green_free(ids)
+        scheme, contexts = self.scheme.ranked, self.contexts[self.held]
+        key = row_keys(scheme, contexts, self.places)
+        count = green_count(key, self.sets.sum(1), scheme.gamma)
+        # The list is one of all that is allowed, not of what filters left.
+        each = numbers(scheme, contexts, None, self.width, self.places)
+        among = green_within(each, self.sets, count)
+        among = among if ids is None else among.gather(1, ids[self.held])
+        if len(self.held) == len(self.contexts):
+            return among
+        return self._green_free(ids).index_copy(0, self.held, among)
+
+    def _green_free(
+        self, ids: Int[Tensor, "batch choices"] | None
+    ) -> Bool[Tensor, "batch choices"]:
+        each = numbers(self.scheme, self.contexts, ids, self.width)
+        return green_free(each, self.scheme.gamma)
 
     def _is_end(
         self, row: Float[Tensor, "batch choices"], ids: Int[Tensor, "batch choices"] | None

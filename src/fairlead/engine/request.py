@@ -160,7 +160,8 @@ class Completion:
         stats: what it cost.
         trace: what each stage of each step did, where it was asked for.
         score: what a search ranked it by: of beams the log-probability over the power of the
-            length, of stochastic beams the perturbed log-probability.
+            length, of stochastic beams the perturbed log-probability, of contrastive search the
+            mean of what its tokens were chosen by.
         weight: the importance weight of a text drawn without replacement.
         population: what sequential Monte Carlo ended with; the text is a draw from it.
         attempts: how many texts rejection drew for this one: it, and those given up since the one

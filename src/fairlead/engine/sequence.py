@@ -5,7 +5,7 @@ The rules of ending, in the order in which they are looked at:
 1. an end id: "stop" (it is offered in free text and where the constraint accepts);
 2. a stop string, in free text or where what is before it is a text of the constraint: "stop".
    Like end ids, it is not looked for before `min_new_tokens`;
-3. only end ids could follow: "stop", without asking the model once more;
+3. only end ids could follow: "stop", without asking the model once more, unless `asks_end`;
 4. no tokens are left: "stop" where the constraint accepts, as `cursor` has seen to, else "length".
 
 What this module does not know: logits, devices, other rows.
@@ -39,6 +39,9 @@ class Sequence:
         vocabulary: of the tokens.
         most: how many tokens it may take.
         history: what the choice of the next token may depend on.
+        asks_end: whether an end id is waited for where nothing else could follow: what compares
+            whole texts by their probability counts it in all of them alike.
+        closing: whether it is waited for now.
     """
 
     def __init__(self, number: int, request: Request, vocabulary: Vocabulary, most: int) -> None:
@@ -47,6 +50,11 @@ class Sequence:
         self.tokens: list[int] = []
         self.finish_reason: FinishReason | None = None
         self.number, self.vocabulary, self.most = number, vocabulary, most
+        how = request.sampling
+        compared = how.search == "beams" or (how.search is None and how.best_of is not None)
+        by_model = how.best_by in (None, "logprob")
+        self.asks_end = compared and by_model and bool(vocabulary.eos_ids)
+        self.closing = False
         self._least = request.sampling.min_new_tokens
         rules = Rules.of(request.sampling, vocabulary)
         self.history = History.begin(rules, request.prompt, request.joint)
@@ -120,7 +128,8 @@ class Sequence:
         self.history = self.history.after(token, surprise)
         self._logprobs.append(logprob)
         self._transcript.push(self.vocabulary.shown(token))
-        if self._stopped() or over:
+        self.closing = over and self.asks_end and len(self.tokens) < self.most
+        if self._stopped() or (over and not self.closing):
             self.finish_reason = "stop"
         elif len(self.tokens) >= self.most:
             whole = self.constrained and self._cursor.accepts

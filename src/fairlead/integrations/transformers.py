@@ -17,7 +17,9 @@ Several beams of one prompt are several texts where there are as many. Where fil
 processors leave fewer, transformers fills up with pads, as it does without a constraint.
 
 `generate_batch` (continuous batching) takes no processors of users, and shows those it has the last
-token of each row alone: that is refused, as is what would cut texts in half.
+token of each row alone: that is refused, as is what would cut texts in half. `generate` with
+`cache_implementation="paged"` is the same thing, and drops `logits_processor` without calling it:
+only the prefix function is refused there, by transformers.
 
 What this module does not know: where texts stand, what expressions say.
 """

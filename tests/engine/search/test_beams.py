@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -289,6 +290,37 @@ def test_where_all_that_is_looked_at_ends_longer_texts_are_not_lost():
         early_stopping="never",
     )
     assert found[0].text == "z" * 9
+
+
+@pytest.mark.parametrize("pattern", ["a|ab|b{2,3}", "(a|b)?[ab]"])
+def test_an_end_counts_alike_whether_anything_else_could_follow_or_not(pattern: str):
+    model = FakeModel.random(BITS, 4, scale=2.0)
+    rows = {
+        prefix: model.prefill([(0, *prefix)])[1][0].log_softmax(0)
+        for count in range(4)
+        for prefix in product((0, 1), repeat=count)
+    }
+    whole = {
+        text: sum(float(rows[text[:n]][token]) for n, token in enumerate((*text, 2)))
+        for text in rows
+        if re.fullmatch(pattern, "".join("ab"[token] for token in text))
+    }
+    ranked = sorted(whole, key=lambda text: -whole[text])
+    for most in (9, 4):
+        found = held(
+            pattern,
+            b"ab",
+            lambda prefix: rows[prefix[1:]],
+            num_beams=9,
+            num_return_sequences=len(whole),
+            length_penalty=0,
+            max_new_tokens=most,
+        )
+        assert [done.tokens for done in found] == ranked
+        assert [done.score for done in found] == pytest.approx([whole[t] for t in ranked], abs=1e-5)
+        assert all(done.log_end for done in found)
+    full = held("a{3}", b"ab", lambda prefix: rows[prefix[1:]], num_beams=2, max_new_tokens=3)[0]
+    assert (full.text, full.finish_reason, full.log_end) == ("aaa", "stop", 0.0)  # no room for it
 
 
 def test_stop_strings_end_beams_and_count_in_their_scores():

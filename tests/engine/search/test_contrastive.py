@@ -99,6 +99,21 @@ def test_texts_are_those_of_a_plain_implementation_under_a_constraint(alpha: flo
             assert done.finish_reason == "stop"
 
 
+def test_the_score_is_the_mean_of_what_tokens_were_chosen_by():
+    subject, read = fake(3)
+    for alpha in (0.0, 0.6):
+        sampling = Sampling(penalty_alpha=alpha, max_new_tokens=4, min_new_tokens=4)
+        (done,) = find(subject, [Request((0, 1), sampling=sampling)])[0]
+        worth = 0.0
+        for n, token in enumerate(done.tokens):
+            logits, states = read([0, 1, *done.tokens[:n]])
+            chance = float(logits[:2].double().softmax(0)[token])
+            after = read([0, 1, *done.tokens[: n + 1]])[1][-1]
+            likeness = max(float(torch.cosine_similarity(after, each, 0)) for each in states)
+            worth += (1 - alpha) * chance - alpha * likeness
+        assert done.score == pytest.approx(worth / 4, abs=1e-5)
+
+
 def reader(kind: str) -> Read:
     module = model(kind).module
 

@@ -1,5 +1,6 @@
 """What a text says about a key: z, exact tails, windows, weights."""
 
+import itertools
 import math
 from fractions import Fraction
 from math import comb
@@ -9,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairlead.masks.bits import pack
 from fairlead.sampling.watermarks.evidence import Evidence, clearest, evidence, weighted
-from fairlead.sampling.watermarks.scheme import Scheme, secret_of
-from fairlead.sampling.watermarks.tails import binomial_tail, gamma_tail, weighted_tail
+from fairlead.sampling.watermarks.scheme import Kind, Scheme, secret_of
+from fairlead.sampling.watermarks.tails import Urn, binomial_tail, gamma_tail, weighted_tail
 
 GREEN = Scheme(secret_of("key"), gamma=0.5)
 
@@ -169,3 +171,57 @@ def test_weights_leave_out_what_weighs_nothing_and_p_stays_exact() -> None:
     z, p = weighted(many, np.linspace(0, 1, 4000))
     assert z < 0
     assert 0.5 < p <= 1
+
+
+@given(st.data())
+def test_tails_of_tokens_of_one_list_are_those_of_all_lists(data: st.DataObject) -> None:
+    size = data.draw(st.integers(2, 5))
+    green = data.draw(st.integers(1, size - 1))
+    weights = data.draw(st.lists(st.integers(0, 4), min_size=2, max_size=size))
+    if data.draw(st.booleans()):
+        weights = [weights[0]] * len(weights)
+    alone = data.draw(st.integers(0, 4))
+    least = data.draw(st.integers(0, sum(weights) + alone))
+    lists = list(itertools.combinations(range(size), green))
+    exact = 0.0
+    for one in lists:
+        found = sum(weight for place, weight in enumerate(weights) if place in one)
+        exact += ((found >= least) * 0.7 + (found + alone >= least) * 0.3) / len(lists)
+    chances = [green / size] * len(weights) + [0.3]
+    urn = Urn(tuple(range(len(weights))), size, green)
+    assert weighted_tail([*weights, alone], chances, least, [urn]) == pytest.approx(exact)
+
+
+@pytest.mark.parametrize("kind", ["left", "min", "self"])
+@pytest.mark.parametrize("same", [False, True], ids=["many sets", "one set"])
+def test_z_and_p_stay_right_where_one_context_comes_before_several_sets(
+    kind: Kind, same: bool
+) -> None:
+    # A context, then one of {1, n}, or of {1 … 8}: tokens of one list, or of lists with a token in
+    # common. Counted as independent, z would deviate by 1.7 and .74.
+    tokens, sets = list[int](), list[np.ndarray]()
+    for token in range(2, 8):
+        tokens += [0, token]
+        sets += [pack([0, 60], 64), pack(range(1, 9) if same else [1, token], 64)]
+    skipped = [n % 2 == 0 for n in range(len(tokens))]
+    ps, zs, ranked = list[float](), list[float](), list[float]()
+    for key in range(500):
+        found = evidence(Scheme(secret_of(key), kind, 1, 0.5), tokens, skipped, sets)
+        ps.append(found.p)
+        zs.append(found.z)
+        ranked.append(weighted(found, np.arange(6.0))[1])
+    assert abs(np.mean(zs)) < 4 / math.sqrt(500)
+    assert abs(np.std(zs) - 1) < 4 / math.sqrt(1000)
+    for level in {*ps, *ranked} - {1.0}:
+        for found in (ps, ranked):  # of p that comes in steps: as often as it says, or less
+            allowed = level * 500 + 5 * math.sqrt(level * 500) + 1
+            assert sum(p <= level + 1e-9 for p in found) <= allowed
+    every = evidence(Scheme(1, kind, 1, 0.5), tokens, skipped, sets, once=False)
+    assert every.urns() == []
+
+
+def test_all_tokens_of_a_list_say_nothing_together() -> None:
+    tokens = [9, 1, 9, 2, 9, 3]
+    sets = [pack([9, 5], 32), pack([1, 2, 3], 32)] * 3
+    found = evidence(Scheme(1, gamma=0.5), tokens, [True, False] * 3, sets)
+    assert (found.z, found.p, len(found.urns())) == (0.0, 1.0, 1)

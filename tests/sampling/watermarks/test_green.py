@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from fairlead.masks.bits import pack
 from fairlead.sampling.watermarks.evidence import Evidence, evidence
 from fairlead.sampling.watermarks.green import biased, green_count, green_free, green_within
 from fairlead.sampling.watermarks.scheme import Scheme, numbers, row_keys, secret_of
@@ -175,9 +176,8 @@ def test_without_a_mark_lists_among_what_is_allowed_are_found_as_often_as_by_cha
         tokens = torch.randint(0, 64, (60,), generator=noise)
         sets = torch.rand(60, 64, generator=noise) < torch.rand(60, 1, generator=noise) ** 3
         sets[torch.arange(60), tokens] = True
-        found = evidence(
-            Scheme(secret_of(key), gamma=0.25), tokens.tolist(), [False] * 60, list(sets)
-        )
+        packed = [pack(row.nonzero()[:, 0].numpy(), 64) for row in sets]
+        found = evidence(Scheme(secret_of(key), gamma=0.25), tokens.tolist(), [False] * 60, packed)
         zs.append(found.z)
         ps.append(found.p)
     assert abs(np.mean(zs)) < 4 / math.sqrt(200)

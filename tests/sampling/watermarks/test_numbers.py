@@ -1,5 +1,7 @@
 """Numbers of tokens: against the hash in plain Python, on every path by which they are computed."""
 
+import math
+from dataclasses import replace
 from typing import get_args
 
 import numpy as np
@@ -79,3 +81,18 @@ def test_contexts_are_the_tokens_before() -> None:
     assert windows([1, 2, 3], 0).shape == (4, 0)
     assert not repeats([], 1)
     assert repeats([7, 1, 7], 1)
+
+
+@pytest.mark.parametrize("kind", ["left", "min", "unigram"])
+def test_what_is_green_in_one_place_says_nothing_of_another(kind: Kind) -> None:
+    scheme = Scheme(secret_of("key"), kind, SIZES[kind])
+    contexts = torch.ones(2, SIZES[kind], dtype=torch.int64)
+    places = torch.tensor([5, -6])
+    one, other = numbers(scheme, contexts, None, 500, places).double().numpy() / 2.0**63
+    assert abs(np.corrcoef(one, other)[0, 1]) < 4 / math.sqrt(500)
+    secret = mix((scheme.secret + 6 * WEYL) & MASK64)
+    assert int(numbers(scheme, contexts, None, 40, places)[0, 7]) == by_hand(
+        replace(scheme, secret=signed(secret)), [1] * SIZES[kind], 7
+    )
+    assert scheme.ranked is scheme
+    assert replace(scheme, kind="self").ranked.kind == "min"

@@ -1,6 +1,7 @@
 """A band of beams that compete with one another: what they become in one step.
 
     rows ─▶ the best continuations of all of them ─▶ those that end   ─▶ kept, the best of them
+                                                  ├▶ those that can only end ─▶ their ends, next
                                                   └▶ those that go on ─▶ the next rows
 
 The rules are transformers' (5.23):
@@ -120,6 +121,20 @@ class Rules:
 
 @final
 @dataclass(frozen=True, slots=True)
+class _Grown:
+    """Continuations with what they were picked by.
+
+    Attributes:
+        going: those that go on, the best first.
+        ended: those that have ended, or can only end.
+    """
+
+    going: list[tuple[Pick, Beam]]
+    ended: list[tuple[Pick, Beam]]
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Band:
     """Beams that compete with one another. A value: a step gives another one.
 
@@ -127,11 +142,18 @@ class Band:
         rules: of the search.
         going: those that go on, the best first.
         ended: those that have ended, the best first.
+        closing: those that have but for an end id, of which the score is asked for.
     """
 
     rules: Rules
     going: tuple[Beam, ...]
     ended: tuple[Beam, ...] = ()
+    closing: tuple[Beam, ...] = ()
+
+    @property
+    def rows(self) -> tuple[Beam, ...]:
+        """Those that need scores: that go on, then that close."""
+        return (*self.going, *self.closing)
 
     def score(self, beam: Beam) -> float:
         """The log-probability over the power of the length."""
@@ -144,30 +166,43 @@ class Band:
         """The band after a step, and what each beam that goes on was picked by.
 
         Args:
-            scores: of the rows of this band.
+            scores: of `rows`.
             taken: the tokens with which beams of other bands have gone on.
 
         Returns:
             None if a row did not admit a token.
         """
-        found = self._picked(scores, Counter(taken))
-        if found is None:
-            return None
-        going, ended = found
-        kept = sorted((*self.ended, *ended), key=lambda beam: -self._rank(beam))
-        band = replace(
-            self,
-            going=tuple(beam for _, beam in going),
-            ended=tuple(kept[: self.rules.beams]),
+        count = len(self.going)
+        found = _Grown([], [])
+        if count:
+            found = self._picked(scores.part(0, count), Counter(taken))
+            if found is None:
+                return None
+        closed = self._closed(scores.part(count, len(self.rows)))
+        whole = [beam for _, beam in found.ended if beam.row.finish_reason is not None]
+        closing = [each for each in found.ended if each[1].row.finish_reason is None]
+        kept = sorted((*self.ended, *whole, *closed), key=lambda beam: -self._rank(beam))
+        band = Band(
+            self.rules,
+            tuple(beam for _, beam in found.going),
+            tuple(kept[: self.rules.beams]),
+            tuple(beam for _, beam in closing),
         )
-        if not going or band._settled():
-            return replace(band, going=()), []
-        return band, [pick for pick, _ in going]
+        if band.going and band._settled():
+            band, found = replace(band, going=()), _Grown([], found.ended)
+        return band, [pick for pick, _ in (*found.going, *closing)]
 
-    def _picked(
-        self, scores: Scores, taken: Counter[int]
-    ) -> tuple[list[tuple[Pick, Beam]], list[Beam]] | None:
-        """The continuations that go on, with what they were picked by, and those that end."""
+    def _closed(self, scores: Scores) -> list[Beam]:
+        """The texts that could only end, with their ends."""
+        if not self.closing:
+            return []
+        logs = scores.logs + scores.logs.new_tensor([beam.rank for beam in self.closing])[:, None]
+        ends = len(self.closing[0].row.vocabulary.eos_ids)
+        picks = best(logs, logs, scores, ends * len(self.closing))
+        return [self.closing[pick.place].child(pick, 0.0) for pick in picks]
+
+    def _picked(self, scores: Scores, taken: Counter[int]) -> "_Grown | None":
+        """The continuations of the beams that go on."""
         logs = scores.logs + scores.logs.new_tensor([beam.rank for beam in self.going])[:, None]
         if taken and self.rules.diversity:
             counts = logs.new_tensor([*taken.values()])
@@ -180,27 +215,25 @@ class Band:
             admitted = [self.going[pick.place].row.admits(pick.token) for pick in picks]
             if not all(admitted):
                 return None
-            going, ended = self._sorted(picks, taken)
-            if last or len(going) >= self.rules.beams or not len(picks) == count < LOOKED:
-                return going[: self.rules.beams], ended
+            found = self._sorted(picks, taken)
+            if last or len(found.going) >= self.rules.beams or not len(picks) == count < LOOKED:
+                return _Grown(found.going[: self.rules.beams], found.ended)
             count *= 4
 
-    def _sorted(
-        self, picks: list[Pick], taken: Counter[int]
-    ) -> tuple[list[tuple[Pick, Beam]], list[Beam]]:
+    def _sorted(self, picks: list[Pick], taken: Counter[int]) -> "_Grown":
         """What goes on, the best first, and what ends."""
-        going, ended = list[tuple[Pick, Beam]](), list[Beam]()
+        going, ended = list[tuple[Pick, Beam]](), list[tuple[Pick, Beam]]()
         for order, pick in enumerate(picks):
             inside = order < self.rules.beams
             if len(going) >= self.rules.beams and not inside and not self.rules.random:
                 break
             owed = self.rules.diversity * taken[pick.token]
             beam = self.going[pick.place].child(pick, owed)
-            if beam.row.finish_reason is None:
+            if beam.row.finish_reason is None and not beam.row.closing:
                 going.append((pick, beam))
             elif inside:
-                ended.append(beam)
-        return sorted(going, key=lambda each: -each[1].rank), ended
+                ended.append((pick, beam))
+        return _Grown(sorted(going, key=lambda each: -each[1].rank), ended)
 
     def _noise(self, scores: Scores) -> Float[Tensor, "rows vocabulary"]:
         keys = torch.tensor([beam.key for beam in self.going], device=scores.logs.device)

@@ -3,7 +3,9 @@
 A score is the log-probability of a text over its length to the power `length_penalty`, an end id
 counted in both (Wu et al. 2016, arXiv 1609.08144, has another normaliser; this is transformers').
 Under a constraint it is the model's own log-probability still: nothing is renormalised, so beams
-look for the most probable texts of the language.
+look for the most probable texts of the language. Where nothing but an end could follow, the model
+is asked for it all the same if there is room for a token more: such a text is a row that waits for
+its score, and no beam.
 
 Diverse beam search (Vijayakumar et al. 2016, arXiv 1610.02424) has several bands, which step one
 after another: `diversity_penalty` is subtracted from a token for each beam of the bands before that
@@ -51,31 +53,31 @@ class Beams:
         bands, parents, taken = list[Band](), list[int](), list[int]()
         begin = 0
         for band in self._bands:
-            if not band.going:
+            if not band.rows:
                 bands.append(band)
                 continue
-            end = begin + len(band.going)
+            end = begin + len(band.rows)
             grown = band.grown(scores.part(begin, end), taken)
             if grown is None:
                 return None
             bands.append(grown[0])
-            taken.extend(pick.token for pick in grown[1])
+            taken.extend(pick.token for pick in grown[1][: len(grown[0].going)])
             parents.extend(begin + pick.place for pick in grown[1])
             begin = end
-        if not any(band.going or band.ended for band in bands):
+        if not any(band.rows or band.ended for band in bands):
             raise DeadEndError(
                 f"no beam is left at step {self.rows[0].steps} of row {self._root.number}: nothing "
                 "that may come next has a probability, or bad_words_ids forbid it"
             )
         self._bands = bands
-        self.rows = [beam.row for band in bands for beam in band.going]
+        self.rows = [beam.row for band in bands for beam in band.rows]
         return parents
 
     def completions(self, memory: int) -> list[Completion]:
         """The texts of the greatest score; if interrupted, what there is."""
         found = [(band.score(beam), beam) for band in self._bands for beam in band.ended]
         if not found:
-            found = [(band.score(beam), beam) for band in self._bands for beam in band.going]
+            found = [(band.score(beam), beam) for band in self._bands for beam in band.rows]
         found.sort(key=lambda each: -each[0])
         if len(self._bands) > 1:
             once = dict[tuple[int, ...], tuple[float, Beam]]()

@@ -9,14 +9,16 @@ the expression, normalised over what is allowed, so that α weighs the same unde
 is that of the expression's main model, the prompt's states included. An end id is a candidate like
 the others. α = 0 is the most probable token.
 
-One step is one forward: the candidates are read as rows of the batch, the best one is kept with its
-cache, and its scores give the next candidates.
+A text's score is the mean of this over what was chosen. One step is one forward: the candidates are
+read as rows of the batch, the best one is kept with its cache, and its scores give the next
+candidates.
 
 What this module does not know: models, constraints.
 """
 
 import math
 from collections.abc import Sequence as Listed
+from dataclasses import replace
 from typing import Final, final
 
 import torch
@@ -47,6 +49,7 @@ class Contrastive:
         self._count: int = sampling.top_k or CANDIDATES
         self._text = root
         self._chances: Tensor | None = None  # of the candidates
+        self._worth = 0.0  # of all that was chosen
         self._seen: Tensor | None = None  # directions of the states of the tokens before them
 
     def begin(self) -> bool:
@@ -65,6 +68,7 @@ class Contrastive:
         likeness = (directions[:, 0] @ self._seen.T).amax(1)
         worth = (1 - self._alpha) * self._chances - self._alpha * likeness
         place = int(worth.argmax())
+        self._worth += float(worth[place])
         self._text = self.rows[place]
         self._seen = torch.cat([self._seen, directions[place]])
         self.rows, self.read = [self._text], self.read[place : place + 1]
@@ -91,7 +95,8 @@ class Contrastive:
 
     def completions(self, memory: int) -> list[Completion]:
         """The text; if interrupted, what there is."""
-        return [self._text.completion(memory)]
+        score = self._worth / max(1, self._text.steps)
+        return [replace(self._text.completion(memory), score=score)]
 
 
 def _most_probable(logs: Float[Tensor, "vocabulary"], count: int) -> list[int]:

@@ -9,6 +9,7 @@
 What this module does not know: constraints (sets of tokens are all it sees), models.
 """
 
+import hashlib
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -53,6 +54,19 @@ def forced(row: Row, vocabulary: Vocabulary) -> bool:
     """
     first = _first_bytes(vocabulary)[unpack(row)]
     return not len(first) or bool((first == first[0]).all())
+
+
+def place(row: Row) -> int:
+    """64 bits, as an int64, that stand for a set of tokens, however wide its row is.
+
+    >>> from fairlead.masks.bits import pack
+    >>> place(pack([3, 70], 80)) == place(pack([3, 70], 800)), place(pack([3], 80)) == 3
+    (True, False)
+    """
+    used = np.flatnonzero(row)
+    words = row[: used[-1] + 1] if len(used) else row[:0]
+    digest = hashlib.blake2b(words.astype("<u4").tobytes(), digest_size=8, person=b"place").digest()
+    return int.from_bytes(digest, "little", signed=True)
 
 
 @lru_cache(8)

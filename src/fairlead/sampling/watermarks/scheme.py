@@ -9,6 +9,10 @@ text just before; those of the prompt take no part in it, so that a text is all 
     self      the least of bits(h(key, t), token), t one of the previous tokens or the token itself
     unigram   bits(h(key), token)
 
+Under a constraint h(key) is h(key, place), the place being the set of tokens that are allowed: what
+is green among some tokens says nothing of what is green among others after the same context. There
+"self" is as "min": with a token's own hash, what is green in one place would tell of other places.
+
 The hash is a counter's (`sampling.noise`), so lists are the same on every device, for every width
 of the vocabulary, and are computed for whole batches at once. No permutation is drawn.
 
@@ -16,7 +20,7 @@ What this module does not know: what is done with the bits, constraints, models.
 """
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias, final
 
 import torch
@@ -55,6 +59,11 @@ class Scheme:
     depth: int = 30
 
     @property
+    def ranked(self) -> "Scheme":
+        """The watermark where green tokens are chosen among those that a constraint allows."""
+        return replace(self, kind="min") if self.kind == "self" else self
+
+    @property
     def colours(self) -> bool:
         """Whether tokens are green or not; else there is SynthID's tournament, or Gumbel noise."""
         return self.kind in GREEN
@@ -89,10 +98,20 @@ def secret_of(key: str | bytes | int) -> int:
     return int.from_bytes(digest, "little", signed=True)
 
 
-def row_keys(scheme: Scheme, contexts: Int[Tensor, "batch context"]) -> Int[Tensor, "batch"]:
-    """The key of each context: of its tokens in their order, or of the least of them."""
+def row_keys(
+    scheme: Scheme,
+    contexts: Int[Tensor, "batch context"],
+    places: Int[Tensor, "batch"] | None = None,
+) -> Int[Tensor, "batch"]:
+    """The key of each context: of its tokens in their order, or of the least of them.
+
+    Args:
+        scheme: the watermark.
+        contexts: the previous tokens, the last one last.
+        places: what stands for the set of allowed tokens (`positions.place`); None in free text.
+    """
     count = contexts.shape[1]
-    made = torch.full_like(contexts.new_zeros(len(contexts)), scheme.secret)
+    made = _secrets(scheme, contexts, places)
     if scheme.kind == "min":
         each = [keys(made, contexts[:, place]) for place in range(count)]
         return keys(torch.stack(each).amin(0), torch.zeros_like(made))
@@ -106,6 +125,7 @@ def numbers(
     contexts: Int[Tensor, "batch context"],
     ids: Int[Tensor, "batch choices"] | None,
     width: int,
+    places: Int[Tensor, "batch"] | None = None,
 ) -> Int[Tensor, "batch choices"]:
     """The 64 bits of tokens of each row after its context.
 
@@ -120,11 +140,12 @@ def numbers(
         contexts: the previous tokens, the last one last.
         ids: which tokens; None for the whole vocabulary.
         width: of the vocabulary.
+        places: as in `row_keys`; not for "self", which is `ranked` there.
     """
     if scheme.kind != "self":
-        key = row_keys(scheme, contexts)
+        key = row_keys(scheme, contexts, places)
         return bits(key, width) if ids is None else bits_of(key, ids)
-    secret = torch.full_like(contexts.new_zeros(len(contexts)), scheme.secret)
+    secret = _secrets(scheme, contexts, None)
     if ids is None:
         ids = torch.arange(width, device=contexts.device).expand(len(contexts), width)
     # h(key, token), then its bits for the token: what the token says of itself.
@@ -133,6 +154,13 @@ def numbers(
         least = torch.minimum(least, bits_of(keys(secret, contexts[:, place]), ids))
     # The least of several numbers is a small one: mixed once more, it is any number.
     return _mixed(least, ids)
+
+
+def _secrets(
+    scheme: Scheme, contexts: Int[Tensor, "batch context"], places: Int[Tensor, "batch"] | None
+) -> Int[Tensor, "batch"]:
+    secret = torch.full_like(contexts.new_zeros(len(contexts)), scheme.secret)
+    return secret if places is None else keys(secret, places)
 
 
 def _of_itself(secret: int, ids: Int[Tensor, "batch choices"]) -> Int[Tensor, "batch choices"]:

@@ -2,7 +2,8 @@
 
     binomial        as many green tokens, each green with the same probability
     weighted        the same where probabilities or weights differ (Poisson binomial, by addition of
-                    one token after the other)
+                    one token after the other), and where several tokens are of one green list:
+                    drawn from an urn without putting them back (hypergeometric)
     gamma           so high a sum of −ln(1 − r) of Gumbel marks: a sum of exponential numbers
 
 Terms are positive and small ones come first, so that far tails are right to the last digits. The
@@ -13,6 +14,8 @@ What this module does not know: tokens.
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,29 +55,75 @@ def gamma_tail(count: int, least: float) -> float:
     return _total(-least, steps) if count else 0.0
 
 
-def weighted_tail(weights: Sequence[int], chances: Sequence[float], least: int) -> float:
+@final
+@dataclass(frozen=True, slots=True)
+class Urn:
+    """Several tokens of which the colours come from one list.
+
+    Attributes:
+        places: which ones.
+        size: tokens of the list.
+        green: how many of them are green.
+    """
+
+    places: tuple[int, ...]
+    size: int
+    green: int
+
+
+def weighted_tail(
+    weights: Sequence[int], chances: Sequence[float], least: int, urns: Sequence[Urn] = ()
+) -> float:
     """P(Σ w b ≥ least), each b 1 with its own probability.
 
     >>> weighted_tail([1, 1], [0.5, 0.25], 2), weighted_tail([3, 1], [0.5, 0.25], 3)
     (0.125, 0.5)
+    >>> round(weighted_tail([1, 1], [0.5, 0.5], 2, [Urn((0, 1), 4, 2)]), 12) == round(1 / 6, 12)
+    True
 
     Args:
         weights: from 0 up.
         chances: a probability for each.
         least: of the sum.
+        urns: those that are drawn together; all others are independent.
     """
     total = sum(weights)
     if least > total:
         return 0.0
+    together = {place for urn in urns for place in urn.places}
     spread: NDArray[np.float64] = np.zeros(total + 1)
     spread[0] = 1.0
     reached = 0
-    for weight, chance in zip(weights, chances, strict=True):
+    for place, (weight, chance) in enumerate(zip(weights, chances, strict=True)):
+        if place in together:
+            continue
         reached += weight
         shifted = spread[: reached + 1 - weight] * chance
         spread[: reached + 1] *= 1 - chance
         spread[weight : reached + 1] += shifted
+    spread = spread[: reached + 1]
+    for urn in urns:
+        spread = np.convolve(spread, _drawn([weights[place] for place in urn.places], urn))
     return min(1.0, float(np.sort(spread[max(0, least) :]).sum()))
+
+
+def _drawn(weights: Sequence[int], urn: Urn) -> NDArray[np.float64]:
+    """How probable each sum of the weights of green tokens is, drawn one after the other."""
+    same = weights[0] if len(set(weights)) == 1 else None  # then the sum is their number
+    total = 0 if same is not None else sum(weights)
+    found: NDArray[np.float64] = np.zeros((len(weights) + 1, total + 1))
+    found[0, 0] = 1.0
+    before = np.arange(len(weights) + 1)[:, None]  # green ones
+    for drawn, weight in enumerate(weights):
+        chance = np.clip((urn.green - before) / (urn.size - drawn), 0.0, 1.0)
+        gained, found = found * chance, found * (1 - chance)
+        step = 0 if same is not None else weight
+        found[1:, step:] += gained[:-1, : total + 1 - step]
+    if same is None:
+        return found.sum(0)
+    spread = np.zeros(sum(weights) + 1)
+    np.add.at(spread, before[:, 0] * same, found[:, 0])
+    return spread
 
 
 def _total(first: float, steps: NDArray[np.float64]) -> float:
