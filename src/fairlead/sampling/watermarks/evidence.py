@@ -36,6 +36,7 @@ Numbers: TypeAlias = NDArray[np.float64]
 SHORTEST: Final = 16  # tokens of a window
 ROWS: Final = 32  # positions whose whole vocabulary is hashed at once
 FINEST: Final = 64  # steps of a weight, for texts of up to 1,024 tokens
+CELLS: Final = 1 << 27  # additions for the tokens of one list; fewer steps where there are more
 ROUNDED: Final = 1e-9  # a variance that is nothing but rounding
 
 
@@ -247,13 +248,15 @@ def weighted(found: Evidence, weights: Numbers) -> tuple[float, float]:
     """
     if not len(weights) or weights.max() <= 0:
         return 0.0, 1.0
-    steps = max(1, min(FINEST, FINEST * 1024 // len(weights)))
+    urns = found.urns()
+    most = max((len(urn.places) for urn in urns), default=1)
+    steps = max(1, min(FINEST, FINEST * 1024 // len(weights), CELLS // most**3))
     whole = np.rint(weights / weights.max() * steps)
     spread = found.deviation(whole)
     score = float((whole * found.scores).sum())
     z = (score - float((whole * found.means).sum())) / spread if spread else 0.0
     counts = [int(each) for each in whole]
-    return z, weighted_tail(counts, found.means.tolist(), round(score), found.urns())
+    return z, weighted_tail(counts, found.means.tolist(), round(score), urns)
 
 
 def _first(each: Tensor, every: bool, places: list[int], size: int) -> set[int]:

@@ -102,8 +102,9 @@ def weighted_tail(
         spread[: reached + 1] *= 1 - chance
         spread[weight : reached + 1] += shifted
     spread = spread[: reached + 1]
-    for urn in urns:
-        spread = np.convolve(spread, _drawn([weights[place] for place in urn.places], urn))
+    for urn in urns:  # what weighs nothing may be left in the urn
+        drawn = [weights[place] for place in urn.places if weights[place]]
+        spread = np.convolve(spread, _drawn(drawn, urn)) if drawn else spread
     return min(1.0, float(np.sort(spread[max(0, least) :]).sum()))
 
 
