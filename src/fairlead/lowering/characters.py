@@ -15,9 +15,9 @@ BMP `re` compares ranges with upper case too, and single characters without lowe
 import re
 import unicodedata
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from itertools import groupby
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 from fairlead.lowering.case import Case, ascii_case, unicode_case, upper_case
 from fairlead.lowering.unicode import (
@@ -30,6 +30,8 @@ from fairlead.lowering.unicode import (
     union,
 )
 from fairlead.syntax.regex_tree import Class, Dot, Mode, Range, Shorthand
+
+ClassItem: TypeAlias = int | Range | Shorthand
 
 _BMP_END = 0xFFFF
 _BMP: CodePoints = ((0, _BMP_END),)
@@ -88,11 +90,16 @@ def word_points(mode: Mode) -> CodePoints:
 
 def class_points(node: Class) -> CodePoints:
     """The characters of a bracketed class."""
-    found = _folded(node) if node.mode.ignore_case else union(*map(_plain, node.items))
-    return inverse(found) if node.negated else found
+    return _class_points(node.items, node.negated, node.mode)
 
 
-def _plain(item: int | Range | Shorthand) -> CodePoints:
+@lru_cache(maxsize=512)
+def _class_points(items: tuple[ClassItem, ...], negated: bool, mode: Mode) -> CodePoints:
+    found = _folded(items, mode) if mode.ignore_case else union(*map(_plain, items))
+    return inverse(found) if negated else found
+
+
+def _plain(item: ClassItem) -> CodePoints:
     match item:
         case Range(low, high):
             return ((low, high),)
@@ -104,17 +111,17 @@ def _plain(item: int | Range | Shorthand) -> CodePoints:
             assert_never(item)
 
 
-def _folded(node: Class) -> CodePoints:
-    case = _case(node.mode)
-    first, *others = dict.fromkeys(node.items)
+def _folded(items: tuple[ClassItem, ...], mode: Mode) -> CodePoints:
+    case = _case(mode)
+    first, *others = dict.fromkeys(items)
     if isinstance(first, int) and not others:  # one character in brackets is that character
         return case.literal(first)
-    if not any(_has_case(item, case) for item in node.items):
-        return union(*map(_plain, node.items))
-    return case.lowering_to(union(*(_lowered(item, case) for item in node.items)))
+    if not any(_has_case(item, case) for item in items):
+        return union(*map(_plain, items))
+    return case.lowering_to(union(*(_lowered(item, case) for item in items)))
 
 
-def _has_case(item: int | Range | Shorthand, case: Case) -> bool:
+def _has_case(item: ClassItem, case: Case) -> bool:
     """Whether `re` compares a class with this item by lower case."""
     if isinstance(item, Shorthand):
         return False
@@ -122,7 +129,7 @@ def _has_case(item: int | Range | Shorthand, case: Case) -> bool:
     return part[1] > _BMP_END or bool(intersection((part,), case.cased))
 
 
-def _lowered(item: int | Range | Shorthand, case: Case) -> CodePoints:
+def _lowered(item: ClassItem, case: Case) -> CodePoints:
     """What the lower case of a character has to be in, to match the item."""
     if isinstance(item, Shorthand):
         return shorthand_points(item)

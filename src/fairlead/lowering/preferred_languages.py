@@ -79,6 +79,8 @@ class Languages:
 
     def either(self, left: int, right: int) -> int:
         """What is in one of them."""
+        if left == NONE or right == NONE:
+            return right if left == NONE else left
         return self.opposite(self.both(self.opposite(left), self.opposite(right)))
 
     def found(

@@ -13,7 +13,7 @@ What this module does not know: characters, bytes. It reads atoms (`lowering.pre
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never, final
 
 from fairlead.errors import UnsupportedError
@@ -193,7 +193,9 @@ class Machine:
         if done == len(row.items):
             return frame.below
         is_last = done + 1 == len(row.items)
-        rest = frame.below if is_last else self._number(replace(frame, low=done + 1))
+        rest = frame.below
+        if not is_last:
+            rest = self._number(Frame(frame.step, rest, done + 1))
         return self._entered(row.items[done], rest)
 
     def _wanted(self, step: Ahead | Guard) -> int:
@@ -209,9 +211,9 @@ class Machine:
             return [frame.below]
         high = None if frame.high is None else frame.high - 1
         if frame.low:
-            following = replace(frame, low=frame.low - 1, high=high)
+            following = Frame(frame.step, frame.below, frame.low - 1, high)
             return [self._entered(count.item, self._number(following))]
-        following = replace(frame, high=high, began_here=True)
+        following = Frame(frame.step, frame.below, 0, high, began_here=True)
         another = self._entered(count.item, self._number(following))
         return [another, frame.below] if count.lazy else [frame.below, another]
 
@@ -250,6 +252,7 @@ class Machine:
             stack = self._stacks[stack].below
         below = self._resumed[stack]
         for each in reversed(path):
-            frame = replace(self._stacks[each], below=below, began_here=False)
-            below = self._resumed[each] = self._number(frame)
+            frame = self._stacks[each]
+            again = Frame(frame.step, below, frame.low, frame.high)
+            below = self._resumed[each] = self._number(again)
         return below

@@ -24,8 +24,8 @@ LAST = 0x10FFFF
 ALL: CodePoints = ((0, LAST),)
 SCALARS: CodePoints = ((0, 0xD7FF), (0xE000, LAST))
 
-# (first byte, code point of that byte's first character, values of the byte, bytes that follow)
-_LENGTHS = ((0x00, 0, 128, 0), (0xC0, 0, 32, 1), (0xE0, 0, 16, 2), (0xF0, 0, 5, 3))
+# (first byte, code point of that byte's first character, bytes that follow)
+_LENGTHS = ((0x00, 0, 0), (0xC0, 0, 1), (0xE0, 0, 2), (0xF0, 0, 3))
 _LENGTH_RANGES = ((0, 0x7F), (0x80, 0x7FF), (0x800, 0xFFFF), (0x10000, LAST))
 
 
@@ -107,23 +107,33 @@ def character(ranges: CodePoints) -> Expr:
     )
 
 
-def _spell(ranges: CodePoints, first: int, base: int, count: int, following: int) -> Expr:
-    """One of `count` bytes from `first` on, then `following` more, for the code points from `base`.
+def _spell(ranges: Iterable[tuple[int, int]], first: int, base: int, following: int) -> Expr:
+    """One of the bytes from `first` on, then `following` more, for the code points from `base`.
 
     The characters that share a byte are a block of 64**following code points.
     """
     if following == 0:
         bits = (((2 << (high - low)) - 1) << (first + low - base) for low, high in ranges)
         return byte_set(sum(bits))
-    size = 64**following
-    leads: dict[Expr, int] = {}
-    for index in range(count):
-        block = base + index * size
-        inside = _clip(ranges, block, block + size - 1)
-        if inside:
-            rest = _whole(following) if inside == ((block, block + size - 1),) else None
-            rest = rest or _spell(inside, 0x80, block, 64, following - 1)
-            leads[rest] = leads.get(rest, 0) | 1 << (first + index)
+    shift = 6 * following
+    cut = dict[int, list[tuple[int, int]]]()  # what there is of each block that is not all there
+    whole = 0
+    for low, high in ranges:
+        begin, end = (
+            (low - base) >> shift,
+            (high + 1 - base) >> shift,
+        )  # the first whole one, if any
+        start, stop = base + (begin << shift), base + (end << shift)
+        if low > start:
+            cut.setdefault(begin, []).append((low, min(high, start + (1 << shift) - 1)))
+            begin += 1
+        if high >= stop and end >= begin:
+            cut.setdefault(end, []).append((stop, high))
+        whole |= ((1 << max(end - begin, 0)) - 1) << (first + begin)
+    leads = {_whole(following): whole} if whole else dict[Expr, int]()
+    for index, inside in cut.items():
+        rest = _spell(inside, 0x80, base + (index << shift), following - 1)
+        leads[rest] = leads.get(rest, 0) | 1 << (first + index)
     return alt(*(concat(byte_set(members), rest) for rest, members in leads.items()))
 
 
