@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from fairlead.syntax.json_schema_source import JsonSchema, Whitespace
     from fairlead.syntax.lark_source import Lark
     from fairlead.syntax.regions import capture, regions, tag, tagged, thinking, until
-    from fairlead.syntax.shipped import grammar
+    from fairlead.syntax.shipped_sources import grammar
     from fairlead.syntax.sources import Choice, Gbnf, Regex, Text, repeat, source
     from fairlead.syntax.special import special
     from fairlead.syntax.tools import tools
@@ -170,7 +170,7 @@ HOMES: Final = {
     "fill_bitmask": "fairlead.constraints.batch",
     "fudge": "fairlead.logits.classifier_sources",
     "gedi": "fairlead.api.recipes",
-    "grammar": "fairlead.syntax.shipped",
+    "grammar": "fairlead.syntax.shipped_sources",
     "heal": "fairlead.vocabulary.healing",
     "load": "fairlead.api.load",
     "maximum": "fairlead.api.recipes",

@@ -11,7 +11,7 @@ from fairlead.cli.sources import read_file, read_source
 from fairlead.errors import SourceError
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.lark_source import Lark
-from fairlead.syntax.shipped import grammar
+from fairlead.syntax.shipped_sources import grammar
 from fairlead.syntax.sources import Gbnf, Regex
 
 SCHEMA = '{"type": "integer"}'

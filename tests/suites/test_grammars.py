@@ -1,15 +1,19 @@
 """The shipped grammars: their examples, and random texts of each judged by somebody else.
 
-Random texts come from walks through the masks, byte by byte; nothing but other programs (the json
-module, csv, datetime, re, an XML parser ...) and small checkers written here says what they are.
+Random texts come from walks through the masks, byte by byte; nothing but other programs (Lark,
+the json module, csv, datetime, re, SQLite, parsers of TOML, YAML and XML) and small checkers
+written here says what they are.
 """
 
+import ast
 import csv
 import io
 import ipaddress
 import json
 import random
 import re
+import sqlite3
+import tomllib
 import unicodedata
 import warnings
 import xml.etree.ElementTree as ET
@@ -20,14 +24,18 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
+import yaml
+from lark import load_grammar
 
 import fairlead as fl
+from fairlead.cli.bench_grammars_written import lark_reads
 from fairlead.constraints.compiled import CompiledConstraint
-from fairlead.syntax.shipped import paths, shipped
+from fairlead.syntax.shipped import importable, paths, shipped
 
 BYTES = fl.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
 NAMES = list(paths())
 WALKS = 12
+LARGE = {"python", "sql"}  # seconds to compile
 
 
 @cache
@@ -35,7 +43,11 @@ def compiled(name: str) -> CompiledConstraint:
     return fl.compile(fl.grammar(name), BYTES)
 
 
-@pytest.mark.parametrize("name", NAMES)
+def marked(*slow: str) -> list[object]:
+    return [pytest.param(n, marks=pytest.mark.slow) if n in slow else n for n in NAMES]
+
+
+@pytest.mark.parametrize("name", marked("python"))
 def test_its_examples_are_judged_as_it_says(name: str) -> None:
     one, constraint = shipped(name), compiled(name)
     assert [text for text in one.accepted if not constraint.matches(text)] == []
@@ -198,17 +210,63 @@ def is_json(text: str) -> bool:
     return True
 
 
+def is_json_lines(text: str) -> bool:
+    return all(is_json(line) for line in text.removesuffix("\n").split("\n"))
+
+
+def is_arithmetic(text: str) -> bool:
+    names = re.sub(r"[A-Za-z_]\w*|(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", " x ", text)
+    ast.parse(names.replace("^", "**").strip(), mode="eval")
+    return True
+
+
+def is_sql(text: str) -> bool:
+    """Whether SQLite finds fault with more than its tables, columns and functions."""
+    try:
+        sqlite3.connect(":memory:").execute(f"explain {text}")
+    except sqlite3.Error as error:
+        said = ("syntax error", "incomplete", "unrecognized", "one statement")
+        return not any(word in str(error) for word in said)
+    return True
+
+
+def is_toml(text: str) -> bool:
+    """Whether the tomllib finds fault with more than what is defined twice."""
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        return re.search("overwrite|twice|declare|mutate|expand", str(error)) is not None
+    return True
+
+
+def is_yaml(text: str) -> bool:
+    yaml.compose(text)
+    return True
+
+
+def is_lark(text: str) -> bool:
+    load_grammar._get_parser().parse(text + "\n")
+    return True
+
+
 ORACLES: dict[str, Callable[[str], bool]] = {
+    "arithmetic": is_arithmetic,
     "cron": is_cron,
     "csv": is_csv,
     "email": is_email,
     "iso_datetime": is_moment,
     "iso_duration": is_duration,
+    "json": is_json,
+    "json_lines": is_json_lines,
+    "lark": is_lark,
     "markdown_table": is_markdown_table,
     "regex": is_regex,
     "semver": is_semver,
+    "sql": is_sql,
+    "toml": is_toml,
     "url": is_url,
     "xml": is_xml,
+    "yaml": is_yaml,
     "gbnf/english": str.isascii,
     "gbnf/japanese": is_japanese,
     "gbnf/json": is_json,
@@ -216,20 +274,32 @@ ORACLES: dict[str, Callable[[str], bool]] = {
 }
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in LARGE])
 def test_random_texts_are_texts_of_the_language(name: str) -> None:
-    constraint = compiled(name)
-    judge = ORACLES.get(name, lambda _: True)
-    texts = [walk(constraint, seed) for seed in range(WALKS)]
-    assert [text for text in texts if not constraint.matches(text)] == []
-    assert [text for text in texts if not judge(text)] == []
+    judged(name, range(WALKS if paths()[name].suffix == ".gbnf" else WALKS // 3), 40)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(ORACLES))
+@pytest.mark.parametrize("name", NAMES)
 def test_many_random_texts_are_texts_of_the_language(name: str) -> None:
-    texts = [walk(compiled(name), seed, 120) for seed in range(WALKS, 100)]
-    assert [text for text in texts if not ORACLES[name](text)] == []
+    judged(name, range(WALKS, 100), 120)
+
+
+def judged(name: str, seeds: range, length: int) -> None:
+    constraint = compiled(name)
+    texts = [walk(constraint, seed, length) for seed in seeds]
+    judges = [constraint.matches, ORACLES.get(name, lambda _: True)]
+    if name in importable():
+        judges.append(lark_reads(name))
+    for judge in judges:
+        assert [text for text in texts if not judge(text)] == []
+
+
+@pytest.mark.parametrize("name", [name for name in importable() if name not in LARGE])
+def test_lark_itself_judges_the_examples_as_the_file_says(name: str) -> None:
+    one, reads = shipped(name), lark_reads(name)
+    assert [text for text in one.accepted if not reads(text)] == []
+    assert [text for text in one.rejected if reads(text)] == []
 
 
 @pytest.mark.parametrize("name", ["semver", "gbnf/json"])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, final
 
 import typer
 
+from fairlead.cli.bench_grammars import grammars
 from fairlead.cli.bench_guidance import guidance
 from fairlead.cli.bench_warpers import warpers
 from fairlead.cli.bench_watermark import watermark
@@ -28,6 +29,7 @@ app = typer.Typer(name="bench", help="Measure, and print the figures.", no_args_
 app.command()(warpers)
 app.command()(guidance)
 app.command()(watermark)
+app.command()(grammars)
 
 HEAD: Final = (
     f"{'':12}{'mask + commit, µs':^36}{'compile + first mask, ms':^28}\n"
@@ -93,11 +95,11 @@ def masks(
     a mask and a commit for each token.
     """
     from fairlead.cli.bench_cases import CASES
-    from fairlead.cli.bench_engines import engines
+    from fairlead.cli.bench_engines import engines, opened
     from fairlead.constraints.warmup import warmup
 
     with busy("measuring"):
-        backend, vocabulary = _opened(tokenizer)
+        backend, vocabulary = opened(tokenizer)
         found = engines(backend, vocabulary)
         for name in engine or ():
             if name not in found:
@@ -225,17 +227,3 @@ def _tokens(backend: "Backend", value: object) -> list[int]:
     if tokens is None:
         raise typer.BadParameter("this tokenizer cannot encode the texts of the benchmark")
     return tokens
-
-
-def _opened(tokenizer: Path | None) -> "tuple[Backend, Any]":
-    """The tokenizer, as its library has it and as bytes."""
-    from fairlead.vocabulary.backend import Backend
-    from fairlead.vocabulary.spellings import Vocabulary
-
-    if tokenizer is None:
-        from fairlead.engine.backends.builtin import builtin_folder
-
-        tokenizer = builtin_folder()
-    path = tokenizer / "tokenizer.json" if tokenizer.is_dir() else tokenizer
-    vocabulary = Vocabulary.from_tokenizer_json(path)
-    return Backend.load(path.read_bytes(), str(path)), vocabulary

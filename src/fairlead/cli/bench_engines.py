@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Protocol, final
 
 import numpy as np
@@ -67,6 +68,17 @@ def engines(backend: Backend, vocabulary: Vocabulary) -> dict[str, Compile]:
     if find_spec("xgrammar"):
         found["xgrammar"] = _xgrammar(vocabulary)
     return found
+
+
+def opened(tokenizer: Path | None) -> tuple[Backend, Vocabulary]:
+    """A tokenizer, of the built-in model if None, as its library has it and as bytes."""
+    if tokenizer is None:
+        from fairlead.engine.backends.builtin import builtin_folder
+
+        tokenizer = builtin_folder()
+    path = tokenizer / "tokenizer.json" if tokenizer.is_dir() else tokenizer
+    vocabulary = Vocabulary.from_tokenizer_json(path)
+    return Backend.load(path.read_bytes(), str(path)), vocabulary
 
 
 def _fairlead(schema: Schema, vocabulary: Vocabulary) -> Begin:

@@ -59,9 +59,11 @@ def read_source(written: str) -> object:
         return Regex(match["pattern"], flags=match["flags"])
     if match := LOCATED.fullmatch(written):
         return _find(match["where"], match["name"])
-    from fairlead.syntax.shipped import grammar, paths
+    from fairlead.syntax.shipped import paths
 
     if written in paths():
+        from fairlead.syntax.shipped_sources import grammar
+
         return grammar(written)
     near = _near(written, list(paths()))
     raise typer.BadParameter(f"{written!r} names no source{near}; write {FORMS}")

@@ -1,7 +1,8 @@
 r"""What a user writes for a Lark grammar: its text, and the texts of grammars that it imports.
 
 Files are read here, when the source is made, and never later: those of `%import` that the lark
-package brings (`common`, `python`, `lark`, `unicode`), and those that `imports=` names. Which they
+package brings (`common`, `python`, `lark`, `unicode`), those that fairlead ships (`fairlead.json`),
+and those that `imports=` names. Which they
 are is found by looking for lines that begin with `%import`; reading them properly is left to Lark
 (`syntax.lark`), which is not imported here.
 """
@@ -18,6 +19,7 @@ from typing import Final, Literal, TypeAlias, cast, final, get_args
 from fairlead.errors import SourceError, UnsupportedError
 from fairlead.syntax.lark_tree import Indentation
 from fairlead.syntax.names import did_you_mean
+from fairlead.syntax.shipped import importable
 from fairlead.syntax.sources import Source, check_text
 
 Lexer: TypeAlias = Literal["contextual", "dynamic"]
@@ -234,11 +236,12 @@ def _name(path: str) -> str:
 
 @lru_cache(maxsize=1)
 def _packaged() -> Mapping[str, str]:
-    """The grammars of the lark package by file name; that does not import it."""
+    """Those of the lark package by file name, which does not import it, and fairlead's own."""
     found = find_spec("lark")
     folders = (found.submodule_search_locations or ()) if found is not None else ()
     files = [file for folder in folders for file in Path(folder, "grammars").glob("*" + SUFFIX)]
-    return {file.name: _read(file) for file in sorted(files)}
+    ours = {f"fairlead/{name}{SUFFIX}": text for name, text in importable().items()}
+    return {file.name: _read(file) for file in sorted(files)} | ours
 
 
 def _read(file: Path) -> str:

@@ -17,6 +17,7 @@ not be seen; everything else is itself. What this module does not know: what gra
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -24,8 +25,8 @@ from typing import Final, final
 
 from fairlead.errors import SourceError
 from fairlead.syntax.names import did_you_mean
-from fairlead.syntax.sources import Gbnf, Source
 
+SUFFIXES: Final = (".lark", ".gbnf")
 MARKS: Final = str.maketrans({"↵": "\n", "␍": "\r", "⇥": "\t", "␠": " "})
 COMMENT: Final = re.compile(r"(?:#|//) ?(.*)")
 EXAMPLE: Final = re.compile(r"(accept|reject): ?(.*)")
@@ -37,7 +38,7 @@ class Shipped:
     """A shipped grammar.
 
     Attributes:
-        name: what `grammar` takes.
+        name: what `fairlead.grammar` takes.
         title: what its texts are, in one line.
         text: the whole file.
         accepted: texts of its language.
@@ -51,25 +52,6 @@ class Shipped:
     rejected: tuple[str, ...]
 
 
-def grammar(name: str) -> Source:
-    """A grammar that fairlead ships, as a source.
-
-    Example:
-        >>> grammar("semver").root
-        'root'
-        >>> grammar("semvar")
-        Traceback (most recent call last):
-        fairlead.errors.SourceError: there is no shipped grammar 'semvar'; did you mean 'semver'?...
-
-    Args:
-        name: its name; `fairlead grammars` on the command line lists them, as does a wrong one.
-
-    Raises:
-        SourceError: there is none of that name.
-    """
-    return Gbnf(shipped(name).text)
-
-
 def shipped(name: str) -> Shipped:
     """The grammar `name`, with what its first lines say.
 
@@ -79,8 +61,7 @@ def shipped(name: str) -> Shipped:
     path = paths().get(name)
     if path is None:
         meant = did_you_mean(name, paths())
-        listed = ", ".join(paths())
-        raise SourceError(f"there is no shipped grammar {name!r}{meant}; there are {listed}")
+        raise SourceError(f"no grammar {name!r:.16}{meant}: {_listed()}")
     return read(name, path.read_text(encoding="utf-8"))
 
 
@@ -102,12 +83,30 @@ def read(name: str, text: str) -> Shipped:
     return Shipped(name, lines[0], text, tuple(examples["accept"]), tuple(examples["reject"]))
 
 
+def _listed() -> str:
+    """All names, so short that an error holds them."""
+    folders = dict[str, list[str]]()
+    for name in paths():
+        at, _, last = name.rpartition("/")
+        folders.setdefault(at, []).append(last)
+    return "; ".join(
+        f"{at}/ {' '.join(names)}" if at else " ".join(names) for at, names in folders.items()
+    )
+
+
 @cache
 def paths() -> dict[str, Path]:
     """The file of each grammar, by name, sorted: those at the top first."""
-    found = [path for path in folder().rglob("*.*") if path.suffix == ".gbnf"]
+    found = [path for path in folder().rglob("*.*") if path.suffix in SUFFIXES]
     names = {path.relative_to(folder()).with_suffix("").as_posix(): path for path in found}
     return {name: names[name] for name in sorted(names, key=lambda name: ("/" in name, name))}
+
+
+@cache
+def importable() -> Mapping[str, str]:
+    """The texts of those in Lark, which grammars may import, by name."""
+    listed = {name: path for name, path in paths().items() if path.suffix == ".lark"}
+    return {name: path.read_text(encoding="utf-8") for name, path in listed.items()}
 
 
 def folder() -> Path:

@@ -1,0 +1,75 @@
+"""The engines that `fairlead bench grammars` asks, behind the face of those of `bench masks`."""
+
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairlead.cli.bench_engines import Begin, FairleadText, LlguidanceText, XgrammarText
+from fairlead.constraints.compile import compile as compile_source
+from fairlead.syntax.shipped import paths
+from fairlead.syntax.shipped_sources import as_source
+from fairlead.vocabulary.backend import Backend
+from fairlead.vocabulary.spellings import Vocabulary
+
+if TYPE_CHECKING:
+    from fairlead.syntax.shipped import Shipped
+
+Take = Callable[["Shipped", str], Begin]
+"""Compiles a shipped grammar, given its text, or raises."""
+
+
+def grammar_engines(backend: Backend, vocabulary: Vocabulary) -> dict[str, Take]:
+    """The engines that there are here, by name."""
+    found: dict[str, Take] = {"fairlead": _fairlead(vocabulary)}
+    if find_spec("llguidance"):
+        found["llguidance"] = _llguidance(backend)
+    if find_spec("xgrammar"):
+        found["xgrammar"] = _xgrammar(vocabulary)
+    return found
+
+
+def _fairlead(vocabulary: Vocabulary) -> Take:
+    def taken(one: "Shipped", text: str) -> Begin:
+        constraint = compile_source(as_source(one.name, text), vocabulary)
+        return lambda: FairleadText(constraint)
+
+    return taken
+
+
+def _llguidance(backend: Backend) -> Take:
+    library, fills = import_module("llguidance"), import_module("llguidance.numpy")
+    convert = import_module("llguidance.gbnf_to_lark").gbnf_to_lark
+    tokenizer = library.LLTokenizer(backend.tokenizer.to_str())
+    bitmask = fills.allocate_token_bitmask(1, tokenizer.vocab_size)
+
+    def taken(one: "Shipped", text: str) -> Begin:
+        read = text if paths()[one.name].suffix == ".lark" else convert(text)
+        matcher = library.LLMatcher(tokenizer, library.grammar_from("lark", read))
+        if matcher.is_error():
+            raise ValueError(matcher.get_error())
+        return lambda: LlguidanceText(matcher.deep_copy(), bitmask, fills)
+
+    return taken
+
+
+def _xgrammar(vocabulary: Vocabulary) -> Take:
+    library = import_module("xgrammar")
+    info = library.TokenizerInfo(
+        [token or b"" for token in vocabulary.tokens],
+        library.VocabType.RAW,
+        vocab_size=vocabulary.width,
+        stop_token_ids=sorted(vocabulary.eos_ids),
+    )
+    compiler = library.GrammarCompiler(info, max_threads=1)
+    bitmask = np.zeros((1, -(-vocabulary.width // 32)), np.int32)
+
+    def taken(one: "Shipped", text: str) -> Begin:
+        if paths()[one.name].suffix == ".lark":
+            raise ValueError("it has no reader of Lark grammars")
+        grammar = compiler.compile_grammar(library.Grammar.from_ebnf(text))
+        return lambda: XgrammarText(library.GrammarMatcher(grammar), bitmask)
+
+    return taken
