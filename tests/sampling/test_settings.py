@@ -127,6 +127,15 @@ def test_what_is_not_there_yet_is_refused_rather_than_ignored(name: str):
 
 
 @pytest.mark.parametrize(
+    ("name", "where"), [("watermarking_config", "watermarked"), ("guidance_scale", "cfg")]
+)
+def test_what_is_asked_of_the_model_here_is_named(name: str, where: str):
+    with pytest.raises(UnsupportedError, match=where) as caught:
+        Sampling.of({name: 2})
+    assert caught.value.feature == name
+
+
+@pytest.mark.parametrize(
     "bias", [{3: 1, (4, 5): -2.5, "no": 100}, [[[3], 1.0], [[4, 5], -2.5]], lambda text: {}]
 )
 def test_a_bias_is_a_mapping_or_the_pairs_of_transformers_or_a_function(bias: object):

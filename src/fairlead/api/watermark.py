@@ -135,7 +135,10 @@ class Watermark:
         """Look for the mark in a text, or in its tokens.
 
         Args:
-            text_or_tokens: a text, which is encoded, or token ids as they were generated.
+            text_or_tokens: a text, which is encoded, or token ids as they were generated: a list,
+                an array or a tensor. Where a constraint is given, tokens that go beyond the text (a
+                stop string ended it, or the prompt was healed) are not in its language: take the
+                text then.
             tokenizer: of the model that would have generated it: a transformers tokenizer, a
                 fairlead model, a `Vocabulary`, or a tokenizer.json; tokens in free text need none.
             constraint: what held the text, as `generate` had it or compiled.

@@ -22,9 +22,13 @@ from fairlead.sampling.search import Search, check_search, search_of
 
 # transformers' names that mean something, but not yet here: refused rather than ignored.
 LATER: Final = (
-    "guidance_scale", "watermarking_config", "assistant_model", "prompt_lookup_num_tokens",
-    "min_length", "max_length", "max_time",
+    "assistant_model", "prompt_lookup_num_tokens", "min_length", "max_length", "max_time",
 )  # fmt: skip
+# And those that are no setting of a draw here.
+ELSEWHERE: Final = {
+    "watermarking_config": "mark the model: model.watermarked(fairlead.Watermark(key=…))",
+    "guidance_scale": "guide the model: fairlead.cfg(model, gamma=…)",
+}
 ALIASES: Final = {
     "stop_strings": "stop",
     "max_tokens": "max_new_tokens",
@@ -330,6 +334,8 @@ def _unknown(name: str) -> UnsupportedError:
         return UnsupportedError(
             f"{name!r} is not supported yet; supported are {', '.join(NAMES)}", feature=name
         )
+    if name in ELSEWHERE:
+        return UnsupportedError(f"{name!r} is no setting here: {ELSEWHERE[name]}", feature=name)
     near = difflib.get_close_matches(name, [*NAMES, *ALIASES, *LATER], 1)
     hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(NAMES)}"
     return UnsupportedError(f"{name!r} is no sampling argument{hint}", feature=name)

@@ -6,6 +6,7 @@ so it is the same whatever the batch around it. All that a step needs comes back
 What this module does not know: what the rows are searched for.
 """
 
+import math
 from collections.abc import Sequence as Listed
 from dataclasses import dataclass
 from typing import Final, cast, final
@@ -111,10 +112,12 @@ def _laid_out(
 def _shares(
     logs: Float[Tensor, "rows vocabulary"],
 ) -> tuple[Float[Tensor, "rows"], Float[Tensor, "rows vocabulary"]]:
-    """The logarithm of the sum of each row in float64, and what it is a sum of, over the greatest.
+    """The logarithm of the mass of each row, of which the sum is one of float64, and the shares.
 
-    Only the sum is one of float64: of 49,152 tokens in 8 rows it takes .6 ms and not 1.2.
+    torch's softmax takes a tenth of its exp where −∞ is among numbers: .2 ms and 2 for 8 rows of
+    49,152 tokens of which half are allowed.
     """
-    top = logs.amax(1, keepdim=True)
-    shares = (logs - top).exp_().nan_to_num_(0.0)  # NaN where nothing is left
-    return shares.sum(1, dtype=torch.float64).log() + top[:, 0], shares
+    top = logs.amax(1).double()
+    shares = logs.softmax(1).nan_to_num_(0.0)  # NaN where nothing is left
+    over = shares.sum(1, dtype=torch.float64) / shares.amax(1).double()
+    return (top + over.log()).where(top > -math.inf, top), shares

@@ -15,6 +15,7 @@ from fairlead.engine.step import plan_of
 from fairlead.logits.evaluate import Step, evaluate
 from fairlead.logits.expr import Leaf
 from fairlead.logits.mask import apply_mask, unpack, upload
+from fairlead.logits.rows import log_mass
 from fairlead.logits.warp import Moment, warp
 from fairlead.sampling.noise import coins, keys
 
@@ -86,7 +87,7 @@ def scores(
     if kind == "open":
         values = apply_mask(values, allowed)
         if any(row.constrained for row in rows):
-            kept = apply_mask(own, allowed).logsumexp(1)
+            kept = log_mass(apply_mask(own, allowed))
     # A row of which nothing is left has NaN for logarithms of shares.
     return Scores(values.nan_to_num(-torch.inf, neginf=-torch.inf), own, kept)
 
@@ -103,7 +104,7 @@ def _of_one(ensemble: Ensemble, state: Step, rows: Listed[Sequence]) -> Scores |
         return None
     logs = apply_mask(own, state.allowed)
     held = any(row.constrained for row in rows)
-    return Scores(logs, own, logs.logsumexp(1) if held else torch.zeros_like(own[:, 0]))
+    return Scores(logs, own, log_mass(logs) if held else torch.zeros_like(own[:, 0]))
 
 
 def _of_all(ensemble: Ensemble, state: Step, rows: Listed[Sequence], kind: Kind) -> Scores:
@@ -114,7 +115,7 @@ def _of_all(ensemble: Ensemble, state: Step, rows: Listed[Sequence], kind: Kind)
         check_logits(total, f"step {rows[place].steps} of row {rows[place].number}")
     values = spread.values
     if kind == "beam":
-        whole = spread.total if made.own is None else values.logsumexp(1)
+        whole = spread.total if made.own is None else log_mass(values)
         values = values - whole[:, None]
     elif (moved := centred(values)) is not None:
         values = moved

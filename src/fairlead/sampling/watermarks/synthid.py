@@ -38,9 +38,9 @@ def tournament(
         [[0.75, 0.25]]
     """
     tokens = row.masked_fill(ends, -math.inf)
-    weight = tokens.logsumexp(1, keepdim=True)
-    # Not exp(tokens − weight): beside 3e38 the weight of two equal tokens is that of one.
     share = tokens.softmax(1).nan_to_num(0.0)  # NaN where there are only ends
+    top = tokens.amax(1, keepdim=True)
+    weight = (top - share.amax(1, keepdim=True).log()).where(top > -math.inf, top)
     for layer in layers(numbers, depth):
         share = share * (1 + layer - (layer * share).sum(1, keepdim=True)).clamp(min=0)
     return torch.where(ends, row, share.log() + weight)
