@@ -244,8 +244,14 @@ def test_there_is_a_way_through_where_there_is_a_text(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expr = random_grammar(seed)
-    found = Derivatives(expr).alive(expr)
+    machine = Derivatives(expr)
+    found = machine.alive(expr)
     assert not found or any(belongs(expr, text) for text in texts(7))
+    if found:
+        least = machine.shortest(expr).decode()
+        assert belongs(expr, least)
+        assert not any(belongs(expr, text) for text in texts(len(least) - 1))
+    monkeypatch.setattr(guarded, "HASTY", 0)
     monkeypatch.setattr(guarded, "LONG", -1)
     asked = list[bool]()
     decide = passages.Passages.alive
@@ -257,6 +263,13 @@ def test_there_is_a_way_through_where_there_is_a_text(
     monkeypatch.setattr(passages.Passages, "alive", noted)
     assert Derivatives(expr).alive(expr) == found
     assert asked == [found]
+
+
+def test_alternatives_without_a_text_look_ahead_or_not() -> None:
+    endless = Rule("endless")
+    endless.define(concat(literal("a"), endless))
+    expr = alt(endless, concat(ahead(NOT_A), literal("a")))
+    assert not Derivatives(expr).alive(expr)
 
 
 @pytest.mark.parametrize(

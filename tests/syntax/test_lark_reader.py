@@ -1,7 +1,5 @@
 r"""Lark grammars as Lark's own loader reads them; what it refuses, with its place."""
 
-from pathlib import Path
-
 import lark
 import pytest
 from lark.indenter import PythonIndenter
@@ -11,6 +9,7 @@ from fairlead.syntax.lark_errors import Reading, refusals
 from fairlead.syntax.lark_reader import read_lark
 from fairlead.syntax.lark_source import Lark
 from fairlead.syntax.lark_tree import END, Production
+from lark_samples import python_tree
 
 EVERYTHING = r"""
 start: _sep{word, ","} [num] tail~2..3 -> whole
@@ -87,13 +86,9 @@ def test_the_dynamic_lexer_has_no_table():
     assert grammar.rules == {"start": (("a",), ("b",)), "a": (("X",),), "b": (("X",),)}
 
 
-def packaged(name: str) -> Path:
-    return Path(lark.__file__).parent / "grammars" / name
-
-
 @pytest.mark.untraced
 def test_python_as_the_lark_package_ships_it():
-    grammar = read_lark(Lark.open(packaged("python.lark")))
+    grammar = python_tree()
     assert grammar.start == "file_input"
     assert grammar.indentation.newline == PythonIndenter.NL_type
     assert grammar.indentation.tab == 8

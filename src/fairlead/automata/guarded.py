@@ -7,6 +7,9 @@ by at most one a byte, and is exact as soon as nothing is looked ahead for any m
 first guess holds, the search goes straight on. One that takes long may have no end: whether there
 is a text is decided first (`passages`).
 
+Whether there is any text takes less: first a search that goes where the bound is least, almost
+whatever has been read, for most states have some text near by. It says nothing where it gives up.
+
 What this module does not know: how a byte is read.
 """
 
@@ -19,6 +22,8 @@ from fairlead.errors import LimitError
 from fairlead.lowering.aheads import looking
 from fairlead.lowering.nodes import Alt, Expr
 
+HASTY: Final = 1_000  # states of a search for any text,
+GREED: Final = 4  # how many bytes more than another it may have read for one less to come
 LONG: Final = 2_000  # states of a search that may have no end,
 MOST: Final = 100_000  # and of one that has
 
@@ -44,10 +49,12 @@ class Guarded:
         self._lines, self._loose, self._fuel = lines, loose, fuel
         self._decide = decide
         self._known: dict[Expr, Word | None] = {}
+        self._living: set[Expr] = set()
 
     def forget(self) -> None:
         """Drop everything memoised."""
         self._known.clear()
+        self._living.clear()
 
     def alive(self, root: Expr) -> bool:
         """Whether `root` has a text.
@@ -56,9 +63,40 @@ class Guarded:
             LimitError: that is not known after so many states.
         """
         options = root.options if isinstance(root, Alt) else (root,)
-        if any(option.nullable or self._known.get(option) is not None for option in options):
+        if any(map(self._lives, options)):
             return True
-        return any(self.word(option) is not None for option in options)
+        return any(self._reaches(part) or self.word(part) is not None for part in options)
+
+    def _lives(self, node: Expr) -> bool:
+        """Whether it is known already that there is a text."""
+        return node in self._living or self._ending(node) is not None
+
+    def _reaches(self, root: Expr) -> bool:
+        """Whether a search finds a text soon, any text."""
+        if not root.looks or root in self._known:
+            return False
+        came: dict[Expr, Expr | None] = {root: None}
+        queue: list[tuple[int, int, int, Expr]] = [(0, 0, 0, root)]
+        while queue and len(came) < HASTY:
+            _, read, _, node = heappop(queue)
+            for _, target in self._leading(node):
+                if target in came:
+                    continue
+                bound = self._bound(target)
+                if bound is None:
+                    continue
+                came[target] = node
+                if self._lives(target):
+                    way: Expr | None = target
+                    while way is not None:
+                        self._living.add(way)
+                        way = came[way]
+                    return True
+                heappush(queue, (GREED * bound + read + 1, read + 1, len(came), target))
+            self._fuel(1)
+        if not queue:
+            self._known.update(dict.fromkeys(came))
+        return False
 
     def word(self, root: Expr) -> Word | None:
         """The least, in byte order, of the shortest texts of `root`; None if it has none.

@@ -6,13 +6,16 @@ terminal, as priorities can make of rules that stand for each other, reads nothi
 itself would not come back.
 
 The least that is needed (`needs`) counts characters of terminals and looks at what is being read,
-not at what the automaton does with it: it is never too much. For a state in which A = α·β is being
-read it is that of β, and then that of the stack with A in the place of α.
+not at what the automaton does with it. For a state in which A = α·β is being read it is that of β,
+and then that of the stack with A in the place of α. Where lines are indented, frames know how many
+characters that takes; each newline takes so many more, and the last one of a block only as many as
+the block around it.
 
 What this module does not know: texts, patterns, indentation.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Final, final
 from weakref import WeakValueDictionary
@@ -31,22 +34,25 @@ class Frame:
         state: of the automaton.
         below: the rest.
         depth: how many states are below.
-        needs: what stacks need, as `Automaton.needs` has found, that have one state more: this.
+        margin: the characters at the beginning of each line.
+        needs: what stacks need, as `Automaton.needs` has found, that have one frame more: of this
+            state and margin.
     """
 
-    __slots__ = ("__weakref__", "_above", "below", "depth", "needs", "state")
+    __slots__ = ("__weakref__", "_above", "below", "depth", "margin", "needs", "state")
 
-    def __init__(self, state: int, below: "Frame | None") -> None:
-        self.state, self.below = state, below
+    def __init__(self, state: int, below: "Frame | None", margin: int) -> None:
+        self.state, self.below, self.margin = state, below, margin
         self.depth: int = 0 if below is None else below.depth + 1
-        self.needs = dict[int, int | None]()
-        self._above = WeakValueDictionary[int, Frame]()
+        self.needs = dict[tuple[int, int], int | None]()
+        self._above = WeakValueDictionary[tuple[int, int], Frame]()
 
-    def push(self, state: int) -> "Frame":
+    def push(self, state: int, margin: int | None = None) -> "Frame":
         """This stack with one more state; the same object each time."""
-        found = self._above.get(state)
+        key = state, self.margin if margin is None else margin
+        found = self._above.get(key)
         if found is None:
-            found = self._above[state] = Frame(state, self)
+            found = self._above[key] = Frame(state, self, key[1])
         return found
 
     def under(self, count: int) -> "Frame":
@@ -65,29 +71,37 @@ class Automaton:
         table: the table.
         start: the rule of whole texts.
         widths: the fewest characters of each terminal.
+        lines: what ends a line, begins a block and ends one, if lines are indented.
 
     Attributes:
         start: the stack before anything is read.
     """
 
-    def __init__(self, table: LarkTable, start: str, widths: Mapping[str, int]) -> None:
-        self._table = table
-        self._fed = dict[tuple[Frame, str], Frame | None]()
+    def __init__(
+        self,
+        table: LarkTable,
+        start: str,
+        widths: Mapping[str, int],
+        lines: tuple[str, str, str] | None = None,
+    ) -> None:
+        self._table, self._start, self._widths, self._lines = table, start, widths, lines
+        self._fed = dict[tuple[Frame, str, int | None], Frame | None]()
         self._ended = dict[Frame, bool]()
-        self._least = least_texts(table.productions, widths)
-        self._rests = [_rests(each, self._least, widths) for each in table.productions]
-        self.start = Frame(table.start, None)
-        self._whole = self._least.get(start)
+        self._rests_in = dict[int, _Rests]()
+        self.start = Frame(table.start, None, 0)
 
-    def feed(self, stack: Frame, terminal: str) -> Frame | None:
-        """The stack after a terminal, None where the automaton has no action for it."""
-        key = stack, terminal
+    def feed(self, stack: Frame, terminal: str, margin: int | None = None) -> Frame | None:
+        """The stack after a terminal, None where the automaton has no action for it.
+
+        With a `margin`, lines are indented by so many characters from here on.
+        """
+        key = stack, terminal, margin
         if key not in self._fed:
             if len(self._fed) > REMEMBERED:
                 self._fed.clear()
             top = self._reduced(stack, terminal)
             shifted = None if top is None else self._table.shifts[top.state].get(terminal)
-            self._fed[key] = None if top is None or shifted is None else top.push(shifted)
+            self._fed[key] = None if top is None or shifted is None else top.push(shifted, margin)
         return self._fed[key]
 
     def ends(self, stack: Frame) -> bool:
@@ -132,14 +146,26 @@ class Automaton:
         todo = [stack]
         while todo:
             frame = todo[-1]
-            if frame.below is None or frame.state in frame.below.needs:
+            if frame.below is None or (frame.state, frame.margin) in frame.below.needs:
                 todo.pop()
             else:
                 missing, found = self._need(frame, frame.below)
                 todo += missing
                 if not missing:
-                    frame.below.needs[frame.state] = found
-        return self._whole if stack.below is None else stack.below.needs[stack.state]
+                    frame.below.needs[frame.state, frame.margin] = found
+        if stack.below is None:
+            return self._rests(0).rules.get(self._start)
+        return stack.below.needs[stack.state, stack.margin]
+
+    def _rests(self, margin: int) -> "_Rests":
+        """What is needed where lines are indented so."""
+        found = self._rests_in.get(margin)
+        if found is None:
+            widths = dict(self._widths)
+            if self._lines is not None:
+                widths[self._lines[0]] += margin
+            found = self._rests_in[margin] = _Rests.of(self._table.productions, widths, self._lines)
+        return found
 
     def _need(self, frame: Frame, below: Frame) -> tuple[Sequence[Frame], int | None]:
         """The stacks that have to be settled first, and what is needed if there are none.
@@ -148,27 +174,33 @@ class Automaton:
         the nearest way out of them (Dijkstra 1959).
         """
         missing, found = list[Frame](), list[int]()
-        queue, seen = [(0, frame.state)], set[int]()
+        queue, seen = [(0, frame.state, frame.margin)], set[tuple[int, int]]()
         while queue:
-            far, state = heappop(queue)
-            if state in seen:
+            far, state, margin = heappop(queue)
+            if (state, margin) in seen:
                 continue
-            seen.add(state)
+            seen.add((state, margin))
             spend(1)
             if state == self._table.end and below is self.start:
                 found.append(far)
+            rests = self._rests(margin)
             for number, read in self._table.kernels[state]:
-                rest, rule = self._rests[number][read], self._table.productions[number].rule
+                rest = rests.behind[number][read]
                 under = below.under(read - 1)
-                after = self._table.gotos[under.state][rule]
+                key = (
+                    self._table.gotos[under.state][self._table.productions[number].rule],
+                    under.margin,
+                )
                 if rest is None:
                     continue
+                if rests.closing[number][read]:
+                    rest += under.margin - margin
                 if read == 1:
-                    heappush(queue, (far + rest, after))
-                elif after not in under.needs:
-                    missing.append(under.push(after))
-                elif (need := under.needs[after]) is not None:
-                    found.append(far + rest + need)
+                    heappush(queue, (far + max(rest, 0), *key))
+                elif key not in under.needs:
+                    missing.append(under.push(*key))
+                elif (need := under.needs[key]) is not None:
+                    found.append(max(far + rest + need, 0))
         return missing, min(found, default=None)
 
 
@@ -200,12 +232,47 @@ def least_texts(productions: Sequence[Production], widths: Mapping[str, int]) ->
     return found
 
 
-def _rests(
-    production: Production, least: Mapping[str, int], widths: Mapping[str, int]
+@final
+@dataclass(frozen=True, slots=True)
+class _Rests:
+    """What is needed of rules.
+
+    Attributes:
+        rules: the fewest characters of each that has a text.
+        behind: of each production, what is still needed after each number of symbols.
+        closing: whether a block ends there that has begun before.
+    """
+
+    rules: Mapping[str, int]
+    behind: Sequence[Sequence[int | None]]
+    closing: Sequence[Sequence[bool]]
+
+    @staticmethod
+    def of(
+        productions: Sequence[Production],
+        widths: Mapping[str, int],
+        lines: tuple[str, str, str] | None,
+    ) -> "_Rests":
+        """Of all rules."""
+        rules = least_texts(productions, widths)
+        behind = [_behind(each.symbols, rules, widths) for each in productions]
+        return _Rests(rules, behind, [_closing(each.symbols, lines) for each in productions])
+
+
+def _behind(
+    symbols: Sequence[str], rules: Mapping[str, int], widths: Mapping[str, int]
 ) -> list[int | None]:
-    """What is still needed after each number of symbols that have been read."""
     rests: list[int | None] = [0]
-    for symbol in reversed(production.symbols):
-        width, rest = widths.get(symbol, least.get(symbol)), rests[-1]
+    for symbol in reversed(symbols):
+        width, rest = widths.get(symbol, rules.get(symbol)), rests[-1]
         rests.append(None if width is None or rest is None else width + rest)
     return rests[::-1]
+
+
+def _closing(symbols: Sequence[str], lines: tuple[str, str, str] | None) -> list[bool]:
+    open_, found = 0, [False]
+    for symbol in reversed(symbols):
+        if lines is not None:
+            open_ += (symbol == lines[2]) - (symbol == lines[1])
+        found.append(open_ > 0)
+    return found[::-1]

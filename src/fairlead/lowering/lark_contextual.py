@@ -61,11 +61,12 @@ class _Places:
             raise UnsatisfiableError("a grammar without a table is not read by an automaton")
         widths = {name: each.min_width for name, each in grammar.terminals.items()}
         self._scanners = Scanners(grammar)
-        told = grammar.indentation
+        told, lines = grammar.indentation, None
         if told is not None:
             # A block is as much wider as one character, at least; its end takes none.
-            widths |= {told.indent: 1, told.dedent: 0}
-        self._automaton = Automaton(grammar.table, grammar.start, widths)
+            widths |= {told.newline: 1, told.indent: 1, told.dedent: 0}
+            lines = told.newline, told.indent, told.dedent
+        self._automaton = Automaton(grammar.table, grammar.start, widths, lines)
         self._lines = None if told is None else Lines(told, self._automaton)
         self._unfolded = dict[Place | ReadLine, Expr]()
         self.start = Place(self._automaton.start, 0, (0,))
@@ -167,8 +168,9 @@ class _Places:
         """Of the length that a text has at least; what it is, is found by `automata.guarded`."""
         del least
         if isinstance(argument, ReadLine):
-            return bytes(1)
-        needed = self.needs(cast("Place", argument))
+            needed = cast("Lines", self._lines).needs(argument)
+        else:
+            needed = self.needs(cast("Place", argument))
         return None if needed is None else bytes(max(needed, 1))
 
     def least_after(

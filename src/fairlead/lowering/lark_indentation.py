@@ -88,7 +88,7 @@ class Lines:
         """The stack at the end of the text: all blocks end."""
         stack: Frame | None = place.stack
         for _ in place.widths[1:]:
-            stack = None if stack is None else self._automaton.feed(stack, self._told.dedent)
+            stack = stack and self._automaton.feed(stack, self._told.dedent)
         return stack
 
     def steps(self, line: ReadLine) -> Iterator[tuple[Expr, ReadLine]]:
@@ -103,10 +103,27 @@ class Lines:
                     columns = min(columns, widest)
                 yield byte_set(members), ReadLine(text, columns, line.after, line.place)
 
+    def needs(self, line: ReadLine) -> int | None:
+        """A number of characters below which no text ends from here, one byte at least."""
+        place, columns = line.place, line.columns or 0
+        found = list[int]()
+        for width in (*place.widths, max(columns, place.widths[-1] + 1)):
+            after = self._after(place, width)
+            need = None if after is None else self._automaton.needs(after.stack)
+            if need is not None:
+                # A wider line is begun again.
+                more = width - columns if width >= columns else width + 1
+                found.append(self._characters(more) + need)
+        return max(min(found), 1) if found else None
+
+    def _characters(self, columns: int) -> int:
+        """How many blanks and tabs are so wide, at least."""
+        return columns // self._told.tab + columns % self._told.tab
+
     def _widest(self, place: Place) -> int | None:
         """A width than which none need be told from wider ones: where no block may begin."""
         stack = self._automaton.feed(place.stack, self.newline)
-        begun = None if stack is None else self._automaton.feed(stack, self._told.indent)
+        begun = stack and self._automaton.feed(stack, self._told.indent)
         return place.widths[-1] + 1 if begun is None else None
 
     def _columns(self, columns: int | None, byte: int) -> int | None:
@@ -118,17 +135,20 @@ class Lines:
 
     def behind(self, line: ReadLine) -> Place | None:
         """The place where a line is read, None where it cannot end here."""
-        if not line.text.nullable or line.columns is None:
-            return None
-        stack = self._automaton.feed(line.place.stack, self.newline)
-        widths = line.place.widths
-        if line.columns > widths[-1]:
-            stack = None if stack is None else self._automaton.feed(stack, self._told.indent)
-            widths = (*widths, line.columns)
-        while line.columns < widths[-1]:
-            stack = None if stack is None else self._automaton.feed(stack, self._told.dedent)
+        ended = line.text.nullable and line.columns is not None
+        return self._after(line.place, line.columns or 0) if ended else None
+
+    def _after(self, place: Place, columns: int) -> Place | None:
+        """The place behind a newline whose last line is so wide, None where it cannot be."""
+        stack, widths = self._automaton.feed(place.stack, self.newline), place.widths
+        if columns > widths[-1]:
+            margin = self._characters(columns)
+            stack = stack and self._automaton.feed(stack, self._told.indent, margin)
+            widths = (*widths, columns)
+        while columns < widths[-1]:
+            stack = stack and self._automaton.feed(stack, self._told.dedent)
             widths = widths[:-1]
-        if stack is None or line.columns != widths[-1]:
+        if stack is None or columns != widths[-1]:
             return None
         return Place(stack, 0, widths)
 

@@ -115,8 +115,6 @@ class Scanners:
         rivals: Sequence["_Terminal"],
     ) -> Iterable[Way]:
         text = alt(*(each.text for each in exits))
-        if text is EMPTY:
-            return
         guard = EPSILON
         for rival in rivals:
             if may_meet(text, rival.begins):
