@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Optional
 import pytest
 from pydantic import BaseModel, Field
 
+import fairlead as fl
 from fairlead.api.describe import describe
 from fairlead.errors import SourceError, UnsupportedError
 from fairlead.syntax.json_schema_source import JsonSchema
@@ -171,3 +172,26 @@ def test_every_type_is_described_in_few_words(name: str) -> None:
 
 def test_what_is_nested_deeply_is_told_as_far_as_anybody_reads():
     assert describe(JsonSchema('{"items":' * 5000 + "{}" + "}" * 5000)).count("[") == 50
+
+
+def test_regions_and_tools_are_told_in_words():
+    def add(a: int) -> None:
+        """Add."""
+
+    for asked, words in [
+        (fl.special("<a>"), "the token <a>"),
+        (fl.until("x"), 'any text up to "x"'),
+        (fl.until("x", include=False), 'any text without "x"'),
+        (fl.capture("x", int), "integer"),
+        (fl.tag("(", int, ")"), '"("\nthen integer\nthen ")"'),
+        (fl.tagged("(", int), 'any text, in which may stand\n"("\nthen integer\nthen ""'),
+        (fl.thinking(int), "the token <think>, thoughts, the token </think>, then\ninteger"),
+    ]:
+        assert describe(asked) == words
+    said = [describe(fl.tools([add], "mistral", choice)) for choice in ("auto", "add", "none")]
+    call = 'a call of a function, as\n[TOOL_CALLS][{"name": "NAME", "arguments": ARGUMENTS}]\n'
+    assert said[0].startswith(f"any text, or {call}")
+    assert said[1].startswith(call)
+    assert said[2].startswith("any text\nwhere the functions are")
+    assert '"properties": {"a": {"type": "integer"}}' in said[0]
+    assert "<|end|>" not in describe(fl.tools([add], "harmony"))

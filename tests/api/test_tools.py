@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import AfterValidator
@@ -120,3 +120,28 @@ def test_thought_comes_before_calls():
     assert fl.compile(source, PLAIN).matches(f"<think>So.</think>\n\n{call}")
     (found,), _ = read_value(source, f"<think>So.</think>\n\n{call}")
     assert found.arguments == {"a": 1, "b": False}
+
+
+def test_the_tools_are_in_the_prompt():
+    asked: list[str] = []
+
+    class Template:
+        chat_template = "some"
+
+        def apply_chat_template(self, messages: object, **how: Any) -> str:
+            asked.append(str(how.get("tools")))
+            return "?"
+
+        def encode(self, text: str, **how: Any) -> list[int]:
+            return list(text.encode())
+
+    model = fl.Model(FakeModel.random(PLAIN, 1), Template())
+    talk = [{"role": "user", "content": "Hello"}]
+    calls = fl.tools([add], choice="required", parallel=False)
+    for source in (calls, fl.thinking(calls, begin=None)):
+        result = model.generate(talk, source, max_new_tokens=120, seed=2)
+        assert [call.name for call in result.tool_calls] == ["add"]
+        assert "'name': 'add'" in asked.pop()
+        asked.clear()
+    model.generate(talk, bool, max_new_tokens=9)
+    assert set(asked) == {"None"}

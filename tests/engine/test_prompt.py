@@ -11,6 +11,7 @@ from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
 
 import fairlead as fl
 from fairlead.engine.prompt import Prompt, PromptReader
+from fairlead.engine.views import read
 from real_tokenizers import tokenizer_folder
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz[]/INST.!\n"
@@ -203,3 +204,24 @@ def test_a_lone_surrogate_is_refused_in_prompts_and_continuations(tokenizer: Any
         read.continuation(read.read("a"), "\ud800")
     with pytest.raises(fl.SourceError, match="the content of message 1 holds a lone surrogate"):
         read.read([*USER, {"role": "user", "content": "\ud800"}])
+
+
+TOOLED = (
+    "{% if tools %}{{ tools | tojson }}{% endif %}{% for m in messages %}{{ m.role }}:"
+    "{{ m.content or '' }}{{ m.tool_calls or '' }};{% endfor %}"
+    "{% if add_generation_prompt %}assistant:{% endif %}"
+)
+
+
+def test_templates_get_the_tools_and_replies_that_called_some():
+    tokenizer = real("gpt2")
+    mine = reader(tokenizer, TOOLED)
+    tool = {"type": "function", "function": {"name": "f"}}
+    plain, told = mine.read(USER), mine.with_tools([tool]).read(USER)
+    assert told.tokens[-len(plain.tokens) :] == plain.tokens
+    shown = spelled(tokenizer, told.tokens[: -len(plain.tokens)])
+    assert shown == b'[{"type": "function", "function": {"name": "f"}}]'
+    calls = [{"role": "assistant", "tool_calls": [1]}, {"role": "tool", "content": "3"}]
+    went_on = mine.read([*USER, *calls])
+    assert b"assistant:[1];tool:3;" in spelled(tokenizer, went_on.tokens)
+    assert read(USER, [], mine, tools=[tool]) == told

@@ -55,6 +55,17 @@ def test_tools_are_described_as_chat_templates_take_them():
     assert described[0]["function"]["parameters"]["required"] == ["city"]
     assert described[3]["function"]["description"] == "Add."
     assert list(described[3]["function"]["parameters"]["properties"]) == ["a", "b"]
+    assert "$defs" not in described[3]["function"]["parameters"]
+    assert described[2]["function"]["parameters"]["$defs"]
+
+    def numbered(title: list[int], more: int) -> None: ...
+
+    parameters = fl.tools([numbered]).schemas[0]["function"]["parameters"]
+    assert parameters["properties"] == {
+        "title": {"type": "array", "items": {"type": "integer"}},
+        "more": {"type": "integer"},
+    }
+    assert "title" not in parameters
     flat = {"type": "function", "name": "flat", "parameters": {"type": "object"}}
     bare = {"type": "function", "function": {"name": "bare"}}
     source = fl.tools([flat, bare], "llama3")

@@ -23,6 +23,7 @@ from fairlead.syntax.json_text import read_json
 from fairlead.syntax.lark_source import Lark
 from fairlead.syntax.python_types import type_schema
 from fairlead.syntax.python_types_place import INTEGER
+from fairlead.syntax.regions import Captured, Composed, Region, Regions, Thinking, Until
 from fairlead.syntax.sources import (
     Both,
     Choice,
@@ -38,6 +39,9 @@ from fairlead.syntax.sources import (
     source,
 )
 from fairlead.syntax.sources import Sequence as Chain
+from fairlead.syntax.special import Special
+from fairlead.syntax.tool_formats import FORMATS
+from fairlead.syntax.tools import Tools
 
 _INDENT = "  "
 _FITS = 60  # characters of an object on one line
@@ -112,7 +116,54 @@ def _describe_text(given: Source) -> str:  # noqa: PLR0911  one arm for each kin
         case Repetition(item, low, high):
             return f"{_count(low, high)} times {describe(item)}"
         case _:
+            return _describe_place(given)
+
+
+def _describe_place(given: Source) -> str:  # noqa: PLR0911  one arm for each kind of source
+    match given:
+        case Special(token):
+            return f"the token {token}"
+        case Until(stop, include):
+            return f"any text {'up to' if include else 'without'} {describe(stop)}"
+        case Captured(_, item) | Region(_, item):
+            return describe(item)
+        case Regions(tags):
+            return "any text, in which may stand\n" + "\nor ".join(map(describe, tags))
+        case Thinking(item, begin, end):
+            return f"{describe(begin)}, thoughts, {describe(end)}, then\n{describe(item)}"
+        case Tools():
+            return _describe_tools(given)
+        case Composed():
+            return describe(given.spelled_out)
+        case _:
             return type(given).__name__
+
+
+def _describe_tools(given: Tools) -> str:
+    """How a call is written, and the functions that there are."""
+    form = FORMATS[given.format]
+    call = "".join(
+        part if isinstance(part, str) else _written(part)
+        for part in (
+            *form.opening, *form.head, "NAME", *form.middle, "ARGUMENTS", *form.tail, *form.closing
+        )
+    )  # fmt: skip
+    reply = "any text" if given.choice == "none" else f"a call of a function, as\n{call}"
+    reply = f"any text, or {reply}" if given.choice == "auto" else reply
+    functions = [json.dumps(schema["function"]) for schema in given.schemas]
+    return "\n".join([reply, "where the functions are", *functions])
+
+
+def _written(part: Source) -> str:
+    match part:
+        case Literal(text):
+            return text
+        case Special(token):
+            return str(token)
+        case Choice(options):
+            return options[0]
+        case _:
+            return describe(part)
 
 
 def _quote(value: object) -> str:

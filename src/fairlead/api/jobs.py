@@ -4,7 +4,7 @@ What this module does not know: what is written in an expression; it runs as an 
 """
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, final
 
@@ -25,6 +25,7 @@ from fairlead.errors import FairleadError, SourceError, UnsupportedError
 from fairlead.lowering.special import beginning
 from fairlead.sampling.settings import Sampling
 from fairlead.syntax.sources import Source
+from fairlead.syntax.tools import tools_of
 
 ANSWER: Final = "Answer with JSON of this form:"
 
@@ -194,7 +195,8 @@ class Call:
         return [Job(asked, source, each, n, number, kept) for n, each in enumerate(requests)]
 
     def _request(self, prompt: Prompt, source: Source | None, sampling: Sampling) -> Request:
-        main, *others = read_prompts(self.ensemble, prompt, heal=self.heal)
+        tools = () if source is None else tools_of(source)
+        main, *others = read_prompts(self.ensemble, prompt, heal=self.heal, tools=tools)
         constraint = None
         if self.heal:
             check_lossless(self.ensemble)
@@ -245,17 +247,19 @@ def _kept(jobs: list[Job], results: dict[int, Result]) -> list[Result]:
     return [result for own in found.values() for result in own]
 
 
-def read_prompts(ensemble: Ensemble, prompt: Prompt, *, heal: bool = False) -> list[Read]:
+def read_prompts(
+    ensemble: Ensemble, prompt: Prompt, *, heal: bool = False, tools: Sequence[Any] = ()
+) -> list[Read]:
     """What each context reads. The joint is the main one's, and taken back where that heals.
 
     A context whose template puts a joint where the main one has none gets it as a part of its
     prompt: the text that follows is the same for all.
     """
     main, *others = ensemble.contexts
-    first = read(prompt, main.views, main.reader, heal)
+    first = read(prompt, main.views, main.reader, heal, tools)
     joint = first.joint
     end = joint if first.taken else False
-    found = [first, *(read(prompt, each.views, each.reader, end) for each in others)]
+    found = [first, *(read(prompt, each.views, each.reader, end, tools) for each in others)]
     made = list[Read]()
     for each, context in zip(found, ensemble.contexts, strict=True):
         more = each.joint.removeprefix(joint) if each.joint.startswith(joint) else b""

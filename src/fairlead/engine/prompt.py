@@ -55,9 +55,14 @@ class PromptReader:
         (Prompt(tokens=(0, 1), joint=b''), (3,))
     """
 
-    def __init__(self, vocabulary: Vocabulary, tokenizer: Any = None) -> None:
-        """A reader for a transformers tokenizer; without one, fewest tokens spell a text."""
-        self._vocabulary, self._tokenizer = vocabulary, tokenizer
+    def __init__(
+        self, vocabulary: Vocabulary, tokenizer: Any = None, tools: Sequence[Any] = ()
+    ) -> None:
+        """A reader for a transformers tokenizer; without one, fewest tokens spell a text.
+
+        `tools` are descriptions of functions, for chat templates.
+        """
+        self._vocabulary, self._tokenizer, self._tools = vocabulary, tokenizer, tools
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -68,6 +73,10 @@ class PromptReader:
     def tokenizer(self) -> Any:
         """The transformers tokenizer, None for a reader without one."""
         return self._tokenizer
+
+    def with_tools(self, tools: Sequence[Any]) -> "PromptReader":
+        """The same reader, which shows these tools to chat templates."""
+        return PromptReader(self._vocabulary, self._tokenizer, tools)
 
     def read(self, prompt: str | Sequence[Mapping[str, Any]]) -> Prompt:
         """The tokens and the joint of a text or of chat messages.
@@ -169,7 +178,8 @@ class PromptReader:
 
     def _read_chat(self, messages: Sequence[Mapping[str, Any]]) -> Prompt:
         for place, message in enumerate(messages):
-            for key in ("role", "content"):
+            keys = ("role",) if message.get("tool_calls") else ("role", "content")
+            for key in keys:  # a reply with calls may say nothing
                 text = message.get(key)
                 if not isinstance(text, str):
                     what = f"a message needs a text as its {key!r}; there is {dict(message)!r}"
@@ -196,9 +206,10 @@ class PromptReader:
     def _render(self, messages: Sequence[Mapping[str, Any]], *, reply: str | None) -> str:
         """The messages as the template writes them, ready for a reply or with one."""
         answer = [] if reply is None else [{"role": "assistant", "content": reply}]
+        more = {"tools": list(self._tools)} if self._tools else {}
         try:
             return self._tokenizer.apply_chat_template(
-                [*messages, *answer], tokenize=False, add_generation_prompt=reply is None
+                [*messages, *answer], tokenize=False, add_generation_prompt=reply is None, **more
             )
         except Exception as error:  # noqa: BLE001  templates raise what they like
             raise SourceError(f"the model's chat template refuses the messages: {error}") from None

@@ -43,7 +43,11 @@ View: TypeAlias = System | Rewritten | LastToken
 
 
 def read(
-    prompt: Given, views: Sequence[View], reader: PromptReader, heal: bytes | bool = False
+    prompt: Given,
+    views: Sequence[View],
+    reader: PromptReader,
+    heal: bytes | bool = False,
+    tools: Sequence[Any] = (),
 ) -> Prompt:
     """The tokens that a leaf with these views reads.
 
@@ -53,6 +57,7 @@ def read(
         reader: what reads it for the leaf's model.
         heal: whether the last tokens of a text are taken back, or the bytes that another leaf has
             taken back.
+        tools: descriptions of functions, which chat templates get.
 
     Example:
         >>> from fairlead.vocabulary.spellings import Vocabulary
@@ -77,7 +82,7 @@ def read(
                 last = True
             case _:
                 assert_never(view)
-    found = reader.read(prompt)
+    found = (reader.with_tools(tools) if tools else reader).read(prompt)
     if isinstance(heal, bytes):
         found = reader.without(found, heal)
     elif heal and isinstance(prompt, str) and prompt:

@@ -19,7 +19,9 @@ from fairlead.errors import SourceError, UnsupportedError
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.json_text import read_json
 from fairlead.syntax.names import did_you_mean
+from fairlead.syntax.parts import parts_of
 from fairlead.syntax.python_types import type_schema
+from fairlead.syntax.python_types_place import INTEGER
 from fairlead.syntax.regions import Composed, Region, Until
 from fairlead.syntax.sources import (
     Either,
@@ -58,7 +60,7 @@ class Tool:
         """The description as chat templates take it (`tools=` of `apply_chat_template`)."""
         arguments = self.arguments
         parameters: Any = (
-            type_schema(arguments.type).schema
+            _published(type_schema(arguments.type).schema)
             if isinstance(arguments, PythonType)
             else read_json(arguments.text)
         )
@@ -124,6 +126,26 @@ class Tools(Composed):
         return (*form.opening, *form.head, one, *form.tail, *again, *form.closing)
 
 
+def _published(document: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a type in the words that models have seen: integers by their type."""
+    said = {name: part for name, part in _told(document).items() if name != "title"}
+    definitions: dict[str, Any] = said.pop("$defs", {})
+    definitions.pop(INTEGER.rpartition("/")[2], None)
+    return {**said, "$defs": definitions} if definitions else said
+
+
+def _told(schema: Any) -> Any:
+    """The schema with references to pydantic's integers as integers."""
+    if isinstance(schema, list):
+        return [_told(part) for part in cast("list[Any]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    said = {name: _told(part) for name, part in cast("dict[str, Any]", schema).items()}
+    if said.get("$ref") != INTEGER:
+        return said
+    return {"type": "integer", **{name: part for name, part in said.items() if name != "$ref"}}
+
+
 def _free(form: Format) -> Source:
     """A reply without calls."""
     if form.text is not None:
@@ -175,6 +197,17 @@ def tools(
             f"{did_you_mean(format, FORMATS)}"
         )
     return Tools(listed, format, _checked_choice(choice, names), parallel)
+
+
+def tools_of(source: Source) -> list[dict[str, Any]]:
+    """The descriptions of the tools that a source is made of, as chat templates take them.
+
+    >>> tools_of(Literal("a") + "b")
+    []
+    """
+    if isinstance(source, Tools):
+        return source.schemas
+    return [schema for part in parts_of(source) for schema in tools_of(part)]
 
 
 def _checked_choice(choice: object, names: list[str]) -> str:

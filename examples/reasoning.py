@@ -1,0 +1,34 @@
+"""Reasoning before an answer: free thoughts first, then the type, in one text.
+
+You will see a thought, and after it an `Answer` that is always valid. The thought has no limit of
+its own: `max_new_tokens` leaves it as much room as the answer does not need, so the text is whole
+however long the model would think. MEASURED
+"""
+
+from typing import Literal
+
+from pydantic import BaseModel
+
+import fairlead as fl
+
+QUESTION = "Is a tomato a fruit or a vegetable? Think briefly, then answer in JSON."
+
+
+class Answer(BaseModel):
+    """What it is."""
+
+    kind: Literal["fruit", "vegetable"]
+    sure: bool
+
+
+def main() -> None:
+    model = fl.load("smollm2-135m")
+    talk = [{"role": "user", "content": QUESTION}]
+    settings = fl.Sampling(temperature=0.7, repetition_penalty=1.2, seed=1, max_new_tokens=60)
+    result = model.generate(talk, fl.thinking(fl.capture("answer", Answer)), sampling=settings)
+    print(result.text)
+    print(len(result.tokens), "tokens;", result.value, result.captures)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+"""Tool calls: a model says which function it wants, with which arguments, and it is run.
+
+You will see calls that can be run as they are: names are those of the functions, arguments are read
+as their types say. The built-in model was never trained for tools, so which one it takes is often
+wrong: MEASURED.
+"""
+
+from typing import Literal
+
+import fairlead as fl
+
+QUESTIONS = ["What is the weather in Oslo?", "How much is 17 + 25?"]
+
+
+def weather(city: str, unit: Literal["celsius", "fahrenheit"] = "celsius") -> str:
+    """The weather in a city."""
+    return f"18 degrees {unit} in {city}"
+
+
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+def main(questions: list[str] = QUESTIONS) -> None:
+    model = fl.load("smollm2-135m")
+    # "auto" lets the model answer in text as well; templates that know tools are given them.
+    tools = fl.tools([weather, add], format="hermes", choice="required", parallel=False)
+    for question in questions:
+        talk = [{"role": "user", "content": question}]
+        result = model.generate(talk, tools, schema_in_prompt=True, max_new_tokens=60)
+        for call in result.tool_calls:
+            print(f"{question} {call.name}({call.text}) = {call.tool(**call.arguments)}")
+        print(result.text)
+
+
+if __name__ == "__main__":
+    main()
