@@ -1,8 +1,9 @@
 """Tool calls: a model says which function it wants, with which arguments, and it is run.
 
 You will see calls that can be run as they are: names are those of the functions, arguments are read
-as their types say. The built-in model was never trained for tools, so which one it takes is often
-wrong: MEASURED.
+as their types say. The built-in model was never trained for tools: of six questions, three of them
+about the weather in a city, it takes `weather` for all, greedily, with the right city where there
+is one. Larger models choose better; what is enforced is the same.
 """
 
 from typing import Literal
@@ -30,8 +31,7 @@ def main(questions: list[str] = QUESTIONS) -> None:
         talk = [{"role": "user", "content": question}]
         result = model.generate(talk, tools, schema_in_prompt=True, max_new_tokens=60)
         for call in result.tool_calls:
-            print(f"{question} {call.name}({call.text}) = {call.tool(**call.arguments)}")
-        print(result.text)
+            print(f"{question} {call.name}({call.arguments}) = {call.tool(**call.arguments)}")
 
 
 if __name__ == "__main__":

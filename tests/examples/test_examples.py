@@ -21,6 +21,8 @@ WITH_MODEL = {
     "chat": ("per token: 1 forward of 2 rows", "you: Who are you?", "bot: "),
     "choose": ("{'positive': 0.", "'negative': 0."),
     "person": ("Person(name='Maria Lopez', age=34, profession='", "tokens, "),
+    "reasoning": ("<think>", "</think>", "tokens; kind='", "{'answer': Answer(kind="),
+    "tools": ("What is the weather in Oslo? weather({'city': 'Oslo'", "25? ", "}) = "),
     "stream": ("items=[", "pieces="),
     "steer_language": ("weight 0: 0%", "weight 6: 100%"),
 }
