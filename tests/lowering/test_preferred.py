@@ -126,6 +126,26 @@ def test_exits_are_told_apart_by_what_follows_them():
     assert exits(parse_regex(r"[^\s\S]")) == ()
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"(a|b)c*?\1",
+        r"(a|ab)(c|b)*\1",
+        r"(a?|b)c\1a*",
+        r"(|a)b\1",
+        r"([ab]{1,2}?)c(b|a)\2?\1",
+        r"(?:(a|b)c\1)+",
+        r"(?P<q>aa|a)b*?(?P=q)",
+        r"b(?:a*(a|b)c)b?\1",
+        r"((?:a|){0,2}b?)c\1",
+        r"((?:a|b){0,2}?)c\1b",
+        r"(a)(?=(b|bc)c)\1|([ab])\3\3",
+    ],
+)
+def test_references_are_written_out_in_the_order_in_which_they_are_tried(pattern: str):
+    check(pattern, every("abc", 5))
+
+
 def test_flags_are_honoured():
     verbose = "a  +  # letters\n|b.(?=[\n])"
     assert check(verbose, every("ab\n", 4), "x") == 2
@@ -166,6 +186,17 @@ def test_languages_come_out_in_their_simplest_form():
         (r"\bif", "lookbehind", "line 1, column 1"),
         (r"(?m)^if", "lookbehind", "line 1, column 5"),
         (r"(a)*\1", "backreference", "line 1, column 5"),
+        (r"(a|b)?c\1", "backreference", "line 1, column 8"),
+        (r"((a)b)\2\1", "backreference", "line 1, column 9"),
+        (r"(?:(a)|b)\1", "backreference", "line 1, column 10"),
+        (r"(a*)\1", "backreference", "line 1, column 5"),
+        (r"(a{300})\1", "backreference", "line 1, column 9"),
+        (r"([ab]{9})\1", "backreference", "line 1, column 10"),
+        (r"(a*b)\1", "backreference", "line 1, column 6"),
+        (r"((?=a)a)\1", "backreference", "line 1, column 9"),
+        (r"([a-z]|[A-Z]{1,3})\1", "backreference", "line 1, column 19"),
+        (r"(?:([a-p][a-p])" + "b?" * 100 + r"\1)", "backreference", "line 1, column 216"),
+        (r"(?i:(a)\1)", "backreference", "line 1, column 8"),
         (r"ab(?<=(?=b)b)", "lookaround", "line 1, column 7"),
     ],
 )

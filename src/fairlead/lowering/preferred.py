@@ -14,7 +14,7 @@ zeros behind which there is no 1, or one more zero and then a 1.
 
 `after` and `begins` are about texts: whether they hold strings that are no UTF-8 is left open. What
 would look at characters before the terminal (^, \b at its start, `(?<!a)`) is refused by name, as
-are references back and a lookbehind with lookaround in it.
+are a lookbehind with lookaround in it, and references back to other than a few texts.
 
 How it is done: `lowering.preferred_machine` is an automaton of all ways through the pattern, in the
 order in which they are tried. Behind an exit the ways that would have been preferred go on until
@@ -175,8 +175,8 @@ class _Reader:
 
     def _takes_all(self) -> bool:
         """Whether every text that matches as a whole is preferred somewhere."""
-        looks = (isinstance(step, Ahead | Guard | Behind) for step in self._program.steps)
-        return not self._machine.cuts and not any(looks)
+        looks = any(isinstance(step, Ahead | Guard | Behind) for step in self._program.steps)
+        return not self._machine.cuts and not looks and not self._pattern.backs
 
     def _afters(self, places: Sequence[Place]) -> Sequence[int]:
         """For each place, what may follow where the preferred match ends there."""

@@ -36,12 +36,12 @@ from fairlead.lowering.expr import (
 )
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.nodes import Expr
+from fairlead.lowering.preferred_references import in_order
 from fairlead.lowering.regular import derivative
 from fairlead.lowering.unicode import SCALARS, CodePoints, points, union
 from fairlead.syntax.regex_tree import (
     Alternation,
     Anchor,
-    Back,
     Boundary,
     Class,
     Dot,
@@ -169,7 +169,7 @@ def program(pattern: Pattern) -> Program:
     """The steps of `pattern`.
 
     Raises:
-        UnsupportedError: references back, and lookbehinds with lookaround in them.
+        UnsupportedError: references to groups with many texts, lookarounds in lookbehinds.
         LimitError: it tells more than 256 sets of characters apart.
     """
     return _Compiler(pattern).compile()
@@ -179,7 +179,10 @@ def program(pattern: Pattern) -> Program:
 class _Compiler:
     def __init__(self, pattern: Pattern) -> None:
         self._pattern = pattern
-        self._nodes = _below(pattern.body)
+        self._body = pattern.body
+        if pattern.backs:
+            self._body = in_order(pattern.body, self._refuse_reference)
+        self._nodes = _below(self._body)
         self._atoms, self._bits = _apart(_sets(self._nodes), pattern.text)
         self._steps = list[Step]()
         self._pasts = dict[Past, int]()
@@ -188,7 +191,7 @@ class _Compiler:
         numbers = dict[int, int]()  # of the steps of nodes, by their ids
         for node in reversed(self._nodes):
             numbers[id(node)] = self._node(node, [numbers[id(n)] for n in children(node)])
-        start = numbers[id(self._pattern.body)]
+        start = numbers[id(self._body)]
         steps, pasts = tuple(self._steps), tuple(self._pasts)
         sets = {bits: each for each, bits in self._bits.items()}
         return Program(self._pattern.text, self._atoms, steps, start, pasts, sets)
@@ -211,8 +214,6 @@ class _Compiler:
                 return self._step(Choice(tuple(parts)))
             case Group():
                 return parts[0]
-            case Back():
-                raise self._refused("a reference back", "backreference", node)
             case _:
                 return self._row([self._step(Read(self._bits[each])) for each in _sets([node])])
 
@@ -296,6 +297,9 @@ class _Compiler:
                 return parts[0]
             case _:
                 raise self._refused("lookaround in a lookbehind", "lookaround", node)
+
+    def _refuse_reference(self, what: str, node: Node) -> UnsupportedError:
+        return self._refused(what, "backreference", node)
 
     def _refused(self, what: str, feature: str, node: Node) -> UnsupportedError:
         text = self._pattern.text

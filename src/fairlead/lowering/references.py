@@ -38,7 +38,7 @@ def written_out(root: Node, refuse: Refuse) -> Node:
         FairleadError: what `refuse` makes of a reference that cannot be written out.
     """
     while True:
-        back = next((node for node in _nodes(root) if isinstance(node, Back)), None)
+        back = next((node for node in nodes_of(root) if isinstance(node, Back)), None)
         if back is None:
             return root
         root = _without(root, back, refuse)
@@ -47,14 +47,16 @@ def written_out(root: Node, refuse: Refuse) -> Node:
 def _without(root: Node, back: Back, refuse: Refuse) -> Node:
     """The pattern without the references to the group of this one."""
     number = back.number
-    paths = _paths(root, number)
+    paths = paths_to(root, number)
     scopes = {id(scope): (scope, path[-1]) for path in paths for scope in [_scope(path)]}
-    outside = _nodes(root, stop=frozenset(scopes))
+    outside = nodes_of(root, stop=frozenset(scopes))
     if not paths or any(isinstance(node, Back) and node.number == number for node in outside):
         raise refuse(
             "a reference to a group that may be left out, repeated or inside another", back
         )
-    if any(isinstance(n, Back) and n.number == number and n.mode.ignore_case for n in _nodes(root)):
+    if any(
+        isinstance(n, Back) and n.number == number and n.mode.ignore_case for n in nodes_of(root)
+    ):
         raise refuse("a reference that ignores case", back)
     written: dict[int, Node] = {}
     parts = 0
@@ -62,13 +64,13 @@ def _without(root: Node, back: Back, refuse: Refuse) -> Node:
         texts = finite_texts(children(group)[0], MOST_TEXTS)
         if texts is None:
             raise refuse(f"a reference to a group of more than {MOST_TEXTS} texts", back)
-        parts += len(texts) * len(_nodes(scope))
+        parts += len(texts) * len(nodes_of(scope))
         if parts > MOST_PARTS:
             raise refuse(f"references that take more than {MOST_PARTS} parts to write out", back)
         options = tuple(_substituted(scope, number, text) for text in texts)
         written[id(scope)] = Group(Alternation(options, scope.place), 0, "", scope.place)
     spend(parts)
-    return _mapped(root, lambda node: written.get(id(node), node))
+    return mapped(root, lambda node: written.get(id(node), node))
 
 
 def _scope(path: list[Node]) -> Node:
@@ -87,10 +89,10 @@ def _substituted(scope: Node, number: int, text: str) -> Node:
             return Text(text, Mode(), node.place) if text else Sequence((), node.place)
         return node
 
-    return _mapped(scope, change)
+    return mapped(scope, change)
 
 
-def _mapped(root: Node, change: Callable[[Node], Node]) -> Node:
+def mapped(root: Node, change: Callable[[Node], Node]) -> Node:
     """The tree with each node changed before what is below it; explicit stack."""
     done: list[Node] = []
     todo: list[tuple[Node, bool]] = [(root, False)]
@@ -118,7 +120,7 @@ def _rebuilt(node: Node, parts: list[Node]) -> Node:
     return replace(node, item=parts[0]) if isinstance(node, Group | Repeat | Look) else node
 
 
-def _nodes(root: Node, stop: frozenset[int] = frozenset()) -> list[Node]:
+def nodes_of(root: Node, stop: frozenset[int] = frozenset()) -> list[Node]:
     """All nodes from the left, but not what is below, and none of, those with these ids."""
     found, todo = list[Node](), [root]
     while todo:
@@ -129,7 +131,7 @@ def _nodes(root: Node, stop: frozenset[int] = frozenset()) -> list[Node]:
     return found
 
 
-def _paths(root: Node, number: int) -> list[list[Node]]:
+def paths_to(root: Node, number: int) -> list[list[Node]]:
     """From the root down to each group with this number."""
     found: list[list[Node]] = []
     path: list[Node] = []
