@@ -8,7 +8,16 @@ from lark.indenter import PythonIndenter
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.errors import UnsatisfiableError, UnsupportedError
-from fairlead.lowering.expr import ANYTHING, EMPTY, both, byte_set, complement, literal, repeat
+from fairlead.lowering.expr import (
+    ALL_BYTES,
+    ANYTHING,
+    EMPTY,
+    both,
+    byte_set,
+    complement,
+    literal,
+    repeat,
+)
 from fairlead.lowering.lark import lower_lark
 from fairlead.lowering.lark_contextual import lower_lark_contextual
 from fairlead.lowering.lark_indentation import ReadLine
@@ -210,7 +219,8 @@ def test_what_bytes_a_terminal_may_begin_with():
     words = repeat(byte_set(b"bc"), 2)
     assert firsts(both(complement(literal("bb")), words)) == firsts(byte_set(b"bc"))
     assert firsts(both(words, complement(literal("bb")))) == firsts(byte_set(b"bc"))
-    assert firsts(complement(ANYTHING)) == firsts(EMPTY) == 0
+    assert firsts(EMPTY) == 0
+    assert firsts(complement(words)) == firsts(ANYTHING) == ALL_BYTES
     assert one_word(literal("ab")) == b"ab"
     assert one_word(byte_set(b"ab")) is None
 

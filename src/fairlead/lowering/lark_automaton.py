@@ -45,11 +45,13 @@ class Frame:
         self.state, self.below, self.margin = state, below, margin
         self.depth: int = 0 if below is None else below.depth + 1
         self.needs = dict[tuple[int, int], int | None]()
-        self._above = WeakValueDictionary[tuple[int, int], Frame]()
+        self._above: WeakValueDictionary[tuple[int, int], Frame] | None = None
 
     def push(self, state: int, margin: int | None = None) -> "Frame":
         """This stack with one more state; the same object each time."""
         key = state, self.margin if margin is None else margin
+        if self._above is None:
+            self._above = WeakValueDictionary()
         found = self._above.get(key)
         if found is None:
             found = self._above[key] = Frame(state, self, key[1])
@@ -87,6 +89,7 @@ class Automaton:
         self._table, self._start, self._widths, self._lines = table, start, widths, lines
         self._fed = dict[tuple[Frame, str, int | None], Frame | None]()
         self._ended = dict[Frame, bool]()
+        self._stepped = dict[tuple[Frame, int], tuple[Frame, int]]()
         self._rests_in = dict[int, _Rests]()
         self.start = Frame(table.start, None, 0)
 
@@ -129,17 +132,36 @@ class Automaton:
             number = table.reductions[stack.state].get(terminal)
             if number is None:
                 return stack
-            spend(1)
-            production = table.productions[number]
-            below = stack.under(len(production.symbols))
-            lowest = min(lowest, below.depth)
-            stack = below.push(table.gotos[below.state][production.rule])
+            stack, depth = self._step(stack, number)
+            lowest = min(lowest, depth)
             if terminal == END and stack.state == table.end:
                 return stack
             # A state above which the stack only grows, met once more, is met without end.
             if stack in seen or stack.depth - lowest > len(table.shifts):
                 return None
             seen.add(stack)
+
+    def _step(self, stack: Frame, number: int) -> tuple[Frame, int]:
+        """The stack after one reduction, and the depth down to which it was looked at.
+
+        Many terminals have the same reductions before them: they are done once.
+        """
+        key = stack, number
+        found = self._stepped.get(key)
+        if found is None:
+            if len(self._stepped) > REMEMBERED:
+                self._stepped.clear()
+            spend(1)
+            production = self._table.productions[number]
+            below = stack.under(len(production.symbols))
+            reduced = below.push(self._table.gotos[below.state][production.rule])
+            found = self._stepped[key] = reduced, below.depth
+        return found
+
+    @property
+    def total(self) -> bool:
+        """Whether every rule has a text, and so every stack an end."""
+        return all(rest is not None for rests in self._rests(0).behind for rest in rests)
 
     def needs(self, stack: Frame) -> int | None:
         """A number of characters below which no text ends from here, None if none ends at all."""

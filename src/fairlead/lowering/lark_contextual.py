@@ -68,6 +68,7 @@ class _Places:
             lines = told.newline, told.indent, told.dedent
         self._automaton = Automaton(grammar.table, grammar.start, widths, lines)
         self._lines = None if told is None else Lines(told, self._automaton)
+        self._total = self._automaton.total
         self._unfolded = dict[Place | ReadLine, Expr]()
         self.start = Place(self._automaton.start, 0, (0,))
 
@@ -82,7 +83,8 @@ class _Places:
 
     def more(self, place: Place) -> Expr:
         """Those that are not empty, unless nothing else is there."""
-        return call(self, place, LOOKS) if self.needs(place) is not None else EMPTY
+        lives = self._total or self.needs(place) is not None
+        return call(self, place, LOOKS) if lives else EMPTY
 
     def ends(self, place: Place) -> bool:
         """Whether a text may end at a place."""

@@ -22,7 +22,6 @@ from typing import final
 from fairlead.errors import SourceError, UnsupportedError
 from fairlead.lowering.expr import (
     ALL_BYTES,
-    ANYTHING,
     EMPTY,
     EPSILON,
     ahead,
@@ -246,8 +245,8 @@ def firsts(root: Expr) -> int:
             case And(left, right):
                 # Each is more than both; the first that is no complement will do.
                 parts = (right,) if isinstance(left, Not) else (left,)
-            case Not(item):
-                found |= 0 if item is ANYTHING else ALL_BYTES
+            case Not():
+                found |= ALL_BYTES
                 parts = ()
             case _:
                 parts = ()
