@@ -48,6 +48,15 @@ def test_a_source_is_replayed_and_a_text_outside_it_refused() -> None:
     assert "scheme is 'right'" in str(wrong.exception)
 
 
+def test_each_scheme_takes_its_own_settings_and_no_others() -> None:
+    folder = str(tokenizer_folder("smollm2"))
+    settings = ["-k", "k", "--tokenizer", folder, "--json", "--scheme"]
+    found = json.loads(run(TEXT, *settings, "synthid", "--depth", "20"))
+    assert found["p"] == Watermark(key="k", scheme="synthid", depth=20).detect(TEXT, folder).p
+    refused = CliRunner().invoke(app, ["detect", TEXT, *settings, "gumbel", "--gamma", "0.5"])
+    assert "gamma is of green lists: gumbel has none" in str(refused.exception)
+
+
 @pytest.mark.model
 def test_entropies_of_the_model_weigh_tokens_where_that_is_asked_for() -> None:
     assert "weighted  z" in run(TEXT, "-k", "k", "--weighted", "--prompt", "What is it? ")
