@@ -6,10 +6,12 @@ from itertools import product
 import lark
 import pytest
 
+import fairlead as fl
 from fairlead.automata.derivative import Derivatives
 from fairlead.errors import UnsatisfiableError, UnsupportedError
 from fairlead.lowering.lark_dynamic import lower_lark_dynamic
 from fairlead.lowering.nodes import Expr
+from fairlead.masks.bits import unpack
 from fairlead.syntax.lark_reader import read_lark
 from fairlead.syntax.lark_source import Lark
 
@@ -136,6 +138,28 @@ def test_what_is_not_regular_is_refused_by_the_name_of_its_terminal(
     assert error.value.feature == feature
 
 
+def spelled(grammar: str, size: int) -> set[str]:
+    """The texts up to some length, token by token as the masks allow them."""
+    tokens = ["a", "b", "c", "ab", "bc", "ca"]
+    vocabulary = fl.Vocabulary([*(token.encode() for token in tokens), b"<eos>"], eos_ids={6})
+    constraint = fl.compile(fl.Lark(grammar, start="s", lexer="dynamic"), vocabulary)
+    found = set[str]()
+    todo = [("", constraint.start())]
+    while todo:
+        text, state = todo.pop()
+        if constraint.accepts(state):
+            found.add(text)
+        allowed = [t for t in unpack(constraint.mask(state)).tolist() if t < len(tokens)]
+        longer = [(text + tokens[t], constraint.advance(state, t)) for t in allowed]
+        todo += [(text, state) for text, state in longer if len(text) <= size]
+    return found
+
+
+@pytest.mark.parametrize("grammar", [HAND[1], HAND[5], HAND[7], HAND[9], HAND[12], HAND[13]])
+def test_masks_lead_to_the_texts_of_the_grammar(grammar: str):
+    assert spelled(grammar, 4) == read(lowered(grammar), 4)
+
+
 @pytest.mark.slow
 def test_random_grammars_have_the_long_texts_that_they_have_for_lark():
-    assert sum(check(drawn(random.Random(seed)), 7) for seed in range(1000, 1100)) > 70
+    assert sum(check(drawn(random.Random(seed)), 7) for seed in range(1000, 1040)) > 30
