@@ -166,6 +166,17 @@ def test_a_pattern_without_choices_has_its_texts_and_anything_behind():
     assert begins(tree) is concat(lower_regex(tree), ANYTHING)
 
 
+def test_many_words_are_read_as_they_stand():
+    draw = random.Random(7)
+    words = ["".join(draw.choices("abc", k=draw.randint(1, 5))) for _ in range(60)]
+    listed = "|".join(words)
+    assert check(f"(?:{listed})", every("abc", 6)) > 3
+    assert check(f"({listed}|)", every("abc", 4)) == check(f"(?i:{listed}|)", every("abC", 4))
+    assert check(f"{listed}|\ud800", every("abc", 5)) == check(listed, every("abc", 5))
+    many = ["".join(draw.choices("abcdefghij", k=8)) for _ in range(5000)]
+    assert exits(parse_regex("|".join(many)))[0].after is ANYTHING
+
+
 def test_languages_come_out_in_their_simplest_form():
     assert exits(parse_regex('".*?"')) == exits(parse_regex('"[^"\\n]*"'))
     name = parse_regex(r"[^\W\d]\w*")
@@ -211,7 +222,7 @@ def test_what_is_too_large_is_refused():
         exits(parse_regex("(?:[ab]*a[ab]{13})?b"))
     assert error.value.limit == "states of a terminal"
     with pytest.raises(LimitError, match="300 sets of characters") as error:
-        exits(parse_regex("|".join(map(chr, range(0x4E00, 0x4E00 + 299)))))
+        exits(parse_regex("|".join(f"{chr(code)}+" for code in range(0x4E00, 0x4E00 + 299))))
     assert error.value.needed == 300
 
 

@@ -27,8 +27,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, final
 
+from fairlead.lowering.alternatives import either
 from fairlead.lowering.equations import Automaton, Equations, Spell, smallest
 from fairlead.lowering.expr import ANYTHING, EMPTY, complement, concat
+from fairlead.lowering.fuel import spend
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.preferred_languages import ALL, NONE, Languages, explored
 from fairlead.lowering.preferred_machine import History, Machine, Place, Thread
@@ -36,6 +38,7 @@ from fairlead.lowering.preferred_program import Ahead, Behind, Guard, program
 from fairlead.lowering.regex import lower_regex
 from fairlead.lowering.unicode import character
 from fairlead.syntax.regex_tree import (
+    Alternation,
     Anchor,
     Back,
     Boundary,
@@ -51,6 +54,7 @@ from fairlead.syntax.regex_tree import (
 )
 from fairlead.syntax.regex_tree import Sequence as Parts
 
+MANY_WORDS: Final = 32
 MOST_SOLVED: Final = 64  # states: more are told as the pattern has them, where that is right
 
 
@@ -125,7 +129,46 @@ def _preferences(key: _Key) -> tuple[tuple[Exit, ...], Expr]:
     if _is_plain(key.pattern.body):
         text = lower_regex(key.pattern)
         return () if text is EMPTY else (Exit(text, ANYTHING),), concat(text, ANYTHING)
-    return _Reader(key.pattern).read()
+    words = _words(key.pattern.body)
+    return _Reader(key.pattern).read() if words is None else _of_words(words)
+
+
+def _words(root: Node) -> list[str] | None:
+    """The words that an alternation is made of, in order, if it is one of many."""
+    while isinstance(root, Group):
+        root = root.item
+    if not isinstance(root, Alternation) or len(root.options) < MANY_WORDS:
+        return None
+    words = [each.text for each in root.options if isinstance(each, Text) and _is_spelled_so(each)]
+    return list(dict.fromkeys(words)) if len(words) == len(root.options) else None
+
+
+def _is_spelled_so(node: Text) -> bool:
+    return not node.mode.ignore_case and not any("\ud800" <= char <= "\udfff" for char in node.text)
+
+
+def _of_words(words: Sequence[str]) -> tuple[tuple[Exit, ...], Expr]:
+    """The same for words: one is taken if none before it begins there, be it shorter or longer."""
+    order = {word: place for place, word in enumerate(words)}
+    longer = dict[str, list[str]]()  # by word, the ends of those that are preferred to it
+    cut = set[str]()
+    for place, word in enumerate(words):
+        spend(len(word))
+        for size in range(1, len(word)):
+            before = order.get(word[:size])
+            if before is not None and before < place:
+                cut.add(word)
+            elif before is not None:
+                longer.setdefault(word[:size], []).append(word[size:])
+    ends = dict[frozenset[str], list[bytes]]()
+    for word in words:
+        if word not in cut:
+            ends.setdefault(frozenset(longer.get(word, ())), []).append(word.encode())
+    exits = [
+        Exit(either(texts), complement(concat(either(rest.encode() for rest in rests), ANYTHING)))
+        for rests, texts in ends.items()
+    ]
+    return tuple(exits), concat(either(word.encode() for word in words), ANYTHING)
 
 
 def _is_plain(root: Node) -> bool:
