@@ -88,6 +88,8 @@ TAGS: list[tuple[list[tuple[str, str, str]], dict[str, Any]]] = [
     ([("a", "b", ""), ("b", "a*", "c")], {"at_most": 2}),
     ([("ab", "c", "a"), ("b", "a|cc", "")], {"at_least": 1, "at_most": 1}),
     ([("aa", "b", "a"), ("ca", "", "b")], {"at_least": 2}),
+    ([("ab", "c", "a"), ("ac", "a|cc", "")], {"at_least": 1}),
+    ([("acb", "", "c"), ("aab", "b*", ""), ("b", "a", "")], {}),
 ]
 
 
@@ -131,6 +133,13 @@ def test_a_trigger_is_the_first_part_of_a_beginning():
     for wrong in ["<f=a>true</f>", "<f=c>", "text <f=", "<f=a>1</f"]:
         assert not constraint.matches(wrong)
     assert constraint.matches("<f and <F=c>")
+
+
+def test_a_trigger_within_the_name_of_another_one_comes_first():
+    some = fl.regions(fl.tag(fl.special("[bc]", required=False), "a"), fl.tag("b", "a"))
+    constraint = fl.compile(some, BYTES)
+    assert constraint.matches("[ba")
+    assert not constraint.matches("[bc]a")
 
 
 def test_special_tokens_stop_text_and_their_names_do_not_stand_in_it():

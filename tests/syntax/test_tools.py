@@ -8,6 +8,7 @@ import pytest
 
 import fairlead as fl
 from fairlead.syntax.tool_formats import FORMATS
+from fairlead.syntax.tools import tools_of
 from tool_samples import CALLS, MARKED, PLAIN, SEARCH, TOOLS, Weather, add, said, written
 
 
@@ -51,6 +52,7 @@ class Tree:
 def test_tools_are_described_as_chat_templates_take_them():
     described = fl.tools([Weather, SEARCH, Tree, add]).schemas
     assert described[1] == SEARCH
+    assert tools_of(fl.thinking(fl.tools([SEARCH]) | fl.Text())) == [SEARCH]
     assert described[0]["function"]["description"] == "The weather in a city."
     assert described[0]["function"]["parameters"]["required"] == ["city"]
     assert described[3]["function"]["description"] == "Add."

@@ -138,12 +138,17 @@ class Regions(Composed):
         """Free text up to a trigger and its tag, several times, then free text."""
         triggers = tuple(tag.trigger for tag in self.tags)
         free = Until(Either(triggers), include=False)
-        each = Either(
-            tuple(
-                Sequence((Until(tag.trigger, others=triggers), *tag.behind(number)))
-                for number, tag in enumerate(self.tags)
+        if len(triggers) > 1 and _are_apart(triggers):
+            # The same, and one free text for all instead of one for each.
+            begun = [Sequence((t.trigger, *t.behind(n))) for n, t in enumerate(self.tags)]
+            each: Source = Sequence((free, Either(tuple(begun))))
+        else:
+            each = Either(
+                tuple(
+                    Sequence((Until(tag.trigger, others=triggers), *tag.behind(number)))
+                    for number, tag in enumerate(self.tags)
+                )
             )
-        )
         if self.stop_after_first:
             return each if self.at_least else Either((free, each))
         return Sequence((Repetition(each, self.at_least, self.at_most), free))
@@ -252,6 +257,24 @@ def _check_triggers(triggers: Iterable[str]) -> None:
                     f"the trigger {longer!r} never comes: it holds the trigger {shorter!r}, which "
                     "is complete before it; make both one tag or change one of them"
                 )
+
+
+def _are_apart(triggers: tuple[Source, ...]) -> bool:
+    """Whether what stands before a trigger has no part in any, so that it is free text of its own.
+
+    So it is where no trigger ends as another one, or itself, begins, and none is within another.
+    """
+    texts: list[str] = []
+    for trigger in triggers:
+        match trigger:
+            case Literal(text) | Special(str(text)):
+                texts.append(text)
+            case _:
+                return False
+    ends = {text[n:] for text in texts for n in range(1, len(text))}
+    begins = {text[:n] for text in texts for n in range(1, len(text))}
+    within = any(one in other[:-1] for one in texts for other in texts)
+    return not within and ends.isdisjoint(begins)
 
 
 def tagged(
