@@ -2,6 +2,7 @@
 
 import pytest
 
+import fairlead as fl
 from fairlead.api.enforcement import enforcement
 from fairlead.errors import SourceError, UnsupportedError
 from fairlead.syntax.json_schema_keywords import READ
@@ -166,3 +167,19 @@ def test_combinations_are_told_part_by_part():
     assert found[""][1] == "0 to 2 times, counted"
     assert found["/0/0/1/0"][1] == "a trie of 2 texts"
     assert told("word")[""][1] == "exactly its 4 bytes"
+
+
+def test_regions_and_tools_are_told_part_by_part():
+    tags = fl.regions(fl.tag("<a>", fl.Text(), "</a>"), fl.tag(fl.special("<b>"), fl.Text()))
+    found = told(fl.capture("x", tags) + fl.until("y") + fl.until("z", include=False))
+    assert {place: how for place, (_, how) in found.items() if "text" in how} == {
+        "/0": "its item, found again in the finished text",
+        "/0/0": "free text without triggers; 0 times or more one of 2 tags",
+        "/0/0/3": "the id of <b>, and no text",
+        "/1": "free text up to the first stop",
+        "/2": "free text without the stops",
+    }
+    assert told(fl.thinking("a"))[""][1] == "free text between two marks, then its item"
+    assert told(fl.tag("a", "b"))[""][1].startswith("its parts in a row")
+    described = [{"type": "function", "name": "f"}]
+    assert told(fl.tools(described))[""][1] == "replies in the format hermes, 1 tools, choice auto"

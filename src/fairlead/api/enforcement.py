@@ -21,6 +21,7 @@ from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.lark_reader import read_lark
 from fairlead.syntax.lark_source import Lark
 from fairlead.syntax.lark_tree import LarkGrammar
+from fairlead.syntax.parts import parts_of
 from fairlead.syntax.python_types import type_source
 from fairlead.syntax.regex import parse_regex
 from fairlead.syntax.regex_tree import (
@@ -34,6 +35,7 @@ from fairlead.syntax.regex_tree import (
     Repeat,
     children,
 )
+from fairlead.syntax.regions import Regions, Tag, Thinking, Until
 from fairlead.syntax.sources import (
     Both,
     Choice,
@@ -46,7 +48,10 @@ from fairlead.syntax.sources import (
     Repetition,
     Sequence,
     Source,
+    Text,
 )
+from fairlead.syntax.special import Special
+from fairlead.syntax.tools import Tools
 
 
 def enforcement(source: Source) -> Iterator[Enforced]:
@@ -76,7 +81,7 @@ def enforcement(source: Source) -> Iterator[Enforced]:
                 yield from _placed(place, _symbols(read_lark(given)))
             case _:
                 yield Enforced(place, type(given).__name__, "exact", _how(given))
-                inner = enumerate(_parts(given))
+                inner = enumerate(parts_of(given))
                 todo.extend(reversed([(f"{place}/{n}", part) for n, part in inner]))
 
 
@@ -85,16 +90,6 @@ def _placed(place: str, found: Iterator[Enforced]) -> Iterator[Enforced]:
     for one in found:
         inner = f"{place}: {one.place}" if place else one.place
         yield Enforced(inner, one.part, one.standing, one.how)
-
-
-def _parts(given: Source) -> tuple[Source, ...]:
-    match given:
-        case Sequence(parts) | Either(parts) | Both(parts):
-            return parts
-        case Inverse(item) | Repetition(item):
-            return (item,)
-        case _:
-            return ()
 
 
 def _how(given: Source) -> str:  # noqa: PLR0911  an arm for each kind of source
@@ -113,8 +108,28 @@ def _how(given: Source) -> str:  # noqa: PLR0911  an arm for each kind of source
             return "valid UTF-8 that the automaton does not accept"
         case Repetition(_, low, high):
             return _times(low, high)
-        case _:
+        case Text():
             return "any valid UTF-8"
+        case _:
+            return _how_placed(given)
+
+
+def _how_placed(given: Source) -> str:  # noqa: PLR0911  an arm for each kind of source
+    match given:
+        case Special(token):
+            return f"the id of {token}, and no text"
+        case Until(_, include):
+            return "free text up to the first stop" if include else "free text without the stops"
+        case Tag():
+            return "its parts in a row; after its trigger, in free text"
+        case Regions(tags, low, high):
+            return f"free text without triggers; {_times(low, high)} one of {len(tags)} tags"
+        case Thinking():
+            return "free text between two marks, then its item"
+        case Tools(tools, form, choice):
+            return f"replies in the format {form}, {len(tools)} tools, choice {choice}"
+        case _:
+            return "its item, found again in the finished text"
 
 
 def _rules(grammar: Grammar) -> Iterator[Enforced]:

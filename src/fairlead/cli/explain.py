@@ -112,6 +112,7 @@ def explain_source(written: object, vocabulary: "Vocabulary") -> Explanation:
     from fairlead.automata.derivative import Derivatives
     from fairlead.cli.drawing import draw
     from fairlead.constraints.compile import compile as compile_source
+    from fairlead.constraints.special_tokens import resolve
     from fairlead.lowering.sources import lower_source
     from fairlead.masks.bits import unpack
     from fairlead.syntax.sources import source
@@ -120,8 +121,10 @@ def explain_source(written: object, vocabulary: "Vocabulary") -> Explanation:
     constraint = compile_source(read, vocabulary)
     start = constraint.start()
     allowed: list[int] = unpack(constraint.mask(start)).tolist()
-    expr = lower_source(read)
-    states, arcs, complete = count_states(Derivatives(expr, vocabulary.spellable), expr)
+    resolved = resolve(read, vocabulary)
+    expr = lower_source(resolved.source)
+    machine = Derivatives(expr, resolved.vocabulary.spellable)
+    states, arcs, complete = count_states(machine, expr)
     example = constraint.example()
     return Explanation(
         enforced=list(islice(enforcement(read), LINES_AT_MOST)),
