@@ -154,7 +154,7 @@ def test_widths_are_remembered_for_as_long_as_their_blocks_are_open():
     ("text", "said"),
     [
         (r"start: /\ba/", "the terminal /.ba/: what stands before a terminal is not known"),
-        (r"start: /(a)\1/", "the terminal .*reference back"),
+        (r"start: /(a)\1/", "the terminal .*a reference back counts groups"),
         (r'start: "b" /(?i)a/', "the terminal .*: flags for the whole pattern"),
         ("start: A\nA: /a(?>b)/", "the terminal A: atomic groups"),
     ],

@@ -149,9 +149,16 @@ class _Terminal:
     def _pattern(self) -> Pattern:
         """The regex as it stands in Lark's: a group among others."""
         try:
-            return parse_regex(f"(?:{self.shape.pattern})")
+            pattern = parse_regex(f"(?:{self.shape.pattern})")
         except SourceError as error:
             raise UnsupportedError(str(error), feature="global flags") from None
+        if pattern.backs:
+            raise UnsupportedError(
+                "a reference back counts groups, of which the lexer has those of other terminals "
+                "too; lexer='dynamic' has not",
+                feature="backreference",
+            )
+        return pattern
 
     def refuse(self) -> None:
         """Refuse what cannot be told exactly, naming the terminal."""
