@@ -149,3 +149,9 @@ def test_the_context_limits_the_text_and_is_full_at_last():
     constraint = fl.compile(fl.Regex("a{4}"), BYTES)
     with pytest.raises(fl.LimitError, match="needs 4 tokens, and max_new_tokens leaves 3"):
         generate(model, [Request((0, 1), constraint)])
+
+
+def test_special_tokens_count_among_what_can_follow():
+    vocabulary = fl.Vocabulary([b"a", None, b"<eos>"], {2}, special={"<b>": 1})
+    constraint = fl.compile(fl.repeat(fl.special("<b>"), 0, 3), vocabulary)
+    assert longest_path(constraint, constraint.start(), 9) == 3

@@ -113,11 +113,10 @@ def _following(constraint: CompiledConstraint, state: DecodeState) -> Iterator[D
 
 @lru_cache(16)
 def _short_first(vocabulary: Vocabulary) -> NDArray[np.int64]:
-    """The ids that spell something, by the length of what they spell."""
-    spelled = [
-        (len(spelling), token) for token, spelling in enumerate(vocabulary.tokens) if spelling
-    ]
-    return np.array([token for _, token in sorted(spelled)], np.int64)
+    """The ids that end no text, by the length of what they show there."""
+    shown = [(len(vocabulary.shown(token)), token) for token in range(vocabulary.width)]
+    ids = [token for _, token in sorted(shown) if token not in vocabulary.eos_ids]
+    return np.array(ids, np.int64)
 
 
 def _room(request: Request, ensemble: Ensemble) -> int:
