@@ -96,7 +96,7 @@ def network(expr: Expr) -> Network:
 def test_literals_longer_than_is_translated_at_once_are_read_whole() -> None:
     text = b"ab" * 5000
     run = network(literal(text + b"c"))
-    macro = run.start(b"")
+    macro = run.enter(literal(text + b"c"))
     for byte in text:
         macro = run.run(at.READ, macro, byte)
     assert run.run(at.READ, macro, ord("a")) == 0

@@ -77,7 +77,7 @@ def test_captures_within_captures_are_read_exactly(schema, text) -> None:
 
 
 @pytest.mark.parametrize(
-    ("owner", "step"), [(States, "_filled"), (States, "_after"), (Network, "start")]
+    ("owner", "step"), [(States, "_filled"), (States, "_after"), (Network, "enter")]
 )
 def test_a_state_goes_on_in_a_new_network_where_the_old_one_is_full(
     owner: type, step: str, monkeypatch: pytest.MonkeyPatch

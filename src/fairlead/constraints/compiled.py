@@ -21,7 +21,7 @@ from fairlead.automata.budget import Budget, Meter
 from fairlead.automata.derivative import Derivatives
 from fairlead.automata.words import LONGEST
 from fairlead.constraints.comparison import Comparison, Language, equal, included
-from fairlead.constraints.explored import Everywhere, ExploredStates
+from fairlead.constraints.explored import ExploredStates
 from fairlead.constraints.readings import read_text
 from fairlead.constraints.segmentation import fewest_tokens
 from fairlead.constraints.special_tokens import resolve
@@ -80,11 +80,10 @@ class CompiledConstraint:
         self._expr, self._machine, self._graph = expr, machine, graph
         self._budget, self._names = budget, names
         self._states: States | ExploredStates
-        if graph is None and not expr.looks:
+        if graph is None:
             self._states = States(expr, machine, self._spelled, budget)
         else:
-            known = Everywhere(self._rows) if graph is None else graph
-            self._states = ExploredStates(expr, known, self._rows, self._spelled)
+            self._states = ExploredStates(expr, graph, self._rows, self._spelled)
         self._lock = threading.RLock()
         track(self)
 

@@ -1,12 +1,12 @@
-"""Decode states that are expressions, read by the plain engine: the counterpart of `masks.states`.
+"""Decode states where the vocabulary cannot spell every byte on its own: those of a `TokenGraph`.
 
-For vocabularies that cannot spell every byte on its own, where a `TokenGraph` tells from which
-states an end can be reached; these are small. And for languages that look ahead.
+The counterpart of `masks.states` for such vocabularies, which are small: a state is an expression.
 """
 
 import threading
-from typing import Protocol, final
+from typing import final
 
+from fairlead.constraints.token_graph import TokenGraph
 from fairlead.lowering.expr import concat, literal
 from fairlead.lowering.nodes import Expr
 from fairlead.masks.bits import Row, pack
@@ -16,46 +16,13 @@ from fairlead.masks.states import State
 from fairlead.vocabulary.spellings import Vocabulary
 
 
-class Graph(Protocol):
-    """Which tokens lead to an end."""
-
-    def include(self, start: Expr) -> None:
-        """Look at a state that texts begin with."""
-        ...
-
-    def row(self, state: Expr) -> Row:
-        """The tokens from which an end can be reached, and the end ids where the text may end."""
-        ...
-
-    def alive(self, state: Expr) -> bool:
-        """Whether an end can be reached from a state."""
-        ...
-
-
-@final
-class Everywhere:
-    """The graph of a vocabulary that can spell every byte: what the recognizer reads can end."""
-
-    def __init__(self, rows: Rows[Expr]) -> None:
-        self._rows = rows
-
-    def include(self, start: Expr) -> None:
-        """Nothing has to be known beforehand."""
-
-    def row(self, state: Expr) -> Row:
-        """As the recognizer reads."""
-        return self._rows.row(state)
-
-    def alive(self, state: Expr) -> bool:
-        """The recognizer has seen to that."""
-        return True
-
-
 @final
 class ExploredStates:
-    """The states of one constraint."""
+    """The states of one constraint, all of them known beforehand."""
 
-    def __init__(self, expr: Expr, graph: Graph, rows: Rows[Expr], vocabulary: Vocabulary) -> None:
+    def __init__(
+        self, expr: Expr, graph: TokenGraph, rows: Rows[Expr], vocabulary: Vocabulary
+    ) -> None:
         self._expr, self._graph, self._rows = expr, graph, rows
         self._end_row = pack(sorted(vocabulary.eos_ids), vocabulary.width)
         self._states: dict[Expr, State] = {}

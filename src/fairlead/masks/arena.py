@@ -30,7 +30,7 @@ _TABLES: Final[dict[int, _Table]] = {
     at.NODES: _Table(
         at.NODE_ROOM,
         256,
-        ((at.NODE, np.int32, 6), (at.TARGET, np.int32, 1)),
+        ((at.NODE, np.int32, 6), (at.TARGET, np.int32, 1), (at.SETTLED, np.int32, 1)),
         ((at.NODE_HASH, np.int32, 2),),
     ),
     at.STACKS: _Table(
@@ -59,6 +59,12 @@ _TABLES: Final[dict[int, _Table]] = {
         64,
         ((at.PAIR, np.int64, 1), (at.LENGTH, np.int32, 8)),
         ((at.PAIR_HASH, np.int32, 2),),
+    ),
+    at.JUDGEMENTS: _Table(
+        at.JUDGED_ROOM,
+        16,
+        ((at.JUDGED, np.int64, 1), (at.VERDICT, np.int32, 4)),
+        ((at.JUDGED_HASH, np.int32, 2),),
     ),
     at.VISITED: _Table(
         at.WORK_ROOM,
@@ -100,7 +106,7 @@ class Plan:
     def __init__(self, gallery: Described) -> None:
         self.context = np.zeros(at.CONTEXT_SIZE, np.int64)
         gallery.describe(self.context)
-        for count in (at.STACKS, at.MACROS, at.TEXTS, at.EXTRAS, at.PAIRS):
+        for count in (at.STACKS, at.MACROS, at.TEXTS, at.EXTRAS, at.PAIRS, at.JUDGEMENTS):
             self.context[count] = 1
         self.parts: dict[int, tuple[int, Any, int]] = {}
         self.size = 0
@@ -196,6 +202,10 @@ class Arena:
         """Where a literal now is."""
         return self.put(at.POOL, np.frombuffer(text, np.uint8))
 
+    def pooled(self, start: int, length: int) -> bytes:
+        """A literal."""
+        return self._array(at.POOL)[start : start + length].tobytes()
+
     def record(self, node: int) -> list[int]:
         """The kind and all fields of a node."""
         return self._array(at.NODE)[node * 6 : node * 6 + 6].tolist()
@@ -203,6 +213,26 @@ class Arena:
     def set_target(self, node: int, target: int) -> None:
         """Say what an EXPR, RESUME or NAMED node is, or a BOUNDED one that may be DEAD."""
         self._array(at.TARGET)[node] = target + 1
+
+    def set_settled(self, node: int, settled: bool) -> None:
+        """Say whether a node can be read without leaving a guard behind."""
+        self._array(at.SETTLED)[node] = 1 if settled else 2
+
+    def place(self, place: int) -> tuple[int, int]:
+        """The node of a place and its stack."""
+        return divmod(int(self._array(at.JUDGED)[place]), 1 << 32)
+
+    def pop(self, stack: int) -> tuple[int, int]:
+        """The node on a stack and what it is on."""
+        return divmod(int(self._array(at.STACK)[stack]), 1 << 32)
+
+    def verdict(self, place: int) -> int:
+        """The verdict of a place."""
+        return int(self._array(at.VERDICT)[place * 4])
+
+    def set_verdict(self, place: int, verdict: int) -> None:
+        """Say what the verdict of a place is."""
+        self._array(at.VERDICT)[place * 4] = verdict
 
     def macro(self, macro: int) -> tuple[bool, bool]:
         """Whether a text may end at a macro state, and whether it is unsure."""

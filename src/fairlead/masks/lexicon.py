@@ -82,6 +82,14 @@ class Lexicon:
             elif ahead or not self.flags[state] & EXPANDED:
                 self._records.ask(at.EXPAND, state, ahead)
 
+    def expr(self, state: int) -> Expr:
+        """An expression whose texts are those of a state."""
+        found = self._irregular.get(state)
+        if found is None:
+            with self._lock:
+                found = self._records.expr(int(self._record_of[state]))
+        return found
+
     def _state(self, expr: Expr) -> int:
         found = self._states.get(expr)
         if found is None:

@@ -13,6 +13,7 @@ serves what a kernel asks for and calls it again.
     an object of the plain kind    OPENED, whose members the kernels know how to read
     an object read by a formula    MEMBER, whose names they know (`members`)
     rule, other template           what its body is, or what it unfolds to
+    lookahead, its end             AHEAD, STOP: what follows, under guards, is GUARDED
     capture                        CAPTURE, then RESUME: what the template says to the text read
 
 What this module does not know: tokens (`gallery`, `rows`).
@@ -23,11 +24,12 @@ from typing import Any, Final, final
 import numpy as np
 
 from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import EMPTY, EPSILON, both, concat, literal, repeat
+from fairlead.lowering.expr import ANYTHING, EMPTY, EPSILON, both, concat, repeat
 from fairlead.lowering.json_members import MembersTemplate, Rest
 from fairlead.lowering.json_objects import START, ObjectTemplate
 from fairlead.lowering.json_text import QUOTE, alternatives_in, is_choice_of_words
 from fairlead.lowering.nodes import (
+    Ahead,
     Alt,
     And,
     Bytes,
@@ -38,6 +40,7 @@ from fairlead.lowering.nodes import (
     Not,
     Repeat,
     Rule,
+    Stop,
     Unsure,
     operands,
 )
@@ -49,6 +52,7 @@ from fairlead.masks.gallery import Gallery
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.members import MemberNodes
 from fairlead.masks.objects import describe_object, is_plain_object
+from fairlead.masks.verdicts import Verdicts
 
 _WORTH_COUNTING: Final = 4
 _OFTEN: Final = 4  # after so many states that one mask lacked, the next are made together,
@@ -84,11 +88,14 @@ class Network:
         self.arena.make(at.DEAD)
         self.arena.make(at.NIL)
         self.arena.make(at.LITERAL, brace, 1, at.NIL)
-        self._root = expr
+        self._verdicts = Verdicts(self.arena, self.lexicon, self._exprs, machine.alive)
+        if expr.looks:
+            self.arena.context[at.LOOKS] = 1
+            self.arena.context[at.ANYTHING_STATE] = self.lexicon.state(ANYTHING)
 
-    def start(self, lead: bytes) -> int:
-        """The macro state of a text that begins with `lead`."""
-        return self.run(at.ENTER, self.node(concat(literal(lead), self._root)))
+    def enter(self, rest: Expr) -> int:
+        """The macro state where this is what may follow."""
+        return self.run(at.ENTER, self.node(rest))
 
     def run(
         self,
@@ -132,6 +139,10 @@ class Network:
             self.gallery.make_counted(wanted)
         elif code == at.NEED_BOUND:
             self._measure(wanted)
+        elif code == at.NEED_JUDGE:
+            self._verdicts.judge(wanted, lambda most: self.run(at.JUDGE, wanted, most))
+        elif code == at.NEED_SETTLED:
+            self.arena.set_settled(wanted, self._verdicts.settled(wanted))
         else:
             known = len(self._exprs)
             self.arena.set_target(wanted, self._target(wanted))
@@ -159,6 +170,9 @@ class Network:
         return self._translate(expr) if self._alive(expr) else at.DEAD
 
     def _alive(self, expr: Expr) -> bool:
+        """Whether an expression has a text, as far as it tells alone where it looks ahead."""
+        if expr.looks:
+            return self._machine.living.check(expr)
         return self.lexicon.alive(expr) if expr.regular else self._machine.alive(expr)
 
     def _measure(self, node: int) -> None:
@@ -211,7 +225,13 @@ class Network:
         return node
 
     def _constant(self, expr: Expr) -> int:
-        """The node of ∅, ε or a doubt."""
+        """The node of ∅, ε, a doubt, or of where something is looked ahead for."""
+        if isinstance(expr, Ahead):
+            if not self.lexicon.alive(expr.item):
+                return at.DEAD
+            return self.arena.make(at.AHEAD, self.lexicon.state(expr.item), expr.level)
+        if isinstance(expr, Stop):
+            return self.arena.make(at.STOP, expr.level)
         return self.arena.make(at.DOUBT) if isinstance(expr, Unsure) else self._nodes[expr]
 
     def _choice(self, choice: Alt) -> int:
@@ -311,6 +331,8 @@ class Network:
 
     def _call(self, expr: Call) -> int:
         template = expr.template
+        if expr.looks:
+            return self.node(self._machine.unfold(expr))
         if (
             isinstance(template, ObjectTemplate)
             and expr.argument == START

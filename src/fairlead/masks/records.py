@@ -6,6 +6,7 @@ expression to its record. Whoever uses this holds the lexicon's lock.
 What this module does not know: derivatives (`kernels.derive`), tokens.
 """
 
+from collections.abc import Callable
 from struct import Struct
 from typing import Any, Final, final
 
@@ -13,7 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlead.errors import LimitError
-from fairlead.lowering.expr import ALL_BYTES, EMPTY, EPSILON, byte_set, complement
+from fairlead.lowering.expr import (
+    ALL_BYTES,
+    EMPTY,
+    EPSILON,
+    alt,
+    both,
+    byte_set,
+    complement,
+    concat,
+    repeat,
+)
 from fairlead.lowering.nodes import (
     Alt,
     And,
@@ -102,6 +113,46 @@ class Records:
             self._write(self._unknown(expr))
             found = self._known[expr]
         return found
+
+    def expr(self, record: int) -> Expr:
+        """The expression of a record, or another of the same texts."""
+        made: dict[int, Expr] = {}
+        stack = [record]
+        while stack:
+            parts = self._parts(stack[-1])
+            missing = [part for part in parts if part not in made]
+            if missing:
+                stack.extend(missing)
+            else:
+                one = stack.pop()
+                made[one] = self._expr(one, [made[part] for part in parts])
+        return made[record]
+
+    def _fields(self, record: int) -> list[int]:
+        """Kind, A, B and C of a record."""
+        return self._arrays[at.RECORD][record * at.WIDTH : record * at.WIDTH + 4].tolist()
+
+    def _parts(self, record: int) -> list[int]:
+        """The records that a record is made of."""
+        kind, a, b, _ = self._fields(record)
+        if kind in (at.CONCAT, at.AND):
+            return [a, b]
+        if kind == at.ALT:
+            return self._arrays[at.PART][a : a + b].tolist()
+        return [a] if kind in (at.NOT, at.REPEAT) else []
+
+    def _expr(self, record: int, parts: list[Expr]) -> Expr:
+        kind, a, b, c = self._fields(record)
+        if kind == at.BYTES:
+            words = self._arrays[at.SET][a * 4 : a * 4 + 4]
+            return byte_set(int.from_bytes(words.astype("<i8").tobytes(), "little"))
+        if kind == at.RULE:
+            return self._rules[a]
+        if kind == at.REPEAT:
+            return repeat(parts[0], b, None if c < 0 else c)
+        if kind in _MADE:
+            return _MADE[kind](*parts)
+        return EPSILON if kind == at.EPSILON_KIND else EMPTY
 
     def _unknown(self, expr: Expr) -> list[Expr]:
         """All parts of an expression that have no record yet, each behind its own parts."""
@@ -200,6 +251,12 @@ class Records:
 
 
 _NONE: Final = np.zeros(0, np.int64)
+_MADE: Final[dict[int, Callable[..., Expr]]] = {
+    at.CONCAT: concat,
+    at.ALT: alt,
+    at.AND: both,
+    at.NOT: complement,
+}
 
 
 def _too_many(most: int, what: str, limit: str) -> LimitError:

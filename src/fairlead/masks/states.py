@@ -11,7 +11,7 @@ Either way, what is forgotten is made again, the same.
 
 import threading
 from collections import deque
-from typing import final
+from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,12 @@ from fairlead.masks.kernels import layout as at
 from fairlead.masks.lexicon import shared_lexicon
 from fairlead.masks.memory import Held
 from fairlead.masks.network import Network
+from fairlead.masks.rows import Rows
 from fairlead.vocabulary.spellings import Vocabulary
 
 _MOST_STARTS = 256  # beginnings whose states are kept: a text, or the healed end of a prompt
+
+_PLAIN: Final = -1  # instead of a macro state, where there is doubt what can come to an end
 
 
 @final
@@ -37,7 +40,7 @@ class State:
     """Where a text stands. Compared by identity: equal states are the same object.
 
     Attributes:
-        network: what the state belongs to; None where no network is needed.
+        network: what the state belongs to; None where the plain engine reads it.
         macro: its macro state there.
         accepts: whether the text may end here.
         ended: whether an end id has been taken.
@@ -125,6 +128,8 @@ class States:
         self._expr, self._machine, self._vocabulary = expr, machine, vocabulary
         self._budget = budget
         self._lock = threading.RLock()
+        self._plain = Rows(machine, vocabulary, budget)
+        self._plain_states: dict[Expr, State] = {}
         self._with_rows: deque[State] = deque()
         self._misses = 0
         self._renew()
@@ -142,19 +147,29 @@ class States:
             with self._lock:
                 if self._network.arena.nbytes > self._budget.table_bytes:
                     self._renew()
-                found = self._begin(lead)
-                found.know_rest(concat(literal(lead), self._expr))
+                found = self._begin(concat(literal(lead), self._expr))
                 if len(self._starts) >= _MOST_STARTS:
                     self._starts.clear()
                 self._starts[lead] = found
         return found
 
-    def _begin(self, lead: bytes) -> State:
+    def _begin(self, rest: Expr) -> State:
         try:
-            return self._state(self._network, self._network.start(lead))
+            found = self._enter(self._network, rest)
         except LimitError:  # what others have filled is left to them
             self._renew()
-            return self._state(self._network, self._network.start(lead))
+            found = self._enter(self._network, rest)
+        found.know_rest(rest)
+        return found
+
+    def _enter(self, network: Network, rest: Expr) -> State:
+        """The state where this may follow; the plain engine's where the kernels are in doubt."""
+        macro = network.enter(rest)
+        if not network.arena.macro(macro)[1]:
+            return self._state(network, macro)
+        if len(self._plain_states) > self._budget.rows:
+            self._plain_states.clear()
+        return self._plain_states.setdefault(rest, State(None, _PLAIN, rest.nullable, rest))
 
     def mask(self, state: State) -> Row:
         """The tokens that may come next, and the end ids where the text may end."""
@@ -181,9 +196,10 @@ class States:
         """Let a state go on in a new network, as what it shared with others is full."""
         rest = self.rest(state)
         self._renew()
-        network = self._network
-        state.network, state.macro = network, network.run(at.ENTER, network.node(rest))
-        network.states[state.macro] = state
+        found = self._enter(self._network, rest)
+        state.network, state.macro = found.network, found.macro
+        if found.network is not None:
+            self._network.states[state.macro] = state
 
     def end(self, state: State) -> State:
         """The state after an end id."""
@@ -219,21 +235,24 @@ class States:
             for state in self._with_rows:
                 state.row = None
             self._with_rows.clear()
+            self._plain_states.clear()
+            self._plain.forget()
             self._renew()
 
     def _after(self, state: State, token: int) -> State | None:
         if token >= len(self._vocabulary.tokens) or not self._vocabulary.tokens[token]:
             return None
         network = _network(state)
-        macro = network.run(at.READ, state.macro, token)
-        if macro == 0:
+        macro = 0 if network is None else network.run(at.READ, state.macro, token)
+        if network is not None and macro == 0:
             return None
-        if network.arena.macro(macro)[1]:
+        if network is None or network.arena.macro(macro)[1]:
             rest = self._read_plainly(state, token)
             if rest is None:
                 return None
-            macro = network.run(at.ENTER, network.node(rest))
-        found = self._state(network, macro)
+            found = self._enter(network or self._network, rest)
+        else:
+            found = self._state(network, macro)
         state.follow(token, found)
         return found
 
@@ -268,8 +287,10 @@ class States:
         return row
 
     def _fill(self, state: State) -> Row:
-        row: NDArray[np.uint32] = np.empty(self._gallery.words, np.uint32)
         network = _network(state)
+        if network is None:
+            return self._plain.row(self.rest(state))
+        row: NDArray[np.uint32] = np.empty(self._gallery.words, np.uint32)
         network.run(at.FILL, state.macro, row=row)
         if network.arena.context[at.UNSURE_COUNT]:
             for token in network.arena.unsure():
@@ -290,7 +311,8 @@ class States:
                 oldest.row = None
 
 
-def _network(state: State) -> Network:
-    if state.network is None:
+def _network(state: State) -> Network | None:
+    """What a state belongs to; None: the plain engine reads it."""
+    if state.network is None and state.macro != _PLAIN:
         raise FairleadError("a state of another engine")
     return state.network

@@ -8,6 +8,9 @@
     closure     what a macro state comes to without a byte
     step        one byte of a macro state
     forks       many configurations of one node as one
+    guards      what lookaheads still want of the bytes to come
+    verdicts    what can come to an end, where something is looked ahead for
+    searches    the search for such an end
     pictures    what is remembered of lexical states: their tokens, their exits
     walks       tokens of a row: of pictures, and below nodes of the token trie
     key_masks   tokens of keys that may be undeclared ones

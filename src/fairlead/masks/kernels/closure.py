@@ -8,10 +8,12 @@ import numpy as np
 
 from fairlead.masks.kernels.forks import MANY, fork_found
 from fairlead.masks.kernels.frames import any_may_come, frame_field, object_field
+from fairlead.masks.kernels.guards import GONE, guards_behind, under_guards, with_guard
 from fairlead.masks.kernels.intern import first_visit, full, macro_of, node_of, stack_of
 from fairlead.masks.kernels.layout import (
     ACCEPT,
     ACCEPTS,
+    AHEAD,
     BEHIND,
     BLUR,
     BOUNDED,
@@ -31,12 +33,15 @@ from fairlead.masks.kernels.layout import (
     FOUND,
     GENERATION,
     GOES_ON,
+    GUARDED,
+    GUARDING,
     KEY,
     LEADS,
     LEX_FIRST,
     LEX_FLAG,
     LEXEME,
     LITERAL,
+    LOOKS,
     MACRO,
     MEMBER,
     NAMED,
@@ -55,6 +60,7 @@ from fairlead.masks.kernels.layout import (
     SCRATCH,
     SEQUENCE,
     STACK,
+    STOP,
     TARGET,
     TODO,
     UNKNOWN_TEXT,
@@ -62,6 +68,7 @@ from fairlead.masks.kernels.layout import (
     WANT,
     WORK_ROOM,
 )
+from fairlead.masks.kernels.verdicts import judge_found
 from fairlead.masks.kernels.views import (
     Context,
     Sets,
@@ -83,6 +90,7 @@ def begin(context: Context) -> None:
     context[VISITED] = 0
     context[ACCEPT] = 0
     context[DOUBTFUL] = 0
+    context[GUARDING] = 0
 
 
 @inner
@@ -90,10 +98,9 @@ def finish(context: Context) -> int:
     """The macro state that the closure found, 0 if nothing is left."""
     if context[FOUND] == 0 and context[ACCEPT] == 0 and context[DOUBTFUL] == 0:
         return 0
-    if context[FOUND] >= MANY:
-        code = fork_found(context)
-        if code < 0:
-            return code
+    code = settle_found(context)
+    if code < 0 or context[FOUND] == context[ACCEPT] == context[DOUBTFUL] == 0:
+        return code
     macro = macro_of(context, context[FOUND], context[ACCEPT], context[DOUBTFUL])
     if macro > 0:
         _set_first(context, macro)
@@ -101,10 +108,24 @@ def finish(context: Context) -> int:
 
 
 @inner
+def settle_found(context: Context) -> int:
+    """Leave out what is dead, and put together what is much of the same; OK, or a code below 0."""
+    if context[LOOKS] != 0:
+        code = judge_found(context)
+        if code < 0:
+            return code
+    return fork_found(context) if context[FOUND] >= MANY else OK
+
+
+@inner
 def push(context: Context, node: int, stack: int) -> int:
     """Put a configuration on the closure's work list."""
     if context[TODO] >= context[WORK_ROOM] or context[VISITED] >= context[WORK_ROOM]:
         return full(context, VISITED)
+    if context[GUARDING] != 0:
+        node = under_guards(context, node)
+        if node < 0:
+            return node
     int64s(context, SCRATCH)[context[WORK_ROOM] + context[TODO]] = (node << 32) | stack
     context[TODO] += 1
     return OK
@@ -125,6 +146,10 @@ def found(context: Context, node: int, stack: int) -> int:
     """A configuration that reads a byte."""
     if context[FOUND] >= context[WORK_ROOM]:
         return full(context, VISITED)
+    if context[GUARDING] != 0:
+        node = under_guards(context, node)
+        if node < 0:
+            return node
     int64s(context, SCRATCH)[context[FOUND]] = (node << 32) | stack
     context[FOUND] += 1
     return OK
@@ -134,12 +159,17 @@ def found(context: Context, node: int, stack: int) -> int:
 def close(context: Context, node: int, stack: int) -> int:
     """Add all that a configuration comes to without a byte; OK, or a code below 0."""
     code = push(context, node, stack)
-    scratch = int64s(context, SCRATCH)
+    scratch, nodes = int64s(context, SCRATCH), int32s(context, NODE)
     while code == OK and context[TODO] > 0:
         context[TODO] -= 1
         config = int(scratch[context[WORK_ROOM] + context[TODO]])
         if first_visit(context, config):
-            code = _expand(context, config >> 32, config & 0xFFFFFFFF)
+            node, guards = config >> 32, 0
+            if nodes[node * 6] == GUARDED:
+                node, guards = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
+            context[GUARDING] = guards
+            code = _expand(context, node, config & 0xFFFFFFFF)
+    context[GUARDING] = 0
     return code
 
 
@@ -167,7 +197,7 @@ def _expand(context: Context, node: int, stack: int) -> int:  # noqa: PLR0911  o
 
 
 @once
-def _expand_rare(context: Context, kind: int, node: int, frame: int, stack: int) -> int:
+def _expand_rare(context: Context, kind: int, node: int, frame: int, stack: int) -> int:  # noqa: PLR0911  one arm for each kind
     if kind == OPENED:
         return _opened(context, frame, stack)
     if kind == BEHIND:
@@ -180,14 +210,35 @@ def _expand_rare(context: Context, kind: int, node: int, frame: int, stack: int)
         return NEED_NODE
     if kind == FORKED:
         return _forked(context, node)
+    if kind in (AHEAD, STOP):
+        return _look(context, kind, node, stack)
     if kind == DOUBT:
         context[DOUBTFUL] = 1
     return OK
 
 
+@once
+def _look(context: Context, kind: int, node: int, stack: int) -> int:
+    """From here on there is one guard more, or those of a level end."""
+    nodes, guards = int32s(context, NODE), int(context[GUARDING])
+    if kind == AHEAD:
+        state, level = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
+        guards = with_guard(context, guards, state, level)
+    else:
+        guards = guards_behind(context, guards, int(nodes[node * 6 + 1]))
+    if guards < 0:
+        return OK if guards == GONE else guards
+    context[GUARDING] = guards
+    return push(context, NIL, stack)
+
+
 @inner
 def _pop(context: Context, stack: int) -> int:
     if stack == 0:
+        if context[GUARDING] != 0:
+            code = guards_behind(context, int(context[GUARDING]), -1)
+            if code < 0:
+                return OK if code == GONE else code
         context[ACCEPT] = 1
         return OK
     top = int64s(context, STACK)[stack]
@@ -306,7 +357,7 @@ def _set_first(context: Context, macro: int) -> None:
     for word in range(4):
         first[macro * 4 + word] = np.uint64(0)
     for index in range(macros[macro * 4], macros[macro * 4] + macros[macro * 4 + 1]):
-        _add_leads(context, first, macro * 4, configs[index] >> 32)
+        add_leads(context, first, macro * 4, configs[index] >> 32)
 
 
 @inner
@@ -316,13 +367,15 @@ def leads_of_found(context: Context) -> None:
     for word in range(4):
         leads[word] = ~np.uint64(0) if context[DOUBTFUL] != 0 else np.uint64(0)
     for index in range(context[FOUND]):
-        _add_leads(context, leads, 0, found_[index] >> 32)
+        add_leads(context, leads, 0, found_[index] >> 32)
 
 
 @inner
-def _add_leads(context: Context, leads: Sets, place: int, node: int) -> None:
+def add_leads(context: Context, leads: Sets, place: int, node: int) -> None:
     """Add the bytes that a node reads to the set of bytes at this place."""
     nodes, lexical, at = int32s(context, NODE), uint64s(context, LEX_FIRST), node * 6
+    if nodes[at] == GUARDED:
+        at = nodes[at + 1] * 6
     kind = nodes[at]
     if kind in (LITERAL, MEMBER):
         byte = QUOTE_BYTE if kind == MEMBER else int(uint8s(context, POOL)[nodes[at + 1]])

@@ -28,6 +28,11 @@ from fairlead.masks.kernels.layout import (
     FILL,
     FIRST_FRAME,
     FRAMES,
+    JUDGE,
+    JUDGED,
+    JUDGED_HASH,
+    JUDGED_ROOM,
+    JUDGEMENTS,
     MACRO,
     MACROS,
     MAKE_NODE,
@@ -65,6 +70,7 @@ from fairlead.masks.kernels.record_layout import (
     WRITE,
 )
 from fairlead.masks.kernels.records import rehash
+from fairlead.masks.kernels.searches import search
 from fairlead.masks.kernels.skips import survey_parts
 from fairlead.masks.kernels.step import step
 from fairlead.masks.kernels.tries import merge as _merge
@@ -114,6 +120,8 @@ def _rehash(context: Context, what: int) -> None:
         rehash_pairs(context, TEXT, TEXT_HASH, TEXTS, TEXT_ROOM)
     elif what == EXTRAS:
         rehash_pairs(context, EXTRA, EXTRA_HASH, EXTRAS, EXTRA_ROOM)
+    elif what == JUDGEMENTS:
+        rehash_pairs(context, JUDGED, JUDGED_HASH, JUDGEMENTS, JUDGED_ROOM)
     elif what == PAIRS:
         rehash_pairs(context, PAIR, PAIR_HASH, PAIRS, PAIR_ROOM)
 
@@ -125,7 +133,8 @@ def run(context: Context, what: int, a: int, b: int, row: Words, spare: Words) -
     ENTER a: the macro state of a text that begins with node a. READ a b: the macro state after
     token b from a, 0 if its bytes cannot be read, the first unsure one on the way if one is. FILL
     a: write the mask of a to `row`, `spare` being a row to work in. MEASURE a b: see
-    `bounded.measure`.
+    `bounded.measure`. JUDGE a b: find the verdict of place a
+    among b places; 1 if it is not known then.
     """
     if what == FILL:
         return _fill(context, a, row, spare)
@@ -133,6 +142,8 @@ def run(context: Context, what: int, a: int, b: int, row: Words, spare: Words) -
         return _advance(context, a, b)
     if what == ENTER:
         return _enter(context, a)
+    if what == JUDGE:
+        return search(context, a, b)
     if what == MEASURE:
         return measure(context, a, b, row, spare)
     return OK

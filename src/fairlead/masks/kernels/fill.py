@@ -12,11 +12,19 @@ walks the tokens, which is short where few bytes lead on.
 import numpy as np
 
 from fairlead.masks.kernels.bounded import bounded_walk, draw_bounded
-from fairlead.masks.kernels.closure import begin, close, finish, leads_of_found
+from fairlead.masks.kernels.closure import (
+    add_leads,
+    begin,
+    close,
+    finish,
+    leads_of_found,
+    settle_found,
+)
 from fairlead.masks.kernels.frames import frame_after_other, frame_field, object_field
 from fairlead.masks.kernels.intern import node_of
 from fairlead.masks.kernels.key_walks import walk_keys
 from fairlead.masks.kernels.layout import (
+    ACCEPT,
     B_EXIT,
     B_EXITS,
     BLUR,
@@ -31,6 +39,7 @@ from fairlead.masks.kernels.layout import (
     ENDS,
     EXIT,
     FOUND,
+    GUARDED,
     KEY,
     LEADS,
     LEX_FIRST,
@@ -57,6 +66,9 @@ from fairlead.masks.kernels.layout import (
     REACHED,
     RESUME,
     ROW_WORDS,
+    SCRATCH,
+    TRIE_BYTE,
+    TRIE_END,
     UNKNOWN_TEXT,
     UNSURE,
     UNSURE_COUNT,
@@ -65,10 +77,10 @@ from fairlead.masks.kernels.layout import (
     WIDE,
     WIDE_EXITS,
 )
-from fairlead.masks.kernels.pictures import picture_of
+from fairlead.masks.kernels.pictures import is_lead, picture_of
 from fairlead.masks.kernels.reach import put, reach_begin, spread, spread_found
-from fairlead.masks.kernels.step import value_follows
-from fairlead.masks.kernels.tries import child_of
+from fairlead.masks.kernels.step import step_config, value_follows
+from fairlead.masks.kernels.tries import child_of, has_below
 from fairlead.masks.kernels.views import (
     Context,
     Words,
@@ -80,7 +92,7 @@ from fairlead.masks.kernels.views import (
     uint32s,
     uint64s,
 )
-from fairlead.masks.kernels.walks import add_items, add_picture, set_tokens, walk_below
+from fairlead.masks.kernels.walks import add_items, add_picture, note_unsure, set_tokens, walk_below
 
 
 @once
@@ -201,7 +213,7 @@ def _reach(context: Context, row: Words) -> int:
 
 
 @once
-def _leaf(context: Context, row: Words, below: int, node: int, stack: int) -> int:
+def _leaf(context: Context, row: Words, below: int, node: int, stack: int) -> int:  # noqa: PLR0911  one arm for each kind
     """The tokens of a configuration below a trie node."""
     nodes = int32s(context, NODE)
     kind = nodes[node * 6]
@@ -215,7 +227,50 @@ def _leaf(context: Context, row: Words, below: int, node: int, stack: int) -> in
         return _bounded(context, row, below, node, stack)
     if kind in (MEMBER, KEY) and (below > 0 or frame_field(context, nodes[node * 6 + 1], 5) == 0):
         return walk_keys(context, row, below, node, stack)
+    if kind == GUARDED:
+        return _guarded(context, row, below, node, stack)
     return _walked(context, row, below, node, stack)
+
+
+@once
+def _guarded(context: Context, row: Words, below: int, node: int, stack: int) -> int:
+    """Byte by byte, as long as there are guards; they mostly want one byte or two."""
+    bytes_, ends = uint8s(context, TRIE_BYTE), int32s(context, TRIE_END)
+    leads = uint64s(context, LEADS)
+    for word in range(4):
+        leads[word] = np.uint64(0)
+    add_leads(context, leads, 0, node)
+    child, last = below + 1, int(ends[below])
+    while child < last:
+        if is_lead(leads, 0, int(bytes_[child])):
+            begin(context)
+            code = step_config(context, node, stack, int(bytes_[child]))
+            if code == OK:
+                code = _behind_byte(context, row, child)
+            if code < 0:
+                return code
+        child = int(ends[child])
+    return OK
+
+
+@inner
+def _behind_byte(context: Context, row: Words, at: int) -> int:
+    """What the closure has found may follow the byte of a trie node."""
+    code = settle_found(context)
+    if code < 0:
+        return code
+    found, nodes = int64s(context, SCRATCH), int32s(context, NODE)
+    if context[FOUND] != 0 or context[ACCEPT] != 0:
+        set_tokens(context, row, at, at + 1)
+    elif context[DOUBTFUL] != 0:
+        note_unsure(context, at, at + 1)
+    if not has_below(context, at):
+        return OK
+    for index in range(context[FOUND]):
+        if nodes[(found[index] >> 32) * 6] == GUARDED:
+            macro = finish(context)
+            return walk_below(context, row, at, macro) if macro > 0 else macro
+    return spread_found(context, at)
 
 
 @inner

@@ -14,6 +14,10 @@ from fairlead.masks.kernels.layout import (
     EXTRAS,
     FULL,
     GENERATION,
+    JUDGED,
+    JUDGED_HASH,
+    JUDGED_ROOM,
+    JUDGEMENTS,
     MACRO,
     MACRO_HASH,
     MACRO_ROOM,
@@ -134,6 +138,12 @@ def extras_of(context: Context, text: int, rest: int) -> int:
 def pair_of(context: Context, state: int, inside: int) -> int:
     """The pair of a pattern's lexical state and that of its characters; none is 0."""
     return _pair_of(context, state, inside, PAIR, PAIR_HASH, PAIRS, PAIR_ROOM)
+
+
+@inner
+def judgement_of(context: Context, node: int, stack: int) -> int:
+    """The number of a place; none is 0."""
+    return _pair_of(context, node, stack, JUDGED, JUDGED_HASH, JUDGEMENTS, JUDGED_ROOM)
 
 
 @inner

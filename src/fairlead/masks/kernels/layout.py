@@ -137,7 +137,24 @@ BOUND: Final = 146  # int32[n, 12], see below
 BOUND_BASE: Final = 147  # uint32[n, words]
 BOUND_LISTED: Final = 148  # int32[n, 2]: characters, token
 FORKS: Final = 149  # how many lists of alternatives have been made
-CONTEXT_SIZE: Final = 160
+# Of this constraint, where something is looked ahead for (`kernels.guards`, `kernels.verdicts`):
+LOOKS: Final = 150  # whether anything is
+GUARDING: Final = 151  # the guards of the configuration that is looked at, 0 if there are none
+ANYTHING_STATE: Final = 152  # the lexical state of all texts
+JUDGED: Final = 153  # int64[n]: node << 32 | stack
+JUDGED_HASH: Final = 154
+VERDICT: Final = 155  # int32[n, 4]: verdict, by which search met, from where, next in its list
+JUDGEMENTS: Final = 156  # scalars
+JUDGED_ROOM: Final = 157
+SEARCH_ROOT: Final = 158  # the place that is being judged,
+SEARCH_AT: Final = 159  # and the one that is read on from,
+SEARCH_BYTE: Final = 160  # by which byte;
+SEARCH_LAST: Final = 161  # the last that was met,
+SEARCH_COUNT: Final = 162  # of how many;
+SEARCH_DOUBT: Final = 163  # whether anything was doubtful
+SEARCH_TURN: Final = 164  # how many such searches there have been
+SETTLED: Final = 165  # int32[nodes]: whether it is read without leaving a guard; 0 unknown, 1, 2 no
+CONTEXT_SIZE: Final = 176
 
 # What `entry.build` and, from ENTER on, `entry.run` can be asked for.
 MAKE_NODE: Final = 0
@@ -149,6 +166,7 @@ ENTER: Final = 5
 READ: Final = 6
 FILL: Final = 7
 MEASURE: Final = 8
+JUDGE: Final = 9
 
 # Codes: what to serve.
 OK: Final = 0
@@ -159,6 +177,8 @@ NEED_PICTURE: Final = -4  # WANT is a lexical state whose picture is missing
 NEED_COUNT: Final = -6  # the same for counted items
 NEED_EXITS: Final = -7  # WANT is a picture of whose exits those are missing that begin with LEADS
 NEED_BOUND: Final = -9  # WANT is a BOUNDED node whose picture is missing
+NEED_JUDGE: Final = -10  # WANT is a place whose verdict is missing
+NEED_SETTLED: Final = -11  # WANT is a node of which SETTLED is not known
 
 # Kinds of nodes, with their fields.
 DEAD: Final = 0
@@ -179,6 +199,17 @@ COUNTED: Final = 15  # lexical state, items still needed, still allowed or -1, s
 NAMED: Final = 17  # indices of template, its state and a name: what follows that; see TARGET
 FORKED: Final = 18  # a stack, the next FORKED or NIL: alternatives below a configuration
 BOUNDED: Final = 16  # the same, of a pattern, and the state within a character, 0 between two
+GUARDED: Final = 19  # a node, and its guards
+GUARD: Final = 20  # lexical state, level, next GUARD or 0
+AHEAD: Final = 21  # lexical state, level: from here on a guard
+STOP: Final = 22  # level: the guards of it end here
+
+# Verdicts.
+V_UNKNOWN: Final = 0
+V_ALIVE: Final = 1
+V_DEAD: Final = 2
+V_DOUBT: Final = 3
+V_SEARCH: Final = 4  # Python cannot tell
 
 # Fields of OBJECT.
 O_WORDS: Final = 0  # uint64 words of a set of names

@@ -4,8 +4,7 @@ What is below a node is what is left of tokens when the text before has been rea
 list stands for all tokens that go on so. The same place is looked at once.
 """
 
-from fairlead.masks.kernels.closure import begin, close
-from fairlead.masks.kernels.forks import MANY, fork_found
+from fairlead.masks.kernels.closure import begin, close, settle_found
 from fairlead.masks.kernels.intern import full, mixed
 from fairlead.masks.kernels.layout import (
     DOUBTFUL,
@@ -58,12 +57,11 @@ def spread_found(context: Context, below: int) -> int:
     """Put on the list what the closure has found; OK, or FULL."""
     if not has_below(context, below):
         return OK
+    code = settle_found(context)
+    if code < 0:
+        return code
     if context[DOUBTFUL] != 0:
         note_unsure(context, below + 1, int(int32s(context, TRIE_END)[below]))
-    if context[FOUND] >= MANY:
-        code = fork_found(context)
-        if code < 0:
-            return code
     found = int64s(context, SCRATCH)
     for index in range(context[FOUND]):
         code = put(context, below, int(found[index]))

@@ -14,6 +14,7 @@ from fairlead.masks.kernels.frames import (
     name_field,
     object_field,
 )
+from fairlead.masks.kernels.guards import GONE, guards_after
 from fairlead.masks.kernels.intern import node_of, remember_step, stack_of, step_place, text_of
 from fairlead.masks.kernels.keys import key_after
 from fairlead.masks.kernels.layout import (
@@ -26,6 +27,8 @@ from fairlead.masks.kernels.layout import (
     DEAD,
     DOUBTFUL,
     FIRST,
+    GUARDED,
+    GUARDING,
     KEY,
     LEX,
     LEXEME,
@@ -76,10 +79,23 @@ def _step_anew(context: Context, macro: int, byte: int) -> int:
     begin(context)
     first = macros[macro * 4]
     for index in range(first, first + macros[macro * 4 + 1]):
-        code = _step_config(context, configs[index] >> 32, configs[index] & 0xFFFFFFFF, byte)
+        code = step_config(context, configs[index] >> 32, configs[index] & 0xFFFFFFFF, byte)
         if code < 0:
             return code
     return finish(context)
+
+
+@inner
+def step_config(context: Context, node: int, stack: int, byte: int) -> int:
+    """Add what a configuration becomes by one byte to the closure; OK, or a code below 0."""
+    nodes, guards = int32s(context, NODE), 0
+    if nodes[node * 6] == GUARDED:
+        guards = guards_after(context, int(nodes[node * 6 + 2]), byte)
+        if guards < 0:
+            return OK if guards == GONE else guards
+        node = int(nodes[node * 6 + 1])
+    context[GUARDING] = guards
+    return _step_config(context, node, stack, byte)
 
 
 @once

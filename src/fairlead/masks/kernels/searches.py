@@ -1,0 +1,180 @@
+"""The search for an end of what looks ahead: places are read on from, nearest first.
+
+It goes on where it was when something had to be served, so it has one at a time to itself.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from fairlead.masks.kernels.closure import add_leads, begin, close
+from fairlead.masks.kernels.layout import (
+    ACCEPT,
+    BOUNDED,
+    COUNTED,
+    DOUBTFUL,
+    FOUND,
+    GUARDED,
+    JUDGED,
+    LEADS,
+    LEX,
+    LEXEME,
+    NEED_JUDGE,
+    NODE,
+    OK,
+    SCRATCH,
+    SEARCH_AT,
+    SEARCH_BYTE,
+    SEARCH_COUNT,
+    SEARCH_DOUBT,
+    SEARCH_LAST,
+    SEARCH_ROOT,
+    SEARCH_TURN,
+    V_ALIVE,
+    V_DEAD,
+    V_DOUBT,
+    V_UNKNOWN,
+    VERDICT,
+    WANT,
+)
+from fairlead.masks.kernels.pictures import is_lead
+from fairlead.masks.kernels.step import step_config
+from fairlead.masks.kernels.verdicts import SURE, place_of
+from fairlead.masks.kernels.views import Context, inner, int32s, int64s, once, uint64s
+
+_ALIVE: Final = 1
+
+
+@once
+def search(context: Context, root: int, most: int) -> int:
+    """Find the verdict of a place; OK, 1 if so many places do not tell, or a code below 0."""
+    verdicts = int32s(context, VERDICT)
+    if context[SEARCH_ROOT] != root:
+        context[SEARCH_ROOT], context[SEARCH_AT], context[SEARCH_LAST] = root, root, 0
+        context[SEARCH_BYTE] = context[SEARCH_DOUBT] = context[SEARCH_COUNT] = 0
+        context[SEARCH_TURN] += 1
+        _append(context, root, 0)
+    while context[SEARCH_AT] != 0:
+        place = int(context[SEARCH_AT])
+        code = _look_at(context, place, root)
+        if code < 0:
+            return code
+        if code == _ALIVE:
+            while place != 0:
+                verdicts[place * 4] = V_ALIVE
+                place = int(verdicts[place * 4 + 2])
+            context[SEARCH_ROOT] = 0
+            return OK
+        context[SEARCH_AT], context[SEARCH_BYTE] = verdicts[place * 4 + 3], 0
+        if context[SEARCH_COUNT] > most:
+            context[SEARCH_ROOT] = 0
+            return 1
+    _end(context, root)
+    return OK
+
+
+@inner
+def _look_at(context: Context, place: int, root: int) -> int:
+    """Note what a place leads to, if it is not known already: _ALIVE, OK, or a code below 0."""
+    verdict = int32s(context, VERDICT)[place * 4]
+    if verdict == V_ALIVE:
+        return _ALIVE
+    if verdict == V_DOUBT:
+        context[SEARCH_DOUBT] = 1
+    if verdict in (V_DEAD, V_DOUBT):
+        return OK
+    if verdict == V_UNKNOWN and place != root and not _is_guarded(context, place):
+        context[WANT] = place
+        return NEED_JUDGE
+    return _read_on(context, place)
+
+
+@inner
+def _is_guarded(context: Context, place: int) -> bool:
+    node = int64s(context, JUDGED)[place] >> 32
+    return int32s(context, NODE)[node * 6] == GUARDED
+
+
+@inner
+def _end(context: Context, root: int) -> None:
+    """No end was found."""
+    verdicts, place = int32s(context, VERDICT), root
+    if context[SEARCH_DOUBT] != 0:
+        verdicts[root * 4] = V_DOUBT
+        place = 0
+    while place != 0:
+        verdicts[place * 4] = V_DEAD
+        place = int(verdicts[place * 4 + 3])
+    context[SEARCH_ROOT] = 0
+
+
+@inner
+def _append(context: Context, place: int, parent: int) -> None:
+    verdicts, last = int32s(context, VERDICT), context[SEARCH_LAST]
+    verdicts[place * 4 + 1] = context[SEARCH_TURN]
+    verdicts[place * 4 + 2], verdicts[place * 4 + 3] = parent, 0
+    if last != 0:
+        verdicts[last * 4 + 3] = place
+    context[SEARCH_LAST] = place
+    context[SEARCH_COUNT] += 1
+
+
+@inner
+def _read_on(context: Context, place: int) -> int:
+    """Note what a place leads to: _ALIVE, OK, or a code below 0."""
+    node = int(int64s(context, JUDGED)[place] >> 32)
+    stack = int(int64s(context, JUDGED)[place] & 0xFFFFFFFF)
+    if not _is_guarded(context, place):
+        begin(context)
+        code = close(context, node, stack)
+        return _note(context, place) if code == OK else code
+    leads = uint64s(context, LEADS)
+    for word in range(4):
+        leads[word] = np.uint64(0)
+    add_leads(context, leads, 0, node)
+    for byte in range(context[SEARCH_BYTE], 256):
+        if not is_lead(leads, 0, byte) or (byte > 0 and _same(context, node, byte)):
+            continue
+        context[SEARCH_BYTE] = byte
+        begin(context)
+        code = step_config(context, node, stack, byte)
+        if code == OK:
+            code = _note(context, place)
+        if code != OK:
+            return code
+    return OK
+
+
+@inner
+def _same(context: Context, node: int, byte: int) -> bool:
+    """Whether a byte leads to the same as the one before."""
+    nodes, rows = int32s(context, NODE), int32s(context, LEX)
+    lexical, guard = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
+    if nodes[lexical * 6] not in (LEXEME, COUNTED, BOUNDED):
+        return False
+    place = nodes[lexical * 6 + 1] * 256 + byte
+    same = rows[place] == rows[place - 1]
+    while guard != 0:
+        place = nodes[guard * 6 + 1] * 256 + byte
+        same = same and rows[place] == rows[place - 1] and rows[place] != 0
+        guard = int(nodes[guard * 6 + 3])
+    return same
+
+
+@inner
+def _note(context: Context, parent: int) -> int:
+    """Put the places of what the closure has found behind the others."""
+    if context[ACCEPT] != 0:
+        return _ALIVE
+    if context[DOUBTFUL] != 0:
+        context[SEARCH_DOUBT] = 1
+    found, verdicts = int64s(context, SCRATCH), int32s(context, VERDICT)
+    for index in range(context[FOUND]):
+        place = place_of(context, int(found[index] >> 32), int(found[index] & 0xFFFFFFFF))
+        if place < 0:
+            return place
+        if place == SURE or verdicts[place * 4] == V_ALIVE:
+            return _ALIVE
+        if verdicts[place * 4] != V_DEAD and verdicts[place * 4 + 1] != context[SEARCH_TURN]:
+            _append(context, place, parent)
+    return OK

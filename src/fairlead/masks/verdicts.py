@@ -1,0 +1,154 @@
+"""Whether a place has a text, where something is looked ahead for: see `kernels.verdicts`.
+
+A place is a node and a stack. Guards mostly want one byte or two, so a short search of the kernels
+tells. Otherwise what is on the place is made an expression again, if it can be: the plain engine is
+led by what is shortest, where the kernels look at what is nearest. What none can tell soon is a
+doubt: it has to be asked with all else that may follow a text, where it seldom matters.
+
+What this module does not know: how a byte is read.
+"""
+
+from collections.abc import Callable
+from typing import Final, final
+
+from fairlead.errors import LimitError
+from fairlead.lowering.expr import EPSILON, ahead, concat, literal, repeat
+from fairlead.lowering.nodes import Alt, Concat, Expr, Repeat, Rule, Stop
+from fairlead.masks.arena import Arena
+from fairlead.masks.kernels import layout as at
+from fairlead.masks.lexicon import Lexicon
+
+SHORT: Final = 256  # places of a search that comes before the plain engine,
+MOST: Final = 4096  # and places of a search where it cannot
+_LOOKED_AT: Final = 64  # expressions, before something is taken for not settled
+_DEEPEST: Final = 1024  # expressions of a stack
+
+
+@final
+class Verdicts:
+    """The verdicts of one network.
+
+    Args:
+        arena: where the places are.
+        lexicon: the lexical states.
+        exprs: the expressions that nodes name by their index.
+        alive: whether an expression has a text.
+    """
+
+    def __init__(
+        self,
+        arena: Arena,
+        lexicon: Lexicon,
+        exprs: list[Expr],
+        alive: Callable[[Expr], bool],
+    ) -> None:
+        self._arena, self._lexicon, self._exprs, self._alive = arena, lexicon, exprs, alive
+        self._settled: dict[Expr, bool] = {}
+
+    def judge(self, place: int, search: Callable[[int], int]) -> None:
+        """Find a verdict; or leave it to the search that asks, which then reads on from there.
+
+        Args:
+            place: what is judged.
+            search: does that among so many places; what it gives is 0 where it could.
+        """
+        arena = self._arena
+        node, stack = arena.place(place)
+        if arena.verdict(place) == at.V_UNKNOWN and arena.record(node)[0] != at.GUARDED:
+            whole = self._whole(node, stack)
+            arena.set_verdict(place, at.V_SEARCH if whole is None else self._verdict(whole))
+        elif search(SHORT):
+            whole = self._whole(node, stack)
+            if whole is not None:
+                arena.set_verdict(place, self._verdict(whole))
+            elif search(MOST):
+                arena.set_verdict(place, at.V_DOUBT)
+
+    def settled(self, node: int) -> bool:
+        """Whether an EXPR node surely has a text that leaves no guard behind."""
+        expr = self._exprs[self._arena.record(node)[1]]
+        found = self._settled.get(expr)
+        if found is None:
+            found = self._settled[expr] = _Settled().look(expr)
+        return found
+
+    def _verdict(self, whole: Expr) -> int:
+        try:
+            return at.V_ALIVE if self._alive(whole) else at.V_DEAD
+        except LimitError:
+            return at.V_DOUBT
+
+    def _whole(self, node: int, stack: int) -> Expr | None:
+        """All that is on a place; None if that cannot be said as an expression."""
+        parts: list[Expr] = []
+        while len(parts) < _DEEPEST:
+            expr = self._said(node)
+            if expr is None:
+                return None
+            parts.append(expr)
+            if stack == 0:
+                return concat(*parts)
+            node, stack = self._arena.pop(stack)
+        return None
+
+    def _said(self, node: int) -> Expr | None:
+        """A node as an expression."""
+        kind, a, b, c, *_ = self._arena.record(node)
+        if kind == at.GUARDED:
+            inner = self._said(a)
+            return None if inner is None else concat(*self._guards(b), inner)
+        if kind == at.LITERAL:
+            rest = self._said(c)
+            return None if rest is None else concat(literal(self._arena.pooled(a, b)), rest)
+        if kind == at.COUNTED:
+            return self._count(node)
+        if kind == at.LEXEME:
+            return self._lexicon.expr(a)
+        if kind == at.EXPR:
+            return self._exprs[a]
+        return EPSILON if kind == at.NIL else None
+
+    def _guards(self, guard: int) -> list[Expr]:
+        found: list[Expr] = []
+        while guard:
+            _, state, level, guard, *_ = self._arena.record(guard)
+            found.append(ahead(self._lexicon.expr(state), level))
+        return found
+
+    def _count(self, node: int) -> Expr | None:
+        """What is counted, between two items."""
+        _, state, low, high, between, _ = self._arena.record(node)
+        items = self._lexicon.expr(between)
+        if state != between or not isinstance(items, Repeat):
+            return None
+        return repeat(items.item, low, None if high < 0 else high)
+
+
+@final
+class _Settled:
+    """A short look for a text that leaves no guard behind."""
+
+    def __init__(self) -> None:
+        self._left = _LOOKED_AT
+
+    def look(self, expr: Expr) -> bool:
+        """Whether there is one, as far as can be seen; it may be nothing."""
+        self._left -= 1
+        if not expr.looks or isinstance(expr, Stop):
+            return True
+        if self._left < 0:
+            return False
+        if isinstance(expr, Repeat):
+            return expr.low == 0 or self.look(expr.item)
+        if isinstance(expr, Alt):
+            return any(self.look(option) for option in expr.options)
+        if isinstance(expr, Concat):
+            return self._all(expr)
+        return isinstance(expr, Rule) and self.look(expr.body)
+
+    def _all(self, expr: Expr) -> bool:
+        while isinstance(expr, Concat):
+            if not self.look(expr.head):
+                return False
+            expr = expr.tail
+        return self.look(expr)
