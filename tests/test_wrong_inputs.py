@@ -54,6 +54,24 @@ CASES = [
         fl.SourceError,
         ("/properties/age", "integr", "did you mean 'integer'?"),
     ),
+    Wrong(
+        "a special token that the vocabulary lacks",
+        compiled("a" + fl.special("<en>")),
+        fl.UnsupportedError,
+        ("<en>", "did you mean '<end>'?"),
+    ),
+    Wrong(
+        "a trigger behind another one",
+        lambda: fl.regions(fl.tag("<tool>", int), fl.tag("tool", int)),
+        fl.SourceError,
+        ("'<tool>' never comes", "'tool'"),
+    ),
+    Wrong(
+        "a format of tools that nobody has",
+        lambda: fl.tools([compiled], "mistrel"),
+        fl.SourceError,
+        ("mistrel", "did you mean 'mistral'?"),
+    ),
     Wrong("schema text that ends early", schema('{"type": '), fl.SourceError, ("line 1",)),
     Wrong(
         "a factor that leaves too many rests",

@@ -222,3 +222,27 @@ def test_thought_comes_before_an_answer():
     assert fl.thinking(bool).answer("<think>x</think>\n\ntr") == "tr"
     assert fl.thinking(bool, end=fl.source("]")).answer("x]tr") == "tr"
     assert other.answer("xbtr") is None
+
+
+def test_a_trigger_may_be_a_regex_beside_others():
+    tags = fl.tag(fl.Regex("a[bc]"), "a", "b"), fl.tag("cc", "b")
+    constraint = fl.compile(fl.regions(*tags), BYTES)
+    for text in texts(6):
+        assert constraint.matches(text) == regions_match_regex(text), text
+
+
+def regions_match_regex(text: str) -> bool:
+    """The same, by hand: free text until a trigger is complete, then what it begins."""
+    at = 0
+    while True:
+        begun = at
+        while at < len(text) and not (
+            re.search("a[bc]$", text[begun : at + 1]) or text[begun : at + 1].endswith("cc")
+        ):
+            at += 1
+        if at == len(text):
+            return True
+        rest = "ab" if re.search("a[bc]$", text[begun : at + 1]) else "b"
+        if not text.startswith(rest, at + 1):
+            return False
+        at += 1 + len(rest)

@@ -14,6 +14,7 @@ from fairlead.lowering.special import beginning, mark, shown, unmarked
 from fairlead.masks.bits import unpack
 from fairlead.syntax.sources import Literal
 from fairlead.vocabulary.marked import marked, names_of
+from real_tokenizers import real_vocabulary
 
 # Names that begin one another, one spelled as a text too, and bytes of which marks are made.
 TOKENS = [b"a", b"b", b"<a>", b"ab", None, None, b"\xff", b"\xf6", b"a\xf5", b"<", b">", b"<eos>"]
@@ -219,3 +220,21 @@ def test_a_special_token_is_compared_with_its_name_and_with_texts():
     assert token.includes("<b>").witness == "<b>"
     assert token.equivalent("a").side == "this"
     assert not fl.compile(fl.Text(), SMALL).includes(token)
+
+
+@pytest.mark.untraced
+def test_qwens_calls_are_its_own_tokens_and_never_their_letters():
+    words = real_vocabulary("qwen2.5")
+    call, begin, end = words.trie.ids(b"<tool_call>")[0], "<tool_call>", "</tool_call>"
+    constraint = fl.compile(fl.tagged(fl.special(begin), "1", fl.special(end)), words)
+    state = constraint.advance(constraint.start(), int(call))
+    (one,) = unpack(constraint.mask(state)).tolist()
+    assert words.tokens[one] == b"1"
+    assert constraint.forced(state) == (one, int(words.trie.ids(end.encode())[0]))
+    start = set(unpack(constraint.mask(constraint.start())).tolist())
+    text = fl.compile(fl.Text(), words)
+    plain = set(unpack(text.mask(text.start())).tolist())
+    assert call in plain & start
+    assert not start & ({*words.special.values()} - words.eos_ids)
+    # All else that text may begin with, but for what spells the name of the trigger.
+    assert {words.tokens[t] for t in plain - start} == {end.encode()}
