@@ -3,7 +3,8 @@
 Each engine that is here gets each grammar as it stands: those in Lark and those in GBNF, which
 llguidance converts and xgrammar reads as its own notation. What it takes must judge the examples
 of the file as the file says; texts that the grammar has are then gone through, a mask and a commit
-for each token, the first pass not counted. With `--texts` a model writes some under each grammar.
+for each token, the first pass not counted. Times are of the processor: what else the machine does
+counts little. With `--texts` a model writes some under each grammar.
 """
 
 import time
@@ -169,10 +170,10 @@ def compiled(one: "Shipped", take: "Take", rounds: int) -> "tuple[Begin, float, 
     for number in range(rounds):
         marked = f"{one.text}\n{one.text.split()[0]} round {number}\n"
         loads.append(loading(one, marked))
-        begun = time.perf_counter()
+        begun = time.process_time()
         begin = take(one, marked)
         begin().mask()
-        firsts.append(time.perf_counter() - begun)
+        firsts.append(time.process_time() - begun)
     return cast("Begin", begin), min(loads), min(firsts)
 
 
@@ -183,11 +184,11 @@ def loading(one: "Shipped", text: str) -> float:
     from fairlead.syntax.shipped_sources import as_source
 
     source = as_source(one.name, text)
-    begun = time.perf_counter()
+    begun = time.process_time()
     if not isinstance(source, Lark):
         return 0.0
     read_lark(source)
-    return time.perf_counter() - begun
+    return time.process_time() - begun
 
 
 def accepts(begin: "Begin", tokens: Sequence[int]) -> bool:
@@ -202,10 +203,10 @@ def stepping(begin: "Begin", texts: Sequence[Sequence[int]]) -> float:
     for number in range(1 + PASSES):
         for tokens in texts:
             text = begin()
-            begun = time.perf_counter()
+            begun = time.process_time()
             for token in tokens:
                 text.step(token)
-            spent += (time.perf_counter() - begun) * bool(number)
+            spent += (time.process_time() - begun) * bool(number)
             steps += len(tokens) * bool(number)
     return spent / max(steps, 1)
 
