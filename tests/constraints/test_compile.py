@@ -47,10 +47,10 @@ def test_any_text_ends_only_between_characters():
     assert set(unpack(constraint.mask(state)).tolist()) == set(range(0x80, 0xC0))
 
 
-def test_nested_languages_have_no_complement_here():
+def test_languages_that_nest_without_end_have_no_complement():
     schema = fl.JsonSchema({"type": "array"})
-    for source, operator in [(~schema, "~"), (schema & fl.Text(), "&"), (fl.Text() - schema, "~")]:
-        with pytest.raises(fl.UnsupportedError, match=f"{operator} needs"):
+    for source in (~schema, fl.Text() - schema):
+        with pytest.raises(fl.UnsupportedError, match=r"what is not in JsonSchema.* nests without"):
             fl.compile(source, BYTES)
 
 
@@ -66,7 +66,7 @@ def test_a_source_is_remembered_by_content():
 
 
 def test_languages_without_text_are_refused():
-    with pytest.raises(fl.UnsatisfiableError, match="no text satisfies"):
+    with pytest.raises(fl.UnsatisfiableError, match="no text is in both"):
         fl.compile(fl.Regex("a") & fl.Regex("b"), BYTES)
     with pytest.raises(fl.UnsatisfiableError, match=r"cannot spell any .* b'x' for one"):
         fl.compile(fl.Regex("x"), fl.Vocabulary([b"a", b"b"]))

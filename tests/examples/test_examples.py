@@ -12,6 +12,12 @@ from fairlead.api.model import Model
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 WITHOUT_MODEL = {
+    "algebra": (
+        "nested & '.{5,6}'  for one: ((x))",
+        "is the same: False, '' is in other only",
+        "no text is in both Gbnf(",
+        "'no' neither",
+    ),
     "errors": ("SourceError: ", "UnsupportedError: ", "UnsatisfiableError: "),
     "fake": ("Temperature(degrees=", "unit='"),
     "masks": ("2 1 20       distance 6", "forced '-x<end>'", "may end here: True"),

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias, final
 
+from fairlead.automata.decided import Decisions
 from fairlead.automata.derivative import Derivatives
 from fairlead.constraints.special_tokens import resolve
 from fairlead.lowering.nodes import Expr
@@ -171,7 +172,7 @@ class _Reader:
     def _machine(self, source: Source) -> tuple[Derivatives, Expr]:
         known = self._machines.get(id(source))
         if known is None:
-            expr = lower_source(resolve(source, self._vocabulary).source)
+            expr = lower_source(resolve(source, self._vocabulary).source, Decisions())
             known = self._machines[id(source)] = (Derivatives(expr), expr)
         return known
 

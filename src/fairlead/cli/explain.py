@@ -109,6 +109,7 @@ def explain_source(written: object, vocabulary: "Vocabulary") -> Explanation:
     """
     from fairlead.api.enforcement import enforcement
     from fairlead.api.prompts import plain
+    from fairlead.automata.decided import Decisions
     from fairlead.automata.derivative import Derivatives
     from fairlead.cli.drawing import draw
     from fairlead.constraints.compile import compile as compile_source
@@ -122,7 +123,7 @@ def explain_source(written: object, vocabulary: "Vocabulary") -> Explanation:
     start = constraint.start()
     allowed: list[int] = unpack(constraint.mask(start)).tolist()
     resolved = resolve(read, vocabulary)
-    expr = lower_source(resolved.source)
+    expr = lower_source(resolved.source, Decisions())
     machine = Derivatives(expr, resolved.vocabulary.spellable)
     states, arcs, complete = count_states(machine, expr)
     example = constraint.example()

@@ -3,10 +3,10 @@
     A.includes(B)      no text of B is missing in A          B and not A is empty
     A.equivalent(B)    they have the same texts              both differences are empty
 
-A language is what its vocabulary can spell of it. Regular ones are compared by a search for the
-shortest text of the difference, and so are those whose rules lead nowhere back to themselves, which
-are regular in fact. Where only one side is, its texts are tried on the other one by one, if they
-are few. Everything else is refused by name: for context-free languages no procedure decides.
+A language is what its vocabulary can spell of it. A search finds the shortest text of "B and not A"
+where A is regular, or nests only so and so deep, which is regular in fact; B may nest without end.
+Where A does, the texts of B are tried one by one, if they are few. Everything else is refused by
+name: for context-free languages no procedure decides.
 
 What this module does not know: decode states, masks.
 """
@@ -20,7 +20,8 @@ from fairlead.automata.derivative import Derivatives
 from fairlead.constraints.segmentation import fewest_tokens
 from fairlead.errors import UnsupportedError
 from fairlead.lowering.alternatives import either
-from fairlead.lowering.expr import ALL_BYTES, both, byte_set, complement, concat, literal, repeat
+from fairlead.lowering.expr import ALL_BYTES, ANYTHING, both, byte_set, complement, repeat
+from fairlead.lowering.meets import looking
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.regular import derivative
 from fairlead.lowering.special import shown
@@ -78,15 +79,16 @@ class Language:
     def flattened(self, decisions: Decisions) -> Expr | None:
         """All of it as one regular expression; None if its rules lead back to themselves."""
         flat = decisions.flattened(self.expr)
+        return None if flat is None else both(flat, self.spelled)
+
+    @property
+    def spelled(self) -> Expr:
+        """All texts that the vocabulary can spell."""
         vocabulary = self.vocabulary
-        if flat is None:
-            return None
         if vocabulary.closed:
             spellable = vocabulary.spellable
-            spelled = repeat(byte_set(spellable))
-            return flat if spellable == ALL_BYTES else both(flat, spelled)
-        tokens = either({token for token in vocabulary.tokens if token})
-        whole = both(concat(literal(vocabulary.lead), flat), repeat(tokens))
+            return ANYTHING if spellable == ALL_BYTES else repeat(byte_set(spellable))
+        whole = repeat(either({token for token in vocabulary.tokens if token}))
         for byte in vocabulary.lead:
             whole = derivative(whole, byte)
         return whole
@@ -152,16 +154,17 @@ def _missing(outer: Language, inner: Language, decisions: Decisions) -> bytes | 
     if outer == inner:
         return None
     whole, part = outer.flattened(decisions), inner.flattened(decisions)
-    if whole is not None and part is not None:
-        beyond = both(part, complement(whole))
+    if whole is not None:
+        beyond = both(inner.spelled, complement(whole))
+        beyond = looking(inner.expr, beyond) if part is None else both(part, beyond)
         machine = Derivatives(beyond, fuel=decisions.fuel)
         return machine.shortest(beyond) if machine.alive(beyond) else None
     words = inner.words(decisions)
     if words is None:
         raise UnsupportedError(
-            "one of the two constraints nests without end, and the other one's texts are too many "
-            "to try them one by one: which has more cannot be decided",
-            feature="comparison of constraints that nest",
+            "a constraint that nests without end has been given, and the other one's texts are too "
+            "many to try them one by one: whether it has all of them cannot be decided",
+            feature="comparison with a constraint that nests",
         )
     missing = [word for word in words if not outer.has(word, decisions)]
     return min(missing, key=lambda word: (len(word), word), default=None)

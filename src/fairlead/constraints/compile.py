@@ -7,22 +7,21 @@ that compiling in a loop costs a dictionary look-up.
 """
 
 from fairlead.automata.budget import Budget, Meter
+from fairlead.automata.decided import Decisions
 from fairlead.automata.derivative import Derivatives
 from fairlead.constraints.compiled import CompiledConstraint
+from fairlead.constraints.conflicts import conflict
 from fairlead.constraints.remembered import Remembered
 from fairlead.constraints.special_tokens import resolve
 from fairlead.constraints.token_graph import TokenGraph
 from fairlead.errors import SourceError, UnsatisfiableError
 from fairlead.lowering.expr import concat, literal
 from fairlead.lowering.fuel import metered
-from fairlead.lowering.json_conflicts import explain_conflict
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.sources import lower_source
 from fairlead.lowering.special import shown
 from fairlead.masks.rows import Rows
-from fairlead.syntax.json_schema_source import JsonSchema
-from fairlead.syntax.python_types import type_source
-from fairlead.syntax.sources import PythonType, Source, source
+from fairlead.syntax.sources import Source, source
 from fairlead.vocabulary.spellings import Vocabulary
 
 remembered: Remembered[tuple[Source, Vocabulary, Budget], CompiledConstraint] = Remembered(
@@ -74,10 +73,10 @@ def _compile(what: Source, vocabulary: Vocabulary, budget: Budget) -> CompiledCo
     resolved = resolve(what, vocabulary)
     spelled = resolved.vocabulary
     with metered(meter.tick):
-        expr = lower_source(resolved.source)
+        expr = lower_source(resolved.source, Decisions(meter.tick))
         machine = Derivatives(expr, spelled.spellable, meter.tick)
         if not machine.alive(expr):  # which lowers what it needs to know
-            raise _unsatisfiable(what, expr, meter)
+            raise _unsatisfiable(resolved.source, expr, meter)
         machine.settle()
     graph = None
     if not spelled.closed:
@@ -97,7 +96,4 @@ def _unsatisfiable(what: Source, expr: Expr, meter: Meter) -> UnsatisfiableError
             f"the vocabulary cannot spell any text of the source, {shown(text)!r} for one",
             conflict=("source", "vocabulary"),
         )
-    if isinstance(what, JsonSchema | PythonType):
-        schema = type_source(what) if isinstance(what, PythonType) else what
-        return explain_conflict(schema, lambda part: not anything.alive(part))
-    return UnsatisfiableError("no text satisfies the source")
+    return conflict(what, Decisions(meter.tick))

@@ -18,6 +18,7 @@ from typing import SupportsIndex, TypeAlias, final
 import numpy as np
 
 from fairlead.automata.budget import Budget, Meter
+from fairlead.automata.decided import Decisions
 from fairlead.automata.derivative import Derivatives
 from fairlead.automata.words import LONGEST
 from fairlead.constraints.comparison import Comparison, Language, equal, included
@@ -319,9 +320,11 @@ class CompiledConstraint:
     def _other(self, other: object) -> Language:
         if isinstance(other, CompiledConstraint):
             return other._language
-        with metered(self._fuel()):
+        fuel = self._fuel()
+        with metered(fuel):
             resolved = resolve(source(other), self.vocabulary)
-            return Language(lower_source(resolved.source), resolved.vocabulary)
+            expr = lower_source(resolved.source, Decisions(fuel))
+            return Language(expr, resolved.vocabulary)
 
     def _fuel(self) -> Callable[[int], None]:
         """What counts the work of a comparison."""

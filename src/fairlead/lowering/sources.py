@@ -1,12 +1,17 @@
 """Every kind of source to the core: the one place that knows them all."""
 
-from fairlead.errors import SourceError, UnsupportedError
+from collections.abc import Callable
+from functools import partial
+
+from fairlead.errors import SourceError
 from fairlead.lowering.alternatives import either
-from fairlead.lowering.expr import alt, both, complement, concat, literal, repeat
+from fairlead.lowering.expr import alt, concat, literal, repeat
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.grammar import lower_grammar
+from fairlead.lowering.json_both import apart, lower_together
 from fairlead.lowering.json_schema import lower_json_schema
 from fairlead.lowering.lark import lower_lark
+from fairlead.lowering.meets import Decider, Operand, meet
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.regex import lower_regex
 from fairlead.lowering.regions import lower_until
@@ -34,10 +39,16 @@ from fairlead.syntax.sources import (
     Text,
 )
 from fairlead.syntax.special import Special
+from fairlead.syntax.written import written
 
 
-def lower_source(source: Source) -> Expr:
+def lower_source(source: Source, decide: Decider | None = None) -> Expr:
     """The texts of `source` as byte strings.
+
+    Args:
+        source: what a user wrote.
+        decide: answers what takes a search; without it, less is known of what nests, and more
+            refused.
 
     >>> lower_source(Literal("a") | Literal("b")) is lower_source(Choice(["b", "a"]))
     True
@@ -55,11 +66,13 @@ def lower_source(source: Source) -> Expr:
         case Regex() | Gbnf() | Lark():
             return _lower_notation(source)
         case JsonSchema() | PythonType():
-            return lower_json_schema(
-                type_source(source) if isinstance(source, PythonType) else source
-            )
+            return lower_json_schema(_schema(source))
         case _:
-            return _lower_combination(source)
+            return _lower_combination(source, partial(lower_source, decide=decide), decide)
+
+
+def _schema(source: JsonSchema | PythonType) -> JsonSchema:
+    return type_source(source) if isinstance(source, PythonType) else source
 
 
 def _lower_notation(source: Regex | Gbnf | Lark) -> Expr:
@@ -72,45 +85,72 @@ def _lower_notation(source: Regex | Gbnf | Lark) -> Expr:
     return lower_grammar(parse_gbnf(source.text, source.root))
 
 
-def _lower_combination(source: Source) -> Expr:
+def _lower_combination(
+    source: Source, lower: Callable[[Source], Expr], decide: Decider | None
+) -> Expr:
     match source:
         case Special() | Until() | Captured() | Region() | Composed():
-            return _lower_place(source)
+            return _lower_place(source, lower)
         case Sequence(parts):
-            return concat(*map(lower_source, parts))
+            return concat(*map(lower, parts))
         case Either(parts):
-            return alt(*map(lower_source, parts))
-        case Both(parts):
-            first, *others = (_regular(part, "&") for part in parts)
-            for other in others:
-                first = both(first, other)
-            return first
-        case Inverse(item):
-            return both(TEXT, complement(_regular(item, "~")))
+            return alt(*map(lower, parts))
+        case Both() | Inverse():
+            return _lower_meet(source, lower, decide)
         case Repetition(item, low, high):
-            return repeat(lower_source(item), low, high)
+            return repeat(lower(item), low, high)
         case _:
             raise SourceError(f"{type(source).__name__} is a source that nothing here reads")
 
 
-def _lower_place(source: Special | Until | Captured | Region | Composed) -> Expr:
+def _lower_place(
+    source: Special | Until | Captured | Region | Composed, lower: Callable[[Source], Expr]
+) -> Expr:
     match source:
         case Special(token):
             return special(str(token))
         case Until(stop, _, others):
-            return lower_until(source, lower_source(stop), [*map(lower_source, others)])
+            return lower_until(source, lower(stop), [*map(lower, others)])
         case Captured(_, item) | Region(_, item):
-            return lower_source(item)
+            return lower(item)
         case Composed():
-            return lower_source(source.spelled_out)
+            return lower(source.spelled_out)
 
 
-def _regular(source: Source, operator: str) -> Expr:
-    expr = lower_source(source)
-    if not expr.regular:
-        raise UnsupportedError(
-            f"{operator} needs languages without nesting: regexes, choices, texts and what is made "
-            f"of them; {type(source).__name__} nests",
-            feature=f"{operator} on {type(source).__name__}",
-        )
-    return expr
+def _lower_meet(
+    source: Both | Inverse, lower: Callable[[Source], Expr], decide: Decider | None
+) -> Expr:
+    """What meets, JSON Schemas as one of them where they are one document."""
+    operands: list[Operand] = []
+    held: list[JsonSchema] = []
+    denied: list[JsonSchema] = []
+    schemas: list[tuple[Source, bool]] = []
+    for part, sign in _parts(source):
+        if isinstance(part, JsonSchema | PythonType):
+            schemas.append((part, sign))
+            (denied if sign else held).append(_schema(part))
+        else:
+            operands.append(Operand(written(part), lower(part), sign))
+    several = bool(held) and len(schemas) > 1
+    option = apart(held, denied) if several else ""
+    if several and not option:
+        name = " & ".join(f"~{written(part)}" if no else written(part) for part, no in schemas)
+        operands.append(Operand(name, lower_together(held, denied)))
+    else:
+        operands += [Operand(written(part), lower(part), sign) for part, sign in schemas]
+    return meet(operands, decide, option)
+
+
+def _parts(source: Both | Inverse) -> list[tuple[Source, bool]]:
+    """What meets in the end, and whether it is denied: meets of meets are one, ~~a is a."""
+    found: list[tuple[Source, bool]] = []
+    todo: list[tuple[Source, bool]] = [(source, False)]
+    while todo:
+        part, denied = todo.pop()
+        if isinstance(part, Inverse):
+            todo.append((part.item, not denied))
+        elif isinstance(part, Both) and not denied:
+            todo += reversed([(each, False) for each in part.parts])
+        else:
+            found.append((part, denied))
+    return found

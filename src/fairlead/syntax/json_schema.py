@@ -58,8 +58,10 @@ _IN_PLACE = frozenset(
 _STRINGS, _ARRAYS, _OBJECTS = Strings(), Arrays(), Objects({})
 
 
-def parse_json_schema(source: JsonSchema, raw: Json = None) -> Document:
+def parse_json_schema(source: JsonSchema, raw: Json = None, name: str = "") -> Document:
     """The tree of a source, whose text may have been read already, as `raw`.
+
+    All addresses have `name` before them, so that several documents can stand in one table.
 
     >>> document = parse_json_schema(JsonSchema({"type": "string", "maxLength": 3}))
     >>> document.schemas[document.root].strings.high
@@ -73,7 +75,7 @@ def parse_json_schema(source: JsonSchema, raw: Json = None) -> Document:
     """
     given = read_json(source.text) if raw is None else raw
     dynamic = (source.text, *(text for _, text in source.resource_texts))
-    library = Library(Catalogue(given, source.resource_texts, has_dynamic(dynamic)))
+    library = Library(Catalogue(given, source.resource_texts, has_dynamic(dynamic), name=name))
     reader = _Reader(library, strict=source.formats == "strict")
     document = Document(reader.read(), reader.schemas)
     check_loops(document)

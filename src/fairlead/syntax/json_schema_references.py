@@ -55,7 +55,8 @@ class Scope:
     def name(self) -> str:
         """The document, with a number that stands for the bindings if there are any."""
         number = self.catalogue.number(self.bindings) if self.bindings else 0
-        return f"{self.resource.document}~{number}" if number else self.resource.document
+        document = f"{self.catalogue.name}{self.resource.document}"
+        return f"{document}~{number}" if number else document
 
 
 @final

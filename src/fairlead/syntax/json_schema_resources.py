@@ -71,6 +71,7 @@ class Catalogue:
         dynamic: whether a dynamic reference may stand in any of them.
         draft: the draft of documents that name none.
         anchors: whether identifiers and anchors inside of documents matter.
+        name: what stands before the name of each document in an address; also an attribute.
     """
 
     def __init__(
@@ -80,7 +81,9 @@ class Catalogue:
         dynamic: bool,
         draft: Draft = LATEST,
         anchors: bool = True,
+        name: str = "",
     ) -> None:
+        self.name = name
         self._anchors = anchors
         self._dynamic = dynamic
         self._texts = {uri.removesuffix("#"): other for uri, other in resources}

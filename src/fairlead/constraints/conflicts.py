@@ -1,0 +1,116 @@
+"""Why a source has no text: the two of its parts that exclude each other, and what each allows.
+
+Only asked when a search has found the source empty, so it may take its time: it goes into the parts
+that are empty themselves, to the innermost one, and there looks for the two that have nothing in
+common. Of a JSON Schema, `lowering.json_conflicts` tells the keywords.
+"""
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import final
+
+from fairlead.automata.decided import Decisions
+from fairlead.errors import LimitError, UnsatisfiableError, UnsupportedError
+from fairlead.lowering.json_conflicts import explain_conflict
+from fairlead.lowering.nodes import Expr
+from fairlead.lowering.sources import lower_source
+from fairlead.lowering.special import shown
+from fairlead.syntax.json_schema_source import JsonSchema
+from fairlead.syntax.parts import parts_of
+from fairlead.syntax.python_types import type_source
+from fairlead.syntax.sources import Both, Inverse, PythonType, Source
+from fairlead.syntax.written import written
+
+
+def conflict(source: Source, decisions: Decisions) -> UnsatisfiableError:
+    """The error that says why no text satisfies `source`.
+
+    >>> from fairlead.syntax.sources import Choice, Regex
+    >>> print(conflict(Regex("a+") & Choice(["b", "bb"]), Decisions()))
+    no text is in both Regex('a+') and Choice(['b', 'bb']): the shortest are 'a' and 'b'
+
+    Args:
+        source: one without any text.
+        decisions: what searches.
+    """
+    try:
+        return _Conflict(decisions).of(source)
+    except LimitError:
+        return UnsatisfiableError("no text satisfies the source", conflict=(written(source),))
+
+
+@final
+class _Conflict:
+    def __init__(self, decisions: Decisions) -> None:
+        self._decisions = decisions
+
+    def of(self, source: Source) -> UnsatisfiableError:
+        """The conflict in the innermost part that is empty itself."""
+        while True:
+            if isinstance(source, JsonSchema | PythonType):
+                schema = type_source(source) if isinstance(source, PythonType) else source
+                return explain_conflict(schema, self._dead)
+            meeting = _meeting(source)
+            parts = meeting or _inner(source)
+            empty = next((part for part in parts if self._empty(part)), None)
+            if empty is None:
+                return self._between(source, meeting)
+            source = empty
+
+    def _between(self, source: Source, parts: Sequence[Source]) -> UnsatisfiableError:
+        """The conflict among parts that have texts, each by itself."""
+        for one, other in combinations(parts, 2):
+            if self._empty(Both((one, other))):
+                return (
+                    self._of_two(other, one)
+                    if isinstance(one, Inverse)
+                    else self._of_two(one, other)
+                )
+        names = tuple(map(written, parts)) or (written(source),)
+        return UnsatisfiableError(f"no text satisfies {' and '.join(names)}", conflict=names)
+
+    def _of_two(self, one: Source, other: Source) -> UnsatisfiableError:
+        names = written(one), written(other)
+        shortest = f"{self._shortest(one)!r}"
+        if isinstance(other, Inverse):
+            whole = written(other.item)
+            why = f"nothing of {names[0]} is left without {whole}, {shortest} neither"
+        else:
+            shortest += f" and {self._shortest(other)!r}"
+            why = f"no text is in both {names[0]} and {names[1]}: the shortest are {shortest}"
+        return UnsatisfiableError(why, conflict=names)
+
+    def _dead(self, expr: Expr) -> bool:
+        return not self._decisions.machine.alive(expr)
+
+    def _empty(self, source: Source) -> bool:
+        try:
+            return self._shortest(source) is None
+        except UnsupportedError:  # alone it cannot be decided, beside others it could
+            return False
+
+    def _shortest(self, source: Source) -> str | None:
+        """A shortest text of a source, None if it has none."""
+        machine = self._decisions.machine
+        expr = lower_source(source, self._decisions)
+        return shown(machine.shortest(expr)).decode() if machine.alive(expr) else None
+
+
+def _meeting(source: Source) -> tuple[Source, ...]:
+    """What meets in a source, meets in it taken apart; () where nothing does."""
+    if not isinstance(source, Both):
+        return ()
+    found: list[Source] = []
+    todo = [*reversed(source.parts)]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, Both):
+            todo += reversed(part.parts)
+        else:
+            found.append(part)
+    return tuple(found)
+
+
+def _inner(source: Source) -> tuple[Source, ...]:
+    """The parts one of which has to be empty where the source is."""
+    return () if isinstance(source, Inverse) else parts_of(source)

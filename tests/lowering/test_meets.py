@@ -1,0 +1,193 @@
+"""Meets and differences of what nests: recognisers in plain Python are the oracle."""
+
+import re
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import pytest
+
+import fairlead as fl
+from fairlead.automata.decided import Decisions
+from fairlead.automata.derivative import Derivatives
+from fairlead.lowering.expr import (
+    ANYTHING,
+    EMPTY,
+    alt,
+    both,
+    concat,
+    literal,
+    optional,
+    repeat,
+    stop,
+)
+from fairlead.lowering.meets import looking, solid
+from fairlead.lowering.nodes import Expr, Rule
+from fairlead.lowering.sources import lower_source
+from fairlead.masks.bits import unpack
+from fairlead.syntax.sources import Source
+
+WORDS = ["".join(w) for n in range(7) for w in product("(x)", repeat=n)]
+BALANCED = fl.Gbnf('root ::= ("(" root ")" | "x" root)?')
+NEST = fl.Gbnf('root ::= "(" root ")" | "x" | root root')
+LIST = fl.Choice(["x", "xx", "(x)", "((x)", ""])
+
+
+def balanced(text: str) -> bool:
+    depth = 0
+    for character in text:
+        depth += {"(": 1, ")": -1, "x": 0}[character]
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def nests(text: str) -> bool:
+    return bool(text) and balanced(text) and "()" not in text
+
+
+def once(text: str) -> bool:
+    """`BALANCED`: after a closing bracket nothing follows but another one."""
+    return balanced(text) and ")x" not in text and ")(" not in text
+
+
+def cut(text: str, first: Callable[[str], bool], second: Callable[[str], bool]) -> bool:
+    """Whether `text` is one of the first and then one of the second."""
+    return any(first(text[:n]) and second(text[n:]) for n in range(len(text) + 1))
+
+
+def boxed(text: str) -> bool:
+    return nests(text) and text.startswith("(") and text.endswith("x)") and text != "(x)"
+
+
+def opened(text: str) -> bool:
+    return once(text) and text[:1] != "x"
+
+
+def in_line(text: str) -> bool:
+    return once(text) and re.fullmatch(r"x*\(*x?\)*", text) is not None
+
+
+def begun(text: str) -> bool:
+    return text[-1:] == "x" and nests(text[:-1]) and text[0] == "x" and len(text) % 2 == 0
+
+
+FRAMED = NEST & fl.Regex(r"\(.*") & fl.Regex(r".*x\)") - fl.Choice(["(x)"])
+TWICE = fl.repeat(BALANCED & fl.Regex(r"\(.*|"), 2, 2)
+MEETS: list[tuple[Source, Callable[[str], bool]]] = [
+    (NEST & fl.Regex(r"[^x]*x[^x]*"), lambda t: nests(t) and t.count("x") == 1),
+    (NEST - fl.Regex("x*"), lambda t: nests(t) and "(" in t),
+    (FRAMED, boxed),
+    (BALANCED & fl.Regex("(?s:.{0,3})"), lambda t: once(t) and len(t) < 4),
+    (BALANCED - "", lambda t: once(t) and bool(t)),
+    (BALANCED - ~fl.Regex(r"x*\(*x?\)*"), in_line),
+    # Meets inside meets, in sequences and repetitions: each looks at its own text only.
+    (
+        (NEST & fl.Regex("x*")) + (NEST - fl.Regex("x*")),
+        lambda t: cut(t, lambda u: set(u) == {"x"}, lambda u: nests(u) and "(" in u),
+    ),
+    (TWICE, lambda t: cut(t, opened, opened)),
+    (((NEST & fl.Regex("x.*")) + "x") & fl.Regex("(..)*"), begun),
+    # A short list is tried text by text.
+    (LIST & NEST & BALANCED, lambda t: t in LIST.options and nests(t) and once(t)),
+    (LIST - NEST, lambda t: t in LIST.options and not nests(t)),
+    (BALANCED & fl.Regex(".{0,2}") & NEST, lambda t: len(t) < 3 and once(t) and nests(t)),
+    (NEST & fl.Text() - fl.Regex(".*[(].*|x{3,}") & BALANCED, lambda t: t in ("x", "xx")),
+]
+
+
+@pytest.mark.parametrize(("source", "belongs"), MEETS)
+def test_what_meets_is_what_a_plain_recogniser_says(
+    source: Source, belongs: Callable[[str], bool]
+) -> None:
+    decisions = Decisions()
+    expr = lower_source(source, decisions)
+    for word in WORDS:
+        assert decisions.contains(expr, word.encode()) == belongs(word), word
+
+
+BYTES = fl.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})
+TOKENS = fl.Vocabulary([b"(", b"x", b")", b"((", b"x)", b"))", b"xx", b"(x)", b"<eos>"], {8})
+
+
+@pytest.mark.parametrize("source", [MEETS[0][0], MEETS[2][0], MEETS[7][0]])
+def test_masks_allow_what_can_go_on_and_nothing_else(source: Source) -> None:
+    constraint = fl.compile(source, TOKENS)
+    texts = {w for w in WORDS if constraint.matches(w)}
+    assert constraint.example() == min(texts, key=lambda w: (len(w), w))
+
+    def walk(state: Any, text: str) -> None:
+        if len(text) > 4:
+            return
+        allowed = set(unpack(constraint.mask(state)).tolist())
+        assert (8 in allowed) == (text in texts)
+        for token, spelling in enumerate(TOKENS.tokens[:8]):
+            longer = text + (spelling or b"").decode()
+            if len(longer) <= 4 and any(w.startswith(longer) for w in texts):
+                assert token in allowed
+            if token in allowed:
+                state_after = constraint.advance(state, token)
+                assert constraint.distance(state_after) >= 0
+                walk(state_after, longer)
+
+    walk(constraint.start(), "")
+
+
+@pytest.mark.parametrize(
+    ("source", "feature"),
+    [
+        (NEST & BALANCED, "& of Gbnf"),
+        (fl.Regex("[x()]*") - NEST, "- or ~ of Gbnf"),
+        (~NEST, "- or ~ of Gbnf"),
+        (NEST & fl.JsonSchema({"type": "array"}), "& of Gbnf"),
+    ],
+)
+def test_what_cannot_be_decided_is_refused_by_name(source: Source, feature: str) -> None:
+    with pytest.raises(fl.UnsupportedError, match=r"nests? without end") as error:
+        fl.compile(source, BYTES)
+    assert error.value.feature.startswith(feature)
+    with pytest.raises(fl.UnsupportedError):
+        lower_source(source)
+
+
+def test_without_a_search_what_nests_still_meets_what_is_regular():
+    expr = lower_source(NEST & fl.Regex("x+"))
+    machine = Derivatives(expr)
+    assert machine.shortest(expr) == b"x"
+    assert lower_source(~~fl.Regex("x")) is lower_source(fl.Regex("x"))
+    assert lower_source(fl.Text() & NEST) is not lower_source(NEST)
+
+
+def test_a_mark_alone_is_nothing_but_the_empty_text():
+    assert solid(stop(0)) is EMPTY
+    assert solid(A) is A
+    assert looking(A, ANYTHING) is A
+
+
+def rule() -> Expr:
+    found = Rule("a+")
+    found.define(alt(literal("a"), concat(literal("a"), found)))
+    return found
+
+
+A = rule()
+
+
+@pytest.mark.parametrize(
+    "expr",
+    [
+        A,
+        optional(A),
+        concat(optional(A), optional(concat(literal("b"), A))),
+        repeat(optional(A), 0, 2),
+        repeat(concat(A, literal("b"))),
+        concat(repeat(literal("b")), optional(A)),
+        alt(repeat(concat(A, literal("b"))), both(literal("ab"), repeat(literal("ab")))),
+    ],
+)
+def test_all_but_the_empty_text_is_all_but_the_empty_text(expr: Expr) -> None:
+    decisions, without = Decisions(), solid(expr)
+    assert not without.nullable
+    for word in ("".join(w) for n in range(5) for w in product("ab", repeat=n)):
+        expected = bool(word) and decisions.contains(expr, word.encode())
+        assert decisions.contains(without, word.encode()) == expected, word
