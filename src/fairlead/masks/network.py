@@ -89,7 +89,8 @@ class Network:
         self.arena.make(at.NIL)
         self.arena.make(at.LITERAL, brace, 1, at.NIL)
         self._verdicts = Verdicts(self.arena, self.lexicon, self._exprs, machine.alive)
-        if expr.looks:
+        self._looks = expr.looks > 0
+        if self._looks:
             self.arena.context[at.LOOKS] = 1
             self.arena.context[at.ANYTHING_STATE] = self.lexicon.state(ANYTHING)
 
@@ -124,6 +125,8 @@ class Network:
         if found is None:
             found = self._nodes[expr] = self.arena.make(at.EXPR, len(self._exprs))
             self._exprs.append(expr)
+            if self._looks:  # asked for one by one, each would begin a mask anew
+                self.arena.set_settled(found, self._verdicts.settled(found))
         return found
 
     def _serve(self, code: int, wanted: int, ahead: int = 0) -> None:
@@ -152,7 +155,7 @@ class Network:
         """Translate what is regular of the nodes that were made last, and of what they lead to."""
         place = known
         while place < min(len(self._exprs), known + ahead):
-            if self._exprs[place].regular:
+            if self._exprs[place].regular or isinstance(self._exprs[place], Ahead):
                 node = self._nodes[self._exprs[place]]
                 self.arena.set_target(node, self._target(node))
             place += 1
