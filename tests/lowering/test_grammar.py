@@ -11,7 +11,7 @@ from fairlead.lowering.grammar import lower_grammar
 from fairlead.lowering.nodes import Expr
 from fairlead.masks.bits import unpack
 from fairlead.syntax.gbnf import parse_gbnf
-from fairlead.syntax.grammar_tree import Characters, Grammar, Item, Name, Word
+from fairlead.syntax.grammar_tree import Characters, Grammar, Item, Name, Terminal, Word
 
 LETTERS = fl.Vocabulary([b"a", b"b", b"ab", b"<eos>"], eos_ids={3})
 LONGEST = 5
@@ -52,6 +52,8 @@ def atom(item: Item, known: dict[str, set[str]]) -> set[str]:
             return known[rule]
         case Characters(ranges, negated):
             return {c for c in "ab" if any(x <= ord(c) <= y for x, y in ranges) != negated}
+        case Terminal(name):
+            raise AssertionError(f"GBNF has no terminals, but here is {name}")
 
 
 def check(text: str) -> None:
