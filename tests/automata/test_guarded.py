@@ -39,6 +39,7 @@ from fairlead.lowering.nodes import (
     Rule,
     Stop,
 )
+from fairlead.lowering.sources import lower_source
 from fairlead.masks.bits import unpack
 
 NOT_A = complement(concat(byte_set(b"a"), ANYTHING))
@@ -210,6 +211,25 @@ def test_a_language_without_texts_is_told_where_nothing_can_follow() -> None:
     rule = Rule("twice", looks=1)
     rule.define(concat(literal("a"), ahead(NOT_A), alt(rule, literal("ab"))))
     assert not Derivatives(rule).alive(rule)
+    assert Derivatives(rule)._guarded.word(rule) is None
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_least_text_is_found_whatever_was_decided_before(seed: int) -> None:
+    expr = random_grammar(seed)
+    told = [text for text in texts(5) if belongs(expr, text)]
+    word = Derivatives(expr)._guarded.word(expr)
+    if told:
+        assert word is not None
+        assert word.text == min(told, key=lambda text: (len(text), text)).encode()
+    else:
+        assert word is None or word.length > 5
+
+
+def test_the_lesser_of_two_ways_to_the_same_rest_is_taken() -> None:
+    rest = concat(ahead(NOT_A), alt(literal("ab"), literal("cccc")))
+    expr = alt(concat(literal("b"), rest), concat(literal("a"), rest))
+    assert Derivatives(expr).shortest(expr) == b"acccc"
 
 
 def deep(count: int = 1) -> Expr:
@@ -223,13 +243,18 @@ def deep(count: int = 1) -> Expr:
 def test_that_there_is_no_text_is_told_where_one_can_read_on_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(guarded, "LONG", 20)
     assert not Derivatives(deep()).alive(deep())
     assert not Derivatives(deep(1000)).alive(deep(1000))
+    living = concat(alt(deep(), repeat(literal("ab"), 100, 100)), ahead(NOT_A), literal("b"))
+    assert Derivatives(living).alive(living)
+    monkeypatch.setattr(passages, "FEW", 0)
+    monkeypatch.setattr(guarded, "LONG", 20)
+    assert not Derivatives(deep()).alive(deep())
 
 
 def test_what_cannot_be_decided_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guarded, "LONG", 20)
+    monkeypatch.setattr(passages, "FEW", 0)
     monkeypatch.setattr(passages, "MOST", 2)
     with pytest.raises(LimitError, match="after 2 ways"):
         Derivatives(concat(deep(), ahead(EVEN))).alive(concat(deep(), ahead(EVEN)))
@@ -251,8 +276,10 @@ def test_there_is_a_way_through_where_there_is_a_text(
         least = machine.shortest(expr).decode()
         assert belongs(expr, least)
         assert not any(belongs(expr, text) for text in texts(len(least) - 1))
+    monkeypatch.setattr(guarded, "EARLY", 0)
     monkeypatch.setattr(guarded, "HASTY", 0)
     monkeypatch.setattr(guarded, "LONG", -1)
+    monkeypatch.setattr(passages, "FEW", -1)
     asked = list[bool]()
     decide = passages.Passages.alive
 
@@ -290,6 +317,13 @@ def test_calls_are_passed_and_what_remembers_is_not_decided() -> None:
     inside = concat(ahead(concat(ANYTHING, literal("x}"))), objects)
     with pytest.raises(LimitError, match="remembered"):
         machine._passages.alive(inside)
+    assert machine._passages.soon(inside) is None
+
+
+def test_calls_that_may_have_no_end_are_not_decided_soon() -> None:
+    expr = lower_source(fl.Lark('start: "(" start ")" | /a+/'))
+    assert Derivatives(expr)._passages.soon(expr) is None
+    assert Derivatives(expr).alive(expr)
 
 
 def test_forgetting_changes_nothing() -> None:

@@ -110,7 +110,8 @@ class Derivatives:
         self._least = Least(spellable, self._ways, fuel)
         self.living = Living(spellable, self._least.word, self._ways, fuel)
         self._passages = Passages(self._disjoint, self.living.check, self.unfold, fuel)
-        self._guarded = Guarded(self._lines, self._least.word, self._passages.alive, fuel)
+        soon, decide = self._passages.soon, self._passages.alive
+        self._guarded = Guarded(self._lines, self._least.word, soon, decide, fuel)
 
     def start(self) -> Expr:
         """The state before the first byte."""

@@ -24,7 +24,8 @@ from fairlead.lowering.nodes import Ahead, Alt, Call, Capture, Concat, Expr, Rep
 Leads: TypeAlias = tuple[tuple[int, Expr], ...]  # what is looked ahead for, by level
 _Place: TypeAlias = tuple[Leads, Expr]
 
-MOST: Final = 20_000  # ways through all parts together
+MOST: Final = 20_000  # ways through all parts together,
+FEW: Final = 1_000  # and where the answer is to be had soon
 
 
 @final
@@ -50,7 +51,7 @@ class Passages:
         self._asking: dict[_Place, set[_Place]] = {}
         self._todo: list[_Place] = []
         self._now: _Place | None = None
-        self._found = 0
+        self._found, self._most = 0, MOST
 
     def forget(self) -> None:
         """Drop everything memoised."""
@@ -58,12 +59,33 @@ class Passages:
         self._asking.clear()
         self._todo.clear()
 
+    def soon(self, root: Expr) -> bool | None:
+        """Whether `root` has a text; None where that takes long, or is not known to end.
+
+        Calls that look ahead may lead to others without end.
+        """
+        try:
+            return self._told(root, FEW)
+        except LimitError:
+            return None
+
     def alive(self, root: Expr) -> bool:
         """Whether `root` has a text.
 
         Raises:
             LimitError: there are too many ways, or captures in it.
         """
+        return self._told(root, MOST)
+
+    def _told(self, root: Expr, most: int) -> bool:
+        self._most = most
+        try:
+            return self._collected(root)
+        except LimitError:
+            self.forget()  # what is known of the parts is not all
+            raise
+
+    def _collected(self, root: Expr) -> bool:
         leads, core = looking(root)
         place = tuple((lead.level, lead.item) for lead in leads), core
         self._found = 0
@@ -81,7 +103,7 @@ class Passages:
     def _count(self, found: int) -> None:
         self._fuel(found)
         self._found += found
-        if self._found > MOST:
+        if self._found > self._most:
             raise _undecided(f"after {MOST} ways through its parts", self._found)
 
     def _ask(self, place: _Place) -> set[Leads]:
@@ -107,7 +129,7 @@ class Passages:
             case Rule():
                 return self._ask((leads, node.body))
             case Call():
-                return self._ask((leads, self._unfold(node)))
+                return self._called(leads, node)
             case Ahead(item, level):
                 return self._joined(leads, item, level)
             case Stop(level):
@@ -117,6 +139,11 @@ class Passages:
                 raise _undecided("where what is read is remembered", 0)
             case _:
                 return self._together(leads, node)
+
+    def _called(self, leads: Leads, node: Call) -> Iterable[Leads]:
+        if node.looks and self._most < MOST:
+            raise _undecided("soon", 0)
+        return self._ask((leads, self._unfold(node)))
 
     def _joined(self, leads: Leads, item: Expr, level: int) -> Iterable[Leads]:
         met = reduce(both, (other for at, other in leads if at == level), item)
