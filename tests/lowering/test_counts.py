@@ -183,3 +183,9 @@ def test_options_with_a_common_head_are_put_together_one_part_deep(depth: int) -
     found = alt_by_head([left, right, EPSILON])
     assert isinstance(found, Alt)
     assert found is alt(concat(A, alt(left.tail, right.tail)), EPSILON)  # type: ignore[union-attr]
+
+
+def test_a_word_that_begins_with_a_count_counts_once_beside_its_repetition() -> None:
+    word = concat(repeat(A, 4), B)
+    found = alt(word, repeat(word, 2, 2), repeat(word, 3, 3))
+    assert found is repeat(word, 1, 3)

@@ -52,7 +52,7 @@ class PromptReader:
     Example:
         >>> reader = PromptReader(Vocabulary([b"a", b"ab", b"b", b"<eos>"], eos_ids={3}))
         >>> reader.read("aab"), reader.read("").tokens
-        (Prompt(tokens=(0, 1), joint=b''), (3,))
+        (Prompt(tokens=(0, 1), joint=b'', taken=()), (3,))
     """
 
     def __init__(

@@ -275,8 +275,8 @@ def _known_pair(item: Expr, rest: Expr) -> Expr | None:
 
 def _count(option: Expr, item: Expr, rest: Expr) -> tuple[int, int | None]:
     """How often `option` has `item` before `rest`."""
-    if option is rest:
-        return 0, 0
+    if option is rest or option is item:
+        return (0, 0) if option is rest else (1, 1)
     head = option.head if isinstance(option, Concat) else option
     return (1, 1) if head is item else counted(head)[1]
 

@@ -109,8 +109,8 @@ def _regular(operands: Sequence[Operand]) -> Expr | None:
 
 
 def _within(regular: Expr, operands: Sequence[Operand]) -> Expr:
-    """Where all are denied, what is left of any text."""
-    return both(TEXT, regular) if all(each.denied for each in operands) else regular
+    """Where some are denied, what is left of any text: special tokens are in none."""
+    return both(TEXT, regular) if any(each.denied for each in operands) else regular
 
 
 def looking(nested: Expr, regular: Expr) -> Expr:

@@ -79,6 +79,7 @@ def _representatives(root: Expr) -> list[int]:
 def byte_classes(root: Expr) -> list[int]:
     """Disjoint sets of bytes with the same derivative, all bytes: what begins strings tells them.
 
+    >>> from fairlead.lowering.expr import byte_set
     >>> [bin(part).count("1") for part in byte_classes(byte_set(b"ab"))]
     [2, 254]
     """

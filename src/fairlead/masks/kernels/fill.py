@@ -12,14 +12,7 @@ walks the tokens, which is short where few bytes lead on.
 import numpy as np
 
 from fairlead.masks.kernels.bounded import bounded_walk, draw_bounded
-from fairlead.masks.kernels.closure import (
-    add_leads,
-    begin,
-    close,
-    finish,
-    leads_of_found,
-    settle_found,
-)
+from fairlead.masks.kernels.closure import add_leads, begin, close, finish, settle_found
 from fairlead.masks.kernels.frames import frame_after_other, frame_field, object_field
 from fairlead.masks.kernels.intern import node_of
 from fairlead.masks.kernels.key_walks import walk_keys
@@ -42,13 +35,11 @@ from fairlead.masks.kernels.layout import (
     GUARDED,
     KEY,
     LEADS,
-    LEX_FIRST,
     LEXEME,
     LITERAL,
     MACRO,
     MEMBER,
     NEED_COUNT,
-    NEED_EXITS,
     NEED_PICTURE,
     NIL,
     NO_PICTURE,
@@ -59,7 +50,6 @@ from fairlead.masks.kernels.layout import (
     P_EXIT,
     P_EXITS,
     P_MOST,
-    P_WIDE,
     PICTURE,
     POOL,
     REACH_ITEM,
@@ -74,9 +64,8 @@ from fairlead.masks.kernels.layout import (
     UNSURE_COUNT,
     WANT,
     WANT_BELOW,
-    WIDE,
-    WIDE_EXITS,
 )
+from fairlead.masks.kernels.leaves import leave_counted, leave_found, leaves_surely
 from fairlead.masks.kernels.pictures import is_lead, picture_of
 from fairlead.masks.kernels.reach import put, reach_begin, spread, spread_found
 from fairlead.masks.kernels.step import step_config, value_follows
@@ -191,7 +180,7 @@ def _open_key(context: Context, row: Words, node: int, stack: int) -> int:
     begin(context)
     code = value_follows(context, thing, other, unknown, stack)
     if code == OK:
-        code = _leave_found(context, picture)
+        code = leave_found(context, picture)
     if code == OK:
         code = _reach(context, row)
     if code == OK:
@@ -301,37 +290,7 @@ def _lexical(context: Context, row: Words, below: int, node: int, stack: int) ->
         return OK
     begin(context)
     code = close(context, after, stack)
-    return _leave_found(context, picture) if code == OK else code
-
-
-@inner
-def _leave_found(context: Context, picture: int) -> int:
-    """Go on at the exits of a picture with what the closure has found."""
-    if context[FOUND] == 0 and context[DOUBTFUL] == 0:
-        return OK
-    exits = int(int32s(context, PICTURE)[picture * 6 + P_EXITS])
-    if exits == WIDE_EXITS:
-        exits = _wide_exits(context, picture)
-    if exits < 0:
-        context[WANT] = picture
-        return NEED_EXITS
-    return spread_found(context, exits) if exits > 0 else OK
-
-
-@once
-def _wide_exits(context: Context, picture: int) -> int:
-    """The exits that begin as what the closure has found does; 0 if there are none, -1: unknown."""
-    leads_of_found(context)
-    wide, leads = int64s(context, WIDE), int64s(context, LEADS)
-    place = int(int32s(context, PICTURE)[picture * 6 + P_WIDE])
-    while place != 0:
-        same = True
-        for word in range(4):
-            same = same and wide[place * 6 + word] == leads[word]
-        if same:
-            return int(wide[place * 6 + 4])
-        place = int(wide[place * 6 + 5])
-    return -1
+    return leave_found(context, picture) if code == OK else code
 
 
 @once
@@ -360,7 +319,7 @@ def _counted(context: Context, row: Words, node: int, stack: int) -> int:
     if code < 0:
         return code
     picture = int(int32s(context, COUNT_AT)[state])
-    if picture == NO_PICTURE or not _leaves_surely(context, state):
+    if picture == NO_PICTURE or not leaves_surely(context, state):
         return _walked(context, row, 0, node, stack)
     if picture == 0:
         context[WANT] = state
@@ -368,22 +327,9 @@ def _counted(context: Context, row: Words, node: int, stack: int) -> int:
     add_items(context, row, picture, high)
     at = picture * 6
     if low == 0 and (high < 0 or high >= pictures[at + P_MOST]):
-        return _leave_found(context, picture)
+        return leave_found(context, picture)
     first, last = int(pictures[at + P_EXIT]), int(pictures[at + P_EXIT + 1])
-    return _leave_counted(context, first, last, low, high)
-
-
-@inner
-def _leave_counted(context: Context, first: int, last: int, low: int, high: int) -> int:
-    """Go on with what the closure has found at exits behind `low` to `high` items (-1: any)."""
-    exits = int32s(context, EXIT)
-    for place in range(first, last):
-        items = exits[place * 2]
-        if items >= low and (high < 0 or items <= high):
-            code = spread_found(context, int(exits[place * 2 + 1]))
-            if code < 0:
-                return code
-    return OK
+    return leave_counted(context, first, last, low, high)
 
 
 @once
@@ -408,15 +354,4 @@ def _bounded(context: Context, row: Words, below: int, node: int, stack: int) ->
     )
     if every:
         return spread_found(context, int(pictures[picture * 12 + B_EXITS])) if first < last else OK
-    return _leave_counted(context, first, last, low, high)
-
-
-@inner
-def _leaves_surely(context: Context, between: int) -> bool:
-    """Whether what the closure has found begins with no byte that an item begins with."""
-    leads_of_found(context)
-    first, lexical = uint64s(context, LEADS), uint64s(context, LEX_FIRST)
-    common = np.uint64(0)
-    for word in range(4):
-        common |= first[word] & lexical[between * 4 + word]
-    return common == 0
+    return leave_counted(context, first, last, low, high)

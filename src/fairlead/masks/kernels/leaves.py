@@ -1,0 +1,76 @@
+"""Where a picture is left: what follows a lexical state, at the tokens at which it may end."""
+
+import numpy as np
+
+from fairlead.masks.kernels.closure import leads_of_found
+from fairlead.masks.kernels.layout import (
+    DOUBTFUL,
+    EXIT,
+    FOUND,
+    LEADS,
+    LEX_FIRST,
+    NEED_EXITS,
+    OK,
+    P_EXITS,
+    P_WIDE,
+    PICTURE,
+    WANT,
+    WIDE,
+    WIDE_EXITS,
+)
+from fairlead.masks.kernels.reach import spread_found
+from fairlead.masks.kernels.views import Context, inner, int32s, int64s, once, uint64s
+
+
+@inner
+def leave_found(context: Context, picture: int) -> int:
+    """Go on at the exits of a picture with what the closure has found."""
+    if context[FOUND] == 0 and context[DOUBTFUL] == 0:
+        return OK
+    exits = int(int32s(context, PICTURE)[picture * 6 + P_EXITS])
+    if exits == WIDE_EXITS:
+        exits = _wide_exits(context, picture)
+    if exits < 0:
+        context[WANT] = picture
+        return NEED_EXITS
+    return spread_found(context, exits) if exits > 0 else OK
+
+
+@once
+def _wide_exits(context: Context, picture: int) -> int:
+    """The exits that begin as what the closure has found does; 0 if there are none, -1: unknown."""
+    leads_of_found(context)
+    wide, leads = int64s(context, WIDE), int64s(context, LEADS)
+    place = int(int32s(context, PICTURE)[picture * 6 + P_WIDE])
+    while place != 0:
+        same = True
+        for word in range(4):
+            same = same and wide[place * 6 + word] == leads[word]
+        if same:
+            return int(wide[place * 6 + 4])
+        place = int(wide[place * 6 + 5])
+    return -1
+
+
+@inner
+def leave_counted(context: Context, first: int, last: int, low: int, high: int) -> int:
+    """Go on with what the closure has found at exits behind `low` to `high` items (-1: any)."""
+    exits = int32s(context, EXIT)
+    for place in range(first, last):
+        items = exits[place * 2]
+        if items >= low and (high < 0 or items <= high):
+            code = spread_found(context, int(exits[place * 2 + 1]))
+            if code < 0:
+                return code
+    return OK
+
+
+@inner
+def leaves_surely(context: Context, between: int) -> bool:
+    """Whether what the closure has found begins with no byte that an item begins with."""
+    leads_of_found(context)
+    first, lexical = uint64s(context, LEADS), uint64s(context, LEX_FIRST)
+    common = np.uint64(0)
+    for word in range(4):
+        common |= first[word] & lexical[between * 4 + word]
+    return common == 0
