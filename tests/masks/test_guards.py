@@ -7,6 +7,7 @@ import pytest
 
 import fairlead as fl
 from fairlead.automata.derivative import Derivatives
+from fairlead.errors import LimitError
 from fairlead.lowering.expr import (
     ANYTHING,
     EPSILON,
@@ -14,16 +15,19 @@ from fairlead.lowering.expr import (
     alt,
     both,
     byte_set,
+    capture,
     complement,
     concat,
     literal,
     repeat,
     stop,
 )
-from fairlead.lowering.nodes import Expr, Rule
+from fairlead.lowering.nodes import Concat, Expr, Rule
 from fairlead.lowering.sources import lower_source
-from fairlead.masks import verdicts
+from fairlead.masks import states, verdicts
 from fairlead.masks.bits import unpack
+from fairlead.masks.kernels import layout as at
+from fairlead.masks.network import Network
 from fairlead.masks.rows import Rows
 from fairlead.masks.states import States
 from two_engines import vocabulary
@@ -179,3 +183,146 @@ def test_what_is_settled() -> None:
     assert not look().look(rule)
     assert not look().look(repeat(open_end, 1))
     assert look().look(EPSILON)
+
+
+@pytest.mark.parametrize(("short", "most"), [(0, 4096), (1, 1), (0, 0)])
+def test_verdicts_are_the_same_whoever_finds_them(
+    short: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verdicts, "SHORT", short)
+    monkeypatch.setattr(verdicts, "MOST", most)
+    assert checked(range(12)) > 20
+    for schema in SCHEMAS:
+        source = lower_source(fl.JsonSchema(schema, whitespace="compact"))
+        long = concat(ANYTHING, literal("x"), ANYTHING)
+        expr = concat(ahead(alt(long, repeat(byte_set((1 << 256) - 1), 0, 12)), 1), source, stop(1))
+        assert compared(expr, WORDS_OF_JSON, 1, 4) > 1
+
+
+def test_a_stack_that_is_too_deep_to_be_said_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verdicts, "SHORT", 0)
+    monkeypatch.setattr(verdicts, "_DEEPEST", 1)
+    assert checked(range(6)) > 10
+
+
+def test_a_judge_that_gives_up_leaves_a_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+    def limited(self: Derivatives, state: Expr) -> bool:
+        if state.looks and isinstance(state, Concat) and len(str(state)) > 0:
+            raise LimitError("too much", limit="states", given=1)
+        return alive(self, state)
+
+    alive = Derivatives.alive
+    expr = concat(repeat(literal("a"), 1), ahead(NOT_A), alt(literal("b"), literal("cc")))
+    monkeypatch.setattr(verdicts, "SHORT", 0)
+    machine = Derivatives(expr, WORDS.spellable)
+    fast = States(expr, machine, WORDS, fl.Budget())
+    plain = Rows(Derivatives(expr, WORDS.spellable), WORDS, fl.Budget())
+    expected = unpack(plain.row(expr)).tolist()
+    monkeypatch.setattr(fast._network._verdicts, "_alive", lambda whole: limited(machine, whole))
+    assert unpack(fast.mask(fast.start(b""))).tolist() == expected
+
+
+def test_what_the_vocabulary_cannot_spell_is_not_looked_ahead_for() -> None:
+    unspelled = ahead(concat(literal("z"), ANYTHING))
+    expr = concat(literal("a"), alt(concat(unspelled, literal("b")), literal("cc")))
+    assert compared(expr, WORDS, 2, 4) > 3
+
+
+def test_a_lark_grammar_is_read_place_by_place() -> None:
+    expr = lower_source(fl.Lark('start: "(" start ")" | /a+/ | "b"'))
+    words = fl.Vocabulary([b"(", b")", b"a", b"b", b"((", b"a)", b"aa", b"<end>"], eos_ids={7})
+    assert compared(expr, words, 4, 8) > 10
+
+
+@pytest.mark.parametrize("short", [0, 256])
+def test_counts_under_a_guard(short: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verdicts, "SHORT", short)
+    characters = alt(byte_set(b"ab"), literal("é"), literal("è"))
+    has_b = concat(ANYTHING, literal("b"), ANYTHING)
+    rule = Rule("rule", looks=2)
+    rule.define(concat(literal("x"), repeat(characters, 4, 9), alt(rule, literal("y"))))
+    expr = concat(ahead(has_b, 1), rule)
+    words = fl.Vocabulary([*(bytes((b,)) for b in range(256)), b"ab", b"<end>"], eos_ids={257})
+    assert compared(expr, words, 3, 9) > 10
+
+
+def test_starts_are_remembered_as_far_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(states, "_MOST_STARTS", 1)
+    expr = concat(literal("a"), repeat(literal("b")))
+    fast = States(expr, Derivatives(expr, WORDS.spellable), WORDS, fl.Budget())
+    first = unpack(fast.mask(fast.start(b""))).tolist()
+    fast.start(b"a")
+    assert unpack(fast.mask(fast.start(b""))).tolist() == first
+
+
+def machine_of(expr: Expr, budget: fl.Budget | None = None) -> States:
+    machine = Derivatives(expr, WORDS.spellable)
+    return States(expr, machine, WORDS, budget or fl.Budget())
+
+
+def test_nodes_are_said_as_expressions_where_they_can_be() -> None:
+    network = machine_of(literal("a"))._network
+    letters = byte_set(b"ab")
+    between, other = network.lexicon.state(repeat(letters)), network.lexicon.state(literal("b"))
+    said = network._verdicts._said
+    assert said(network.arena.make(at.COUNTED, between, 4, 9, between)) is repeat(letters, 4, 9)
+    assert said(network.arena.make(at.COUNTED, between, 4, -1, between)) is repeat(letters, 4)
+    assert said(network.arena.make(at.COUNTED, other, 4, 9, between)) is None
+    assert said(network.arena.make(at.DOUBT)) is None
+
+
+def test_lexical_states_are_said_as_expressions() -> None:
+    network = machine_of(literal("a"))._network
+    rule = Rule("rule")
+    rule.define(literal("ab"))
+    nested = capture(rule, b"", Shrug(), 0)
+    for expr in (repeat(literal("ab"), 1, 3), nested):
+        assert network.lexicon.expr(network.lexicon.state(expr)) is expr
+    records = network.lexicon._records
+    assert records._expr(records.record(rule), []) is rule
+
+
+class Shrug:
+    """A template that says nothing; it is only held."""
+
+
+def test_a_place_is_left_to_the_search_where_it_is_not_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    expr = concat(repeat(literal("a"), 1), ahead(NOT_AB), alt(literal("ab"), literal("cc")))
+    fast = machine_of(expr)
+    state: Any = fast.start(b"")
+    fast.mask(fast.after(state, 0))
+    arena, judge = fast._network.arena, fast._network._verdicts.judge
+    monkeypatch.setattr(fast._network._verdicts, "_whole", lambda node, stack: None)
+    place = next(
+        place for place in range(1, 50) if arena.record(arena.place(place)[0])[0] == at.GUARDED
+    )
+    before, asked = arena.verdict(place), list[int]()
+    judge(place, lambda most: asked.append(most) or int(most == verdicts.SHORT))
+    assert asked == [verdicts.SHORT, verdicts.MOST]
+    assert arena.verdict(place) == before
+
+
+def test_plain_states_are_forgotten_and_moved_like_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    expr = concat(repeat(literal("a"), 1), ahead(NOT_A), alt(literal("b"), literal("cc")))
+    fast = machine_of(expr, fl.Budget(rows=1))
+    monkeypatch.setattr(Network, "enter", lambda network, _: network.run(at.ENTER, doubt(network)))
+    first = [fast.start(lead) for lead in (b"", b"a", b"b")]
+    assert all(each.network is None for each in first)
+    plain = Rows(Derivatives(expr, WORDS.spellable), WORDS, fl.Budget())
+    assert unpack(fast.mask(first[0])).tolist() == unpack(plain.row(expr)).tolist()
+    fast._move(first[0])
+    assert first[0].network is None
+    assert unpack(fast.mask(first[0])).tolist() == unpack(plain.row(expr)).tolist()
+
+
+def doubt(network: Network) -> int:
+    return network.arena.make(at.DOUBT)
+
+
+def test_what_is_settled_can_be_asked_for() -> None:
+    network = machine_of(literal("a"))._network
+    node = network.node(concat(literal("b"), ahead(NOT_A)))
+    network._serve(at.NEED_SETTLED, node)
+    assert not network._verdicts.settled(node)

@@ -90,6 +90,12 @@ def test_an_indenter_that_does_something_else_is_refused():
 
     with pytest.raises(UnsupportedError, match="Own has a method handle_NL of its own"):
         Lark("start: _NL", postlex=Own())
+
+    class Closing(PythonIndenter):
+        CLOSE_PAREN_types = ("_NEWLINE",)
+
+    with pytest.raises(UnsupportedError, match="_NEWLINE is the newline and a bracket of Closing"):
+        Lark("start: _NL", postlex=Closing())
     with pytest.raises(UnsupportedError, match=r"is a lark\.indenter\.Indenter, not int"):
         Lark("start: _NL", postlex=3)
     assert issubclass(PythonIndenter, Indenter)
