@@ -113,7 +113,7 @@ def _lower_place(
             return lower_until(source, lower(stop), [*map(lower, others)])
         case Captured(_, item) | Region(_, item):
             return lower(item)
-        case Composed():
+        case _:
             return lower(source.spelled_out)
 
 
