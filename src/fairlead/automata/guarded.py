@@ -1,8 +1,8 @@
 """Whether an expression that looks ahead has a text, and the least of the shortest: a search.
 
 What an Ahead allows depends on all that follows it, so such an expression is not judged part by
-part. States are read byte by byte, those first whose text would be the shortest: A* (Hart 1968),
-where the bound is the shortest text if nothing were looked ahead for. It never overestimates, falls
+part. States are read byte by byte, those first whose text would be the shortest (`nearest`), where
+the bound is the shortest text if nothing were looked ahead for. It never overestimates, falls
 by at most one a byte, and is exact as soon as nothing is looked ahead for any more; so where the
 first guess holds, the search goes straight on. One that takes long may have no end: whether there
 is a text is decided first (`passages`).
@@ -17,6 +17,7 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Final, final
 
+from fairlead.automata.nearest import least_byte, nearest
 from fairlead.automata.words import NOTHING, Word
 from fairlead.errors import LimitError
 from fairlead.lowering.aheads import looking
@@ -134,39 +135,19 @@ class Guarded:
         return self._known.get(node) if node.looks else self._loose(node)
 
     def _search(self, root: Expr) -> None:
-        came: dict[Expr, tuple[Expr, int]] = {}
-        best = {root: b""}
-        # (least length of the whole text, what is read, serial number, expression, whether whole)
-        queue: list[tuple[int, bytes, int, Expr, bool]] = [(0, b"", 0, root, False)]
-        serial, decided = 0, False
-        while queue:
-            _, read, _, node, whole = heappop(queue)
-            ending = self._ending(node)
-            if whole and ending is not None:
-                return self._retrace(came, node, ending)
-            if best[node] != read:
-                continue
-            serial += 1
-            if ending is not None:
-                entry = (len(read) + ending.length, read + ending.text, serial, node, True)
-                heappush(queue, entry)
-                continue
-            for byte, target in self._leading(node):
-                longer = read + bytes((byte,))
-                before = best.get(target)
-                nearer = before is None or (len(longer), longer) < (len(before), before)
-                bound = self._bound(target) if nearer else None
-                if bound is not None:
-                    best[target], came[target] = longer, (node, byte)
-                    serial += 1
-                    heappush(queue, (len(longer) + bound, longer, serial, target, False))
-            self._count(len(best))
-            if not decided and len(best) > LONG:
-                decided = True
-                if not self._decide(root):
-                    break
-        self._known.update(dict.fromkeys(best))
-        return None
+        decided = False
+
+        def goes_on(states: int) -> bool:
+            nonlocal decided
+            self._count(states)
+            if decided or states <= LONG:
+                return True
+            decided = True
+            return self._decide(root)
+
+        words, empty = nearest(root, self._ending, self._leading, self._bound, goes_on)
+        self._known.update(dict.fromkeys(empty))
+        self._known.update(words)
 
     def _count(self, states: int) -> None:
         self._fuel(1)
@@ -181,7 +162,7 @@ class Guarded:
 
     def _leading(self, node: Expr) -> list[tuple[int, Expr]]:
         """What `node` goes on to, with the least byte that leads there; nothing known as empty."""
-        arcs = [((members & -members).bit_length() - 1, to) for members, to in self._lines(node)]
+        arcs = [(least_byte(members), to) for members, to in self._lines(node)]
         return [(byte, to) for byte, to in arcs if self._known.get(to, NOTHING) is not None]
 
     def _bound(self, node: Expr) -> int | None:
@@ -194,12 +175,3 @@ class Guarded:
                 return None
             bound = max(bound, word.length)
         return bound
-
-    def _retrace(self, came: dict[Expr, tuple[Expr, int]], node: Expr, word: Word) -> None:
-        """Along the least text, what is left of it is the least text of each expression."""
-        if node.looks:
-            self._known[node] = word
-        while node in came:
-            node, byte = came[node]
-            word = Word.of(bytes((byte,)), word)
-            self._known[node] = word
