@@ -16,7 +16,7 @@ from typing import TypeAlias
 from fairlead.errors import FairleadError
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.references import MOST_PARTS, MOST_TEXTS, mapped, nodes_of, paths_to
-from fairlead.lowering.texts import finite_texts
+from fairlead.lowering.texts import finite_texts, folded
 from fairlead.syntax.regex_tree import (
     Alternation,
     Back,
@@ -109,21 +109,12 @@ def _with_text(behind: Node, number: int, text: str) -> Node:
 
 def _texts(root: Node) -> Listed[str] | None:
     """The texts of a part, those first that are tried first; None if they are too many."""
-    done: list[list[str] | None] = []
-    todo: list[tuple[Node, bool]] = [(root, False)]
-    while todo:
-        node, ready = todo.pop()
-        below = children(node)
-        if below and not ready:
-            todo.append((node, True))
-            todo += [(child, False) for child in reversed(below)]
-            continue
-        parts = done[len(done) - len(below) :]
-        del done[len(done) - len(below) :]
-        known = [part for part in parts if part is not None]
-        found = _tried(node, known) if len(known) == len(parts) else None
-        done.append(None if found is None else list(dict.fromkeys(found)))
-    return done[0]
+
+    def once(node: Node, parts: list[list[str]]) -> list[str] | None:
+        found = _tried(node, parts)
+        return None if found is None else list(dict.fromkeys(found))
+
+    return folded(root, once)
 
 
 def _tried(node: Node, parts: list[list[str]]) -> list[str] | None:

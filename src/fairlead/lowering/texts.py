@@ -4,6 +4,7 @@ What has anchors, lookaround or references in it is left alone: its strings depe
 around it.
 """
 
+from collections.abc import Callable
 from itertools import product
 
 from fairlead.lowering.case import members
@@ -30,6 +31,18 @@ def finite_texts(root: Node, most: int) -> list[str] | None:
     >>> finite_texts(parse_regex("a[bc]?").body, 10)
     ['a', 'ab', 'ac']
     """
+
+    def few(node: Node, parts: list[list[str]]) -> list[str] | None:
+        found = _texts(node, parts, most)
+        return None if found is None or len(found) > most else found
+
+    return folded(root, few)
+
+
+def folded(
+    root: Node, texts: Callable[[Node, list[list[str]]], list[str] | None]
+) -> list[str] | None:
+    """The texts of a tree by those of its parts, None as soon as one has None; not recursive."""
     done: list[list[str] | None] = []
     todo: list[tuple[Node, bool]] = [(root, False)]
     while todo:
@@ -42,8 +55,7 @@ def finite_texts(root: Node, most: int) -> list[str] | None:
         parts = done[len(done) - len(below) :]
         del done[len(done) - len(below) :]
         known = [part for part in parts if part is not None]
-        found = _texts(node, known, most) if len(known) == len(parts) else None
-        done.append(None if found is None or len(found) > most else found)
+        done.append(texts(node, known) if len(known) == len(parts) else None)
     return done[0]
 
 
