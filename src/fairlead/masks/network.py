@@ -108,6 +108,8 @@ class Network:
     ) -> int:
         """Call `kernels.entry.run` until it needs nothing any more; it writes to the rows."""
         states, nodes, context = 0, 0, self.arena.context
+        if what == at.FILL:
+            context[at.PENDING] = 0  # of a mask that came to no end
         row = self._spare if row is None else row
         spare = self._spare if exits is None else exits
         while True:

@@ -154,6 +154,7 @@ SEARCH_COUNT: Final = 162  # of how many;
 SEARCH_DOUBT: Final = 163  # whether anything was doubtful
 SEARCH_TURN: Final = 164  # how many such searches there have been
 SETTLED: Final = 165  # int32[nodes]: whether it is read without leaving a guard; 0 unknown, 1, 2 no
+PENDING: Final = 166  # whether a mask goes on with what is on its work list
 CONTEXT_SIZE: Final = 176
 
 # What `entry.build` and, from ENTER on, `entry.run` can be asked for.
