@@ -10,6 +10,7 @@ import lark
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.lark import lower_lark
 from fairlead.lowering.nodes import Expr
+from fairlead.lowering.sources import lower_source
 from fairlead.syntax.lark_reader import read_lark
 from fairlead.syntax.lark_source import Lark
 from fairlead.syntax.lark_tree import LarkGrammar
@@ -82,7 +83,7 @@ class OutOfFuelError(Exception):
 
 def lowered(text: str, **options) -> Expr:
     """A grammar in the core."""
-    return lower_lark(read_lark(Lark(text, **options)))
+    return lower_lark(read_lark(Lark(text, **options)), lower_source)
 
 
 def by_chance(seed: int) -> str:

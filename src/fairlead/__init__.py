@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from fairlead.syntax.shipped_sources import grammar
     from fairlead.syntax.sources import Choice, Gbnf, Regex, Text, repeat, source
     from fairlead.syntax.special import special
+    from fairlead.syntax.substrings import substring
     from fairlead.syntax.tools import tools
     from fairlead.vocabulary.healing import heal
     from fairlead.vocabulary.spellings import Vocabulary
@@ -117,6 +118,7 @@ __all__ = [
     "repeat",
     "source",
     "special",
+    "substring",
     "tag",
     "tagged",
     "thinking",
@@ -182,6 +184,7 @@ HOMES: Final = {
     "repeat": "fairlead.syntax.sources",
     "source": "fairlead.syntax.sources",
     "special": "fairlead.syntax.special",
+    "substring": "fairlead.syntax.substrings",
     "tag": "fairlead.syntax.regions",
     "tagged": "fairlead.syntax.regions",
     "thinking": "fairlead.syntax.regions",

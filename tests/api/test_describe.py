@@ -14,6 +14,7 @@ from fairlead.errors import SourceError, UnsupportedError
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.lark_source import Lark
 from fairlead.syntax.sources import Choice, Gbnf, Regex, Source, Text, repeat, source
+from fairlead.syntax.substrings import substring
 from type_samples import TYPES
 
 
@@ -136,6 +137,7 @@ def test_a_json_schema_is_told_like_a_type(schema: Any, words: str) -> None:
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
+        (substring("to be"), 'a part of this text, word for word: "to be"'),
         (Choice(["yes", "no"]), 'one of: "yes" | "no"'),
         (source("literal"), '"literal"'),
         (Text(), "any text"),

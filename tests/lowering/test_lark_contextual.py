@@ -23,6 +23,7 @@ from fairlead.lowering.lark_contextual import lower_lark_contextual
 from fairlead.lowering.lark_indentation import ReadLine
 from fairlead.lowering.lark_scanners import firsts, one_word
 from fairlead.lowering.nodes import Concat
+from fairlead.lowering.sources import lower_source
 from fairlead.syntax.lark_reader import read_lark
 from fairlead.syntax.lark_source import Lark
 from lark_samples import (
@@ -227,6 +228,6 @@ def test_what_bytes_a_terminal_may_begin_with():
 
 def test_a_grammar_without_a_table_has_no_automaton():
     grammar = read_lark(Lark('start: "a"', lexer="dynamic"))
-    assert accepted(lower_lark(grammar), "a", 2) == {"a"}
+    assert accepted(lower_lark(grammar, lower_source), "a", 2) == {"a"}
     with pytest.raises(UnsatisfiableError):
         lower_lark_contextual(grammar)

@@ -11,6 +11,7 @@ from lark.indenter import PythonIndenter
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.lark import lower_lark
+from fairlead.lowering.sources import lower_source
 from lark_samples import ERRORS, python_lark, python_tree
 
 SHORT = """\
@@ -40,7 +41,7 @@ def own() -> lark.Lark:
 
 @lru_cache(maxsize=1)
 def machine() -> Derivatives:
-    return Derivatives(lower_lark(python_tree()))
+    return Derivatives(lower_lark(python_tree(), lower_source))
 
 
 def parses(text: str) -> bool:

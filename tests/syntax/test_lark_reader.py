@@ -6,9 +6,11 @@ from lark.indenter import PythonIndenter
 
 from fairlead.errors import LimitError, SourceError
 from fairlead.syntax.lark_errors import Reading, refusals
+from fairlead.syntax.lark_extensions import extend
 from fairlead.syntax.lark_reader import read_lark
 from fairlead.syntax.lark_source import Lark
 from fairlead.syntax.lark_tree import END, Production
+from fairlead.syntax.sources import Literal
 from lark_samples import python_tree
 
 EVERYTHING = r"""
@@ -153,7 +155,7 @@ def test_what_is_not_beside_the_source_is_not_looked_for():
 def test_what_lark_did_not_mean_to_raise_is_an_error_of_the_grammar():
     with (
         pytest.raises(SourceError, match="Lark cannot read this grammar: AssertionError"),
-        refusals(Reading("", {})),
+        refusals(Reading({"": extend("", Literal)})),
     ):
         raise AssertionError
 

@@ -23,6 +23,7 @@ DEEP = ~fl.Regex("a") & fl.repeat("b" + fl.Text(), 1, 2)
         (DEEP, "~Regex('a') & repeat('b' + Text(), 1, 2)"),
         (DEEP + "c", "(~Regex('a') & repeat(…, 1, 2)) + 'c'"),
         (fl.until("x"), "Until"),
+        (fl.substring("ab"), "substring('ab')"),
     ],
 )
 def test_sources_are_shown_as_they_were_written(source: Source, expected: str) -> None:

@@ -40,6 +40,7 @@ from fairlead.syntax.sources import (
 )
 from fairlead.syntax.sources import Sequence as Chain
 from fairlead.syntax.special import Special
+from fairlead.syntax.substrings import Substring
 from fairlead.syntax.tool_formats import FORMATS
 from fairlead.syntax.tools import Tools
 
@@ -121,6 +122,8 @@ def _describe_text(given: Source) -> str:  # noqa: PLR0911  one arm for each kin
 
 def _describe_place(given: Source) -> str:  # noqa: PLR0911  one arm for each kind of source
     match given:
+        case Substring(chunks):
+            return f"a part of this text, word for word: {_quote(''.join(chunks))}"
         case Special(token):
             return f"the token {token}"
         case Until(stop, include):

@@ -1,13 +1,40 @@
-"""Lark grammars to the core, each by the way in which its source asks for it to be read."""
+"""Lark grammars to the core, each by the way in which its source asks for it to be read.
+
+What stands in a grammar and is no Lark has its own texts, whatever is around it: a nested grammar
+ignores what it ignores, and looks ahead in its own text alone. It is lowered first.
+"""
+
+from collections.abc import Callable
 
 from fairlead.lowering.lark_contextual import lower_lark_contextual
 from fairlead.lowering.lark_dynamic import lower_lark_dynamic
+from fairlead.lowering.meets import solid
 from fairlead.lowering.nodes import Expr
+from fairlead.syntax.lark_errors import within
 from fairlead.syntax.lark_tree import LarkGrammar
+from fairlead.syntax.sources import Source
 
 
-def lower_lark(grammar: LarkGrammar) -> Expr:
-    """The texts of a grammar; errors as of `lark_contextual` and `lark_dynamic`."""
+def lower_lark(grammar: LarkGrammar, lower: Callable[[Source], Expr]) -> Expr:
+    """The texts of a grammar.
+
+    Args:
+        grammar: the grammar.
+        lower: makes what a source in it stands for.
+
+    Raises:
+        SourceError: a part is not well formed, with its place in the grammar.
+        UnsatisfiableError, UnsupportedError, LimitError: as of `lark_contextual` and
+            `lark_dynamic`, and of parts.
+    """
+    parts = {name: _lowered(name, grammar, lower) for name in grammar.parts}
     if grammar.table is None:
-        return lower_lark_dynamic(grammar)
-    return lower_lark_contextual(grammar)
+        return lower_lark_dynamic(grammar, parts)
+    return lower_lark_contextual(grammar, parts)
+
+
+def _lowered(name: str, grammar: LarkGrammar, lower: Callable[[Source], Expr]) -> Expr:
+    part, nested = grammar.parts[name], grammar.nested.get(name)
+    with within(part):
+        found = lower(part.source) if nested is None else lower_lark(nested, lower)
+    return solid(found) if found.nullable else found

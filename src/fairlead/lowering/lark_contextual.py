@@ -13,7 +13,7 @@ conflicts resolved: the language is what Lark parses, no more and no less.
 What this module does not know: how stacks work, what a terminal matches, how wide a line is.
 """
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Final, cast, final
 
 from fairlead.errors import UnsatisfiableError
@@ -24,12 +24,15 @@ from fairlead.lowering.lark_scanners import Scanners, Way
 from fairlead.lowering.nodes import Expr, Look
 from fairlead.syntax.lark_tree import LarkGrammar
 
-LOOKS: Final = 1  # levels of Ahead in a place
 REMEMBERED: Final = 4096  # places that are unfolded, before all are forgotten
 
 
-def lower_lark_contextual(grammar: LarkGrammar) -> Expr:
+def lower_lark_contextual(grammar: LarkGrammar, parts: Mapping[str, Expr] | None = None) -> Expr:
     r"""The texts of a grammar that has a table.
+
+    Args:
+        grammar: the grammar.
+        parts: what stands in it that is no Lark; never the empty text.
 
     Example:
         >>> from fairlead.syntax.lark_reader import read_lark
@@ -42,13 +45,13 @@ def lower_lark_contextual(grammar: LarkGrammar) -> Expr:
         UnsatisfiableError: it has no text.
         UnsupportedError: what a terminal matches is not regular, or depends on what is before it.
     """
-    places = _Places(grammar)
+    places = _Places(grammar, parts or {})
     start = places.start
     places.check()
     if places.needs(start) is None:
         raise UnsatisfiableError(f"the rule {grammar.start!r} has no text that ends")
     # What looks ahead in a grammar looks at its own text.
-    texts = concat(places.more(start), stop())
+    texts = concat(places.more(start), stop(places.level))
     return alt(texts, EPSILON) if places.ends(start) else texts
 
 
@@ -56,11 +59,14 @@ def lower_lark_contextual(grammar: LarkGrammar) -> Expr:
 class _Places:
     """The template of one grammar; its arguments are places, and lines that are being read."""
 
-    def __init__(self, grammar: LarkGrammar) -> None:
+    def __init__(self, grammar: LarkGrammar, parts: Mapping[str, Expr]) -> None:
         if grammar.table is None:
             raise UnsatisfiableError("a grammar without a table is not read by an automaton")
         widths = {name: each.min_width for name, each in grammar.terminals.items()}
-        self._scanners = Scanners(grammar)
+        widths |= dict.fromkeys(parts, 1)
+        # What looks ahead here looks over what does within a part.
+        self.level = max((each.looks for each in parts.values()), default=0)
+        self._scanners = Scanners(grammar, parts, self.level)
         told, lines = grammar.indentation, None
         if told is not None:
             # A block is as much wider as one character, at least; its end takes none.
@@ -84,7 +90,7 @@ class _Places:
     def more(self, place: Place) -> Expr:
         """Those that are not empty, unless nothing else is there."""
         lives = self._total or self.needs(place) is not None
-        return call(self, place, LOOKS) if lives else EMPTY
+        return call(self, place, self.level + 1) if lives else EMPTY
 
     def ends(self, place: Place) -> bool:
         """Whether a text may end at a place."""
@@ -132,15 +138,17 @@ class _Places:
         if self._automaton.feed(place.stack, way.terminal) is None:
             return EMPTY
         begun = (ReadLine(each.text, None, each.after, place) for each in way.exits)
-        return concat(way.guard, alt(*(call(self, line, LOOKS) for line in begun)))
+        return concat(way.guard, alt(*(call(self, line, self.level + 1) for line in begun)))
 
     def _line(self, line: ReadLine) -> Expr:
         lines = cast("Lines", self._lines)
         options = list[Expr]()
         for members, following in lines.steps(line):
             after = lines.behind(following)
-            ended = EMPTY if after is None else concat(ahead(line.after), self.rest(after))
-            more = EMPTY if following.text is EPSILON else call(self, following, LOOKS)
+            ended = (
+                EMPTY if after is None else concat(ahead(line.after, self.level), self.rest(after))
+            )
+            more = EMPTY if following.text is EPSILON else call(self, following, self.level + 1)
             options.append(concat(members, alt(more, ended)))
         return alt(*options)
 

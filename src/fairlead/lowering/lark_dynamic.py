@@ -27,8 +27,12 @@ from fairlead.syntax.regex import parse_regex
 UNNAMED: Final = "__"  # how names of rules begin that Lark has made
 
 
-def lower_lark_dynamic(grammar: LarkGrammar) -> Expr:
+def lower_lark_dynamic(grammar: LarkGrammar, parts: Mapping[str, Expr] | None = None) -> Expr:
     r"""The texts of a grammar.
+
+    Args:
+        grammar: the grammar.
+        parts: what stands in it that is no Lark; never the empty text.
 
     Example:
         >>> from fairlead.syntax.lark_reader import read_lark
@@ -43,7 +47,13 @@ def lower_lark_dynamic(grammar: LarkGrammar) -> Expr:
             is to be found by a postlexer.
         LimitError: it is too large.
     """
-    terminals = {name: _taken(each) for name, each in grammar.terminals.items()}
+    others: Mapping[str, Expr] = parts or {}
+    # What looks ahead here looks over what does within a part.
+    level = max((each.looks for each in others.values()), default=0)
+    terminals = {
+        name: _taken(each, level, bool(others)) for name, each in grammar.terminals.items()
+    }
+    terminals |= others
     ignored = repeat(alt(*(terminals[name] for name in grammar.ignored)))
     rules = {
         name: tuple(
@@ -58,7 +68,7 @@ def lower_lark_dynamic(grammar: LarkGrammar) -> Expr:
         Grammar(rules, grammar.start, unnamed),
         {name: concat(ignored, text) for name, text in terminals.items()},
     )
-    return concat(found, ignored, stop())
+    return concat(found, ignored, stop(level))
 
 
 def _alternative(
@@ -74,13 +84,13 @@ def _alternative(
     return tuple(Item(Name(name) if name in rules else Terminal(name)) for name in expansion)
 
 
-def _taken(terminal: LarkTerminal) -> Expr:
+def _taken(terminal: LarkTerminal, level: int, marks: bool) -> Expr:
     """What a terminal takes, and what has to follow it."""
     try:
-        found = exits(parse_regex(terminal.pattern))
+        found = exits(parse_regex(terminal.pattern), marks)
     except (SourceError, UnsupportedError) as error:
         raise _said(terminal, error) from None
-    return alt(*(concat(each.text, ahead(each.after)) for each in found))
+    return alt(*(concat(each.text, ahead(each.after, level)) for each in found))
 
 
 def _said(terminal: LarkTerminal, error: SourceError | UnsupportedError) -> UnsupportedError:

@@ -14,7 +14,7 @@ What this module does not know: stacks, indentation, what may follow.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import final
@@ -22,6 +22,7 @@ from typing import final
 from fairlead.errors import SourceError, UnsupportedError
 from fairlead.lowering.expr import (
     ALL_BYTES,
+    ANYTHING,
     EMPTY,
     EPSILON,
     ahead,
@@ -49,30 +50,46 @@ class Way:
         ignored: whether it does not.
         guard: an Ahead that says that no earlier terminal matches, or nothing.
         exits: what is taken, and what has to follow.
+        level: at which it looks ahead.
     """
 
     terminal: str
     ignored: bool
     guard: Expr
     exits: tuple[Exit, ...]
+    level: int = 0
 
     @property
     def text(self) -> Expr:
         """All of it as one expression."""
-        return concat(self.guard, alt(*(concat(e.text, ahead(e.after)) for e in self.exits)))
+        taken = (concat(each.text, ahead(each.after, self.level)) for each in self.exits)
+        return concat(self.guard, alt(*taken))
 
 
 @final
 class Scanners:
-    """The lexers of all states."""
+    """The lexers of all states.
 
-    def __init__(self, grammar: LarkGrammar) -> None:
+    Args:
+        grammar: whose terminals they tell apart.
+        parts: what stands in it that is no Lark. It is no terminal of theirs: where one may stand,
+            it may, whatever they take there.
+        level: at which they look ahead.
+    """
+
+    def __init__(
+        self, grammar: LarkGrammar, parts: Mapping[str, Expr] | None = None, level: int = 0
+    ) -> None:
+        self._parts: Mapping[str, Expr] = parts or {}
+        self._level = level
         always = () if grammar.indentation is None else (grammar.indentation.newline,)
         self._extra = frozenset(
             name for name in (*grammar.ignored, *always) if name in grammar.terminals
         )
         self._ignored = frozenset(grammar.ignored)
-        self._terminals = {name: _Terminal(each) for name, each in grammar.terminals.items()}
+        self._terminals = {
+            name: _Terminal(each, bool(self._parts)) for name, each in grammar.terminals.items()
+        }
         self._known = dict[frozenset[str], tuple[Way, ...]]()
 
     def check(self) -> None:
@@ -80,13 +97,19 @@ class Scanners:
         for terminal in self._terminals.values():
             terminal.refuse()
 
-    def ways(self, names: Iterable[str]) -> tuple[Way, ...]:
+    def ways(self, names: Sequence[str]) -> tuple[Way, ...]:
         """What is taken where these terminals have an action."""
         key = frozenset(name for name in names if name in self._terminals) | self._extra
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = tuple(self._ways([self._terminals[name] for name in key]))
+        if self._parts:
+            others = (name for name in names if name in self._parts)
+            found += tuple(self._whole(name, self._parts[name]) for name in others)
         return found
+
+    def _whole(self, name: str, part: Expr) -> Way:
+        return Way(name, False, EPSILON, (Exit(part, ANYTHING),))
 
     def _ways(self, terminals: list["_Terminal"]) -> Iterable[Way]:
         terminals.sort(key=lambda each: each.order)
@@ -117,18 +140,18 @@ class Scanners:
         guard = EPSILON
         for rival in rivals:
             if may_meet(text, rival.begins):
-                guard = concat(guard, ahead(complement(rival.begins)))
+                guard = concat(guard, ahead(complement(rival.begins), self._level))
         # What is ignored is so by what matched, however it is called then.
         ignored = taken.shape.name in self._ignored
-        yield Way(called.shape.name, ignored, guard, tuple(exits))
+        yield Way(called.shape.name, ignored, guard, tuple(exits), self._level)
 
 
 @final
 class _Terminal:
     """A terminal's languages, made when they are needed."""
 
-    def __init__(self, shape: LarkTerminal) -> None:
-        self.shape = shape
+    def __init__(self, shape: LarkTerminal, marks: bool) -> None:
+        self.shape, self._marks = shape, marks
         self.order = (-shape.priority, -shape.max_width, -shape.length, shape.name)
         self._swallowed = dict[str, bool]()
 
@@ -170,12 +193,12 @@ class _Terminal:
     @cached_property
     def exits(self) -> tuple[Exit, ...]:
         """What is taken, and what has to follow."""
-        return exits(self._pattern)
+        return exits(self._pattern, self._marks)
 
     @cached_property
     def begins(self) -> Expr:
         """Texts at which this matches."""
-        return begins(self._pattern)
+        return begins(self._pattern, self._marks)
 
     @cached_property
     def whole(self) -> Expr:

@@ -12,9 +12,10 @@ are regular. Usually there is one exit: of `[^\W\d]\w*` names, behind which no \
 `".*?"` what is between two quotes, and anything after. `if|if else` has `if` alone, and `0*(?!1)`
 zeros behind which there is no 1, or one more zero and then a 1.
 
-`after` and `begins` are about texts: whether they hold strings that are no UTF-8 is left open. What
-would look at characters before the terminal (^, \b at its start, `(?<!a)`) is refused by name, as
-are a lookbehind with lookaround in it, and references back to other than a few texts.
+`after` and `begins` are about texts, and special tokens among them where those are asked for:
+whether they hold other strings that are no UTF-8 is left open. What would look at characters before
+the terminal (^, \b at its start, `(?<!a)`) is refused by name, as are a lookbehind with lookaround
+in it, and references back to other than a few texts.
 
 How it is done: `lowering.preferred_machine` is an automaton of all ways through the pattern, in the
 order in which they are tried. Behind an exit the ways that would have been preferred go on until
@@ -29,13 +30,14 @@ from typing import Final, final
 
 from fairlead.lowering.alternatives import either
 from fairlead.lowering.equations import Automaton, Equations, Spell, smallest
-from fairlead.lowering.expr import ANYTHING, EMPTY, complement, concat
+from fairlead.lowering.expr import ANYTHING, EMPTY, alt, byte_set, complement, concat
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.preferred_languages import ALL, NONE, Languages, explored
 from fairlead.lowering.preferred_machine import History, Machine, Place, Thread
 from fairlead.lowering.preferred_program import Ahead, Behind, Guard, program
 from fairlead.lowering.regex import lower_regex
+from fairlead.lowering.special import MARKS
 from fairlead.lowering.unicode import character
 from fairlead.syntax.regex_tree import (
     Alternation,
@@ -77,7 +79,7 @@ class _Watch:
     guard: int
 
 
-def exits(pattern: Pattern) -> tuple[Exit, ...]:
+def exits(pattern: Pattern, marks: bool = False) -> tuple[Exit, ...]:
     r"""The texts that `re.match` may prefer, each with what has to follow it.
 
     >>> from fairlead.lowering.expr import literal
@@ -88,16 +90,20 @@ def exits(pattern: Pattern) -> tuple[Exit, ...]:
     ...     complement(concat(literal("a"), ANYTHING))),)
     True
 
+    Args:
+        pattern: what matches.
+        marks: whether special tokens may follow, which no part of a pattern matches.
+
     Raises:
         UnsupportedError: what the module refuses, with its place in the pattern.
         LimitError: the automaton is too large.
     """
-    return _preferences(_Key(pattern.text, _modes(pattern), pattern))[0]
+    return _preferences(_Key(pattern.text, _modes(pattern), marks, pattern))[0]
 
 
-def begins(pattern: Pattern) -> Expr:
+def begins(pattern: Pattern, marks: bool = False) -> Expr:
     """The texts that begin with a match; errors as of `exits`."""
-    return _preferences(_Key(pattern.text, _modes(pattern), pattern))[1]
+    return _preferences(_Key(pattern.text, _modes(pattern), marks, pattern))[1]
 
 
 @final
@@ -107,6 +113,7 @@ class _Key:
 
     text: str
     modes: tuple[Hashable, ...]
+    marks: bool
     pattern: Pattern = field(compare=False)
 
 
@@ -130,7 +137,7 @@ def _preferences(key: _Key) -> tuple[tuple[Exit, ...], Expr]:
         text = lower_regex(key.pattern)
         return () if text is EMPTY else (Exit(text, ANYTHING),), concat(text, ANYTHING)
     words = _words(key.pattern.body)
-    return _Reader(key.pattern).read() if words is None else _of_words(words)
+    return _Reader(key.pattern, key.marks).read() if words is None else _of_words(words)
 
 
 def _words(root: Node) -> list[str] | None:
@@ -188,8 +195,9 @@ def _is_plain(root: Node) -> bool:
 class _Reader:
     """The automata of one pattern."""
 
-    def __init__(self, pattern: Pattern) -> None:
-        self._pattern, self._program = pattern, program(pattern)
+    def __init__(self, pattern: Pattern, marks: bool) -> None:
+        self._pattern, self._program = pattern, program(pattern, marks)
+        self._marks = 1 << len(self._program.atoms) - 1 if marks else 0
         self._machine = Machine(self._program)
         self._languages = self._machine.languages
         self._rows = dict[tuple[tuple[Thread, ...], History], Sequence[Place]]()
@@ -271,7 +279,10 @@ class _Reader:
     def _spelled(self, atoms: int) -> Expr:
         found = self._characters.get(atoms)
         if found is None:
-            found = self._characters[atoms] = character(self._program.characters(atoms))
+            found = character(self._program.characters(atoms))
+            if atoms & self._marks:
+                found = alt(found, byte_set(MARKS))
+            self._characters[atoms] = found
         return found
 
 

@@ -165,25 +165,27 @@ class Program:
         return found
 
 
-def program(pattern: Pattern) -> Program:
+def program(pattern: Pattern, marks: bool = False) -> Program:
     """The steps of `pattern`.
+
+    With `marks` the last atom is what is no character, and has none.
 
     Raises:
         UnsupportedError: references to groups with many texts, lookarounds in lookbehinds.
         LimitError: it tells more than 256 sets of characters apart.
     """
-    return _Compiler(pattern).compile()
+    return _Compiler(pattern, marks).compile()
 
 
 @final
 class _Compiler:
-    def __init__(self, pattern: Pattern) -> None:
+    def __init__(self, pattern: Pattern, marks: bool) -> None:
         self._pattern = pattern
         self._body = pattern.body
         if pattern.backs:
             self._body = in_order(pattern.body, self._refuse_reference)
         self._nodes = _below(self._body)
-        self._atoms, self._bits = _apart(_sets(self._nodes), pattern.text)
+        self._atoms, self._bits = _apart(_sets(self._nodes), pattern.text, marks)
         self._steps = list[Step]()
         self._pasts = dict[Past, int]()
 
@@ -337,7 +339,7 @@ def _sets(nodes: Iterable[Node]) -> Iterator[CodePoints]:
 
 
 def _apart(
-    sets: Iterable[CodePoints], text: str
+    sets: Iterable[CodePoints], text: str, marks: bool
 ) -> tuple[tuple[CodePoints, ...], Mapping[CodePoints, int]]:
     """The atoms of the sets, and of which each set is made."""
     numbered = {each: number for number, each in enumerate(dict.fromkeys([SCALARS, *sets]))}
@@ -354,7 +356,7 @@ def _apart(
         if inside & 1 and place > begin:
             alike.setdefault(inside, []).append((begin, place - 1))
         inside, begin = inside ^ 1 << number, place
-    if len(alike) > MOST_ATOMS:
+    if len(alike) + marks > MOST_ATOMS:
         raise LimitError(
             f"a terminal tells {len(alike)} sets of characters apart, {MOST_ATOMS} are allowed: "
             f"{text:.60}",
@@ -366,4 +368,4 @@ def _apart(
         each: sum(1 << atom for atom, kinds in enumerate(alike) if kinds >> number & 1)
         for each, number in numbered.items()
     }
-    return tuple(map(tuple, alike.values())), bits
+    return tuple(map(tuple, [*alike.values(), *[()] * marks])), bits

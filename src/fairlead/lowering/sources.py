@@ -16,6 +16,7 @@ from fairlead.lowering.nodes import Expr
 from fairlead.lowering.regex import lower_regex
 from fairlead.lowering.regions import lower_until
 from fairlead.lowering.special import special
+from fairlead.lowering.substrings import lower_substring
 from fairlead.lowering.unicode import TEXT
 from fairlead.syntax.gbnf import parse_gbnf
 from fairlead.syntax.json_schema_source import JsonSchema
@@ -39,6 +40,7 @@ from fairlead.syntax.sources import (
     Text,
 )
 from fairlead.syntax.special import Special
+from fairlead.syntax.substrings import Substring
 from fairlead.syntax.written import written
 
 
@@ -63,8 +65,8 @@ def lower_source(source: Source, decide: Decider | None = None) -> Expr:
             return either(option.encode() for option in options)
         case Text():
             return TEXT
-        case Regex() | Gbnf() | Lark():
-            return _lower_notation(source)
+        case Regex() | Gbnf() | Lark() | Substring():
+            return _lower_notation(source, partial(lower_source, decide=decide))
         case JsonSchema() | PythonType():
             return lower_json_schema(_schema(source))
         case _:
@@ -75,14 +77,21 @@ def _schema(source: JsonSchema | PythonType) -> JsonSchema:
     return type_source(source) if isinstance(source, PythonType) else source
 
 
-def _lower_notation(source: Regex | Gbnf | Lark) -> Expr:
-    if isinstance(source, Regex):
-        spend(len(source.pattern))
-        return lower_regex(parse_regex(source.pattern, source.dialect, source.flags))
-    spend(len(source.text))
-    if isinstance(source, Lark):
-        return lower_lark(read_lark(source))
-    return lower_grammar(parse_gbnf(source.text, source.root))
+def _lower_notation(
+    source: Regex | Gbnf | Lark | Substring, lower: Callable[[Source], Expr]
+) -> Expr:
+    match source:
+        case Regex(pattern, dialect, flags):
+            spend(len(pattern))
+            return lower_regex(parse_regex(pattern, dialect, flags))
+        case Substring(chunks):
+            return lower_substring(chunks)
+        case Lark(text):
+            spend(len(text))
+            return lower_lark(read_lark(source), lower)
+        case Gbnf(text, root):
+            spend(len(text))
+            return lower_grammar(parse_gbnf(text, root))
 
 
 def _lower_combination(

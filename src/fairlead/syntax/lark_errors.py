@@ -12,8 +12,16 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final, final
 
-from fairlead.errors import FairleadError, LimitError, SourceError
+from fairlead.errors import (
+    FairleadError,
+    LimitError,
+    SourceError,
+    UnsatisfiableError,
+    UnsupportedError,
+)
+from fairlead.syntax.lark_extensions import PART, Extended, Part
 from fairlead.syntax.names import did_you_mean
+from fairlead.syntax.source import describe_place
 
 _UNINTENDED: Final = (
     AssertionError, AttributeError, ImportError, LookupError, re.error, SyntaxError, TypeError,
@@ -39,30 +47,42 @@ class Reading:
     """A grammar while Lark reads it.
 
     Attributes:
-        text: the grammar.
-        files: the texts that it imports, by path.
+        texts: the grammar, which has no path, and those that it imports, by path.
         at: the path of what was imported last.
     """
 
-    text: str
-    files: Mapping[str, str]
+    texts: Mapping[str, Extended]
     at: str = ""
+
+    @property
+    def text(self) -> str:
+        """The grammar as Lark gets it."""
+        return self.texts[""].text
 
     def wrong(self, message: str, name: str = "") -> SourceError:
         """An error about `name`, placed where it stands first."""
         found = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", self.text) if name else None
         return self.placed(message, None if found is None else found.start())
 
+    def told(self, part: Part, message: str) -> SourceError:
+        """An error about a part."""
+        return SourceError(message, place=part.place, text=part.text, position=part.position)
+
     def placed(self, message: str, position: int | None, path: str = "") -> SourceError:
         """An error at a position of the text, or of one that it imports."""
-        text = self.files[path] if path else self.text
+        read = self.texts[path]
+        message = PART.sub(self._written, message)
         if position is None:
-            return SourceError(message, text=text)
-        position = min(position, len(text))
-        line = text.count("\n", 0, position) + 1
-        column = position - (text.rfind("\n", 0, position) + 1) + 1
-        where = f"{path}, line {line}, column {column}" if path else f"line {line}, column {column}"
-        return SourceError(message, place=where, text=text, position=position)
+            return SourceError(message, text=read.original)
+        position = read.before(min(position, len(read.text)))
+        where = describe_place(read.original, position)
+        where = f"{path}, {where}" if path else where
+        return SourceError(message, place=where, text=read.original, position=position)
+
+    def _written(self, found: re.Match[str]) -> str:
+        """What a part was written as, which Lark names by its number."""
+        parts = [part for text in self.texts.values() for part in text.parts]
+        return parts[int(found[1])].written
 
     def names(self) -> list[str]:
         """What the text defines."""
@@ -112,3 +132,38 @@ def _refused(said: str, reading: Reading) -> SourceError:
     defined = reading.names()
     near = did_you_mean(name, defined) if name and name not in defined else ""
     return reading.wrong(message + near, name)
+
+
+@contextmanager
+def within(part: Part) -> Generator[None]:
+    """Errors inside, of what a part stands for, with its place in the grammar as well."""
+    try:
+        yield
+    except FairleadError as error:
+        raise placed(error, part) from None
+
+
+def placed(error: FairleadError, part: Part) -> FairleadError:
+    """An error about a part, with its place in the grammar as well."""
+    said, _, _ = str(error).partition("\n")
+    at = part.position
+    if isinstance(error, SourceError | UnsupportedError) and _is_inside(error, part):
+        # A place in the braces is one in the grammar.
+        said, at = said.removesuffix(f" (at {error.place})"), part.inside + (error.position or 0)
+    said, place = f"{part.written}: {said}", part.place_of(at)
+    match error:
+        case SourceError():
+            return SourceError(said, place=place, text=part.text, position=at)
+        case UnsupportedError(feature=feature):
+            return UnsupportedError(said, feature=feature, place=place, text=part.text, position=at)
+        case UnsatisfiableError(conflict=conflict):
+            return UnsatisfiableError(said, place=place, conflict=conflict)
+        case LimitError(limit=limit, given=given, needed=needed):
+            return LimitError(said, limit=limit, given=given, needed=needed, place=place)
+        case _:
+            return error
+
+
+def _is_inside(error: SourceError | UnsupportedError, part: Part) -> bool:
+    """Whether the error is about the text in the braces."""
+    return bool(error.text) and part.text.startswith(error.text or "", part.inside)

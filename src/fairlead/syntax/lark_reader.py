@@ -10,10 +10,12 @@ What this module does not know: what a pattern means, which terminal is read whe
 import re
 from collections.abc import Mapping
 from importlib import import_module
+from itertools import compress, product
 from typing import Any, Final, final
 
-from fairlead.errors import SourceError
-from fairlead.syntax.lark_errors import Reading, refusals
+from fairlead.errors import LimitError, SourceError, UnsupportedError
+from fairlead.syntax.lark_errors import Reading, refusals, within
+from fairlead.syntax.lark_extensions import PART, Part
 from fairlead.syntax.lark_source import Lark, read_indenter
 from fairlead.syntax.lark_tree import (
     Indentation,
@@ -23,7 +25,9 @@ from fairlead.syntax.lark_tree import (
     Production,
 )
 from fairlead.syntax.names import did_you_mean
+from fairlead.syntax.substrings import Substring
 
+MOST_EMPTY: Final = 8
 MODULE: Final = "file_input"  # what Lark's python.lark calls a whole file
 
 
@@ -40,15 +44,18 @@ def read_lark(source: Lark) -> LarkGrammar:
     Raises:
         SourceError: Lark refuses it.
     """
-    files = dict(source.files)
-    reading = Reading(source.text, files)
+    reading = Reading(source.extended)
     with refusals(reading):
         loaded = _loaded(reading)
         start = _start(loaded, source.start)
         indentation = _indentation(loaded, source)
         keep = {indentation.newline} if indentation is not None else set[str]()
         terminals, rules, ignored = loaded.compile([start], keep)
+        parts, terminals = _parts(terminals, source, reading)
         read = {terminal.name: _terminal(terminal, reading) for terminal in terminals}
+        nested = _nested(parts)
+        _check_ignored(ignored, parts)
+        rules = _with_empty(rules, _empty(parts, nested))
         table = _table(rules, start) if source.lexer == "contextual" else None
     expansions = dict[str, list[tuple[str, ...]]]()
     for production in map(_production, rules):
@@ -60,6 +67,8 @@ def read_lark(source: Lark) -> LarkGrammar:
         ignored=tuple(map(str, dict.fromkeys(ignored))),
         table=table,
         indentation=indentation,
+        parts=parts,
+        nested=nested,
     )
 
 
@@ -68,9 +77,9 @@ def _loaded(reading: Reading) -> Any:
 
     def find(folder: str | None, path: str) -> tuple[str, str]:
         for at in (path, f"{folder}/{path}" if folder else path):
-            if at in reading.files:
+            if at in reading.texts:
                 reading.at = at
-                return at, reading.files[at]
+                return at, reading.texts[at].text
         raise SourceError(f"there is no grammar {path!r} to import")
 
     loader: Any = import_module("lark.load_grammar")
@@ -107,7 +116,11 @@ def _terminal(terminal: Any, reading: Reading) -> LarkTerminal:
         said = f"the terminal {written} is no regex as Lark reads them: {error}"
         raise reading.wrong(said, str(terminal.name)) from None
     if pattern.min_width == 0:
-        raise reading.wrong(f"the terminal {written} matches nothing at all", str(terminal.name))
+        said = (
+            f"the terminal {written} matches nothing at all: Lark's have one character at least, "
+            "and may be left out with a `?` behind them"
+        )
+        raise reading.wrong(said, str(terminal.name))
     return LarkTerminal(
         name=str(terminal.name),
         pattern=str(pattern.to_regexp()),
@@ -119,6 +132,93 @@ def _terminal(terminal: Any, reading: Reading) -> LarkTerminal:
         length=len(pattern.value),
         written=written,
     )
+
+
+def _parts(
+    terminals: list[Any], source: Lark, reading: Reading
+) -> tuple[dict[str, Part], list[Any]]:
+    """The terminals that stand for what is no Lark, and the others."""
+    parts, others = dict[str, Part](), list[Any]()
+    for terminal in terminals:
+        whole = PART.fullmatch(str(terminal.pattern.value))
+        inside = PART.search(str(terminal.pattern.value))
+        if inside is None:
+            others.append(terminal)
+        elif whole is None or terminal.pattern.type != "str":
+            part = source.parts[int(inside[1])]
+            raise reading.told(
+                part, f"{part.written} stands in the terminal {terminal.name} beside something "
+                "else: a rule may be made of both, a terminal is a regex or one of these alone",
+            )  # fmt: skip
+        else:
+            parts[str(terminal.name)] = source.parts[int(whole[1])]
+    return parts, others
+
+
+def _nested(parts: Mapping[str, Part]) -> dict[str, LarkGrammar]:
+    """The trees of nested grammars."""
+    found = dict[str, LarkGrammar]()
+    for name, part in parts.items():
+        if isinstance(part.source, Lark):
+            with within(part):
+                found[name] = read_lark(part.source)
+    return found
+
+
+def _check_ignored(ignored: list[Any], parts: Mapping[str, Part]) -> None:
+    for name in map(str, ignored):
+        if name in parts:
+            raise UnsupportedError(
+                f"{parts[name].written} is ignored: only regexes and strings may be",
+                feature="%ignore",
+                place=parts[name].place,
+            )
+
+
+def _empty(parts: Mapping[str, Part], nested: Mapping[str, LarkGrammar]) -> list[str]:
+    """The parts that may be the empty text."""
+    return [
+        name
+        for name, part in parts.items()
+        if isinstance(part.source, Substring) or (name in nested and _may_be_empty(nested[name]))
+    ]
+
+
+def _may_be_empty(grammar: LarkGrammar) -> bool:
+    found, before = set[str](), -1
+    while len(found) > before:
+        before = len(found)
+        found |= {
+            name
+            for name, expansions in grammar.rules.items()
+            if any(found.issuperset(each) for each in expansions)
+        }
+    return grammar.start in found
+
+
+def _with_empty(rules: list[Any], names: list[str]) -> list[Any]:
+    """The rules, each also without those of these terminals that it has."""
+    if not names:
+        return rules
+    make: Any = import_module("lark.grammar").Rule
+    found = dict[tuple[str, tuple[str, ...]], Any]()
+    for rule in rules:
+        options = [[True, False] if str(s.name) in names else [True] for s in rule.expansion]
+        many = sum(len(option) > 1 for option in options)
+        if many > MOST_EMPTY:
+            raise LimitError(
+                f"the rule {rule.origin.name} has {many} parts in a row that may be empty, "
+                f"{MOST_EMPTY} are allowed: give some a rule of their own",
+                limit="parts that may be empty",
+                given=MOST_EMPTY,
+                needed=many,
+            )
+        for kept in product(*options):
+            symbols: list[Any] = list(compress(rule.expansion, kept))
+            key = str(rule.origin.name), tuple(str(symbol.name) for symbol in symbols)
+            made = make(rule.origin, symbols, len(found), rule.alias, rule.options)
+            found.setdefault(key, made)
+    return list(found.values())
 
 
 def _table(rules: list[Any], start: str) -> LarkTable:

@@ -8,8 +8,9 @@ are is found by looking for lines that begin with `%import`; reading them proper
 """
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import InitVar, dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from copy import copy
+from dataclasses import InitVar, dataclass, field, replace
 from functools import lru_cache
 from importlib.util import find_spec
 from os import PathLike
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias, cast, final, get_args
 
 from fairlead.errors import SourceError, UnsupportedError
+from fairlead.syntax.lark_extensions import Extended, Part, extend
 from fairlead.syntax.lark_tree import Indentation
 from fairlead.syntax.names import did_you_mean
 from fairlead.syntax.shipped import importable
@@ -27,7 +29,7 @@ Imports: TypeAlias = Mapping[str, str] | str | PathLike[str] | Iterable[str | Pa
 
 SUFFIX: Final = ".lark"
 _IMPORT: Final = re.compile(
-    r"^[ \t]*%import[ \t]*(\.?)[ \t]*(\w+(?:[ \t]*\.[ \t]*\w+)*)[ \t]*(\()?", re.MULTILINE
+    r"(?:^|\{)[ \t]*%import[ \t]*(\.?)[ \t]*(\w+(?:[ \t]*\.[ \t]*\w+)*)[ \t]*(\()?", re.MULTILINE
 )
 _DOTTED: Final = re.compile(r"[A-Za-z_0-9]+(?:\.[A-Za-z_0-9]+)*\Z")
 _MOST_FILES: Final = 256
@@ -41,9 +43,14 @@ _MADE_OF: Final = (
 class Lark(Source):
     """The texts that a Lark grammar parses, as Lark itself reads it.
 
+    Beside what Lark knows there may stand JSON Schemas, special tokens and a few things more in it
+    (`syntax.lark_extensions`).
+
     Example:
         >>> Lark('start: "a" start | "b"').lexer
         'contextual'
+        >>> Lark('start: "x=" %json {"type": "integer"}').parts[0].source.text
+        '{"type": "integer"}'
 
     Args:
         text: the grammar.
@@ -60,10 +67,15 @@ class Lark(Source):
     Attributes:
         indentation: what the Indenter is told.
         files: the grammars that are imported, as (path, text).
+        parts: what stands in them that is no Lark, one after the other.
+        captures: the rules whose texts are found in `result.captures`, and under which name.
+        extended: the texts as Lark gets them, by path; the grammar itself has none.
 
     Raises:
-        SourceError: an option that does not exist, or an imported grammar that is not there.
-        UnsupportedError: the postlex is no Indenter, or one with methods of its own.
+        SourceError: an option that does not exist, an imported grammar that is not there, or an
+            extension that is not well formed.
+        UnsupportedError: the postlex is no Indenter, or one with methods of its own; an extension
+            of others that has no meaning here.
     """
 
     text: str
@@ -73,6 +85,11 @@ class Lark(Source):
     imports: InitVar[Imports | None] = None
     indentation: Indentation | None = field(init=False, default=None)
     files: tuple[tuple[str, str], ...] = field(init=False, default=())
+    parts: tuple[Part, ...] = field(init=False, default=())
+    captures: tuple[tuple[str, str], ...] = field(init=False, default=())
+    extended: Mapping[str, Extended] = field(
+        init=False, default_factory=dict[str, Extended], compare=False, repr=False
+    )
 
     def __post_init__(self, postlex: object, imports: Imports | None) -> None:
         """Check the options and read what is imported."""
@@ -86,6 +103,31 @@ class Lark(Source):
                 raise SourceError("a postlex works on what the contextual lexer has read")
             object.__setattr__(self, "indentation", read_indenter(postlex))
         object.__setattr__(self, "files", _imported(self.text, _Texts(imports)))
+        self._extend()
+
+    def _extend(self) -> None:
+        """Find what is no Lark."""
+        read = {_name(path): text for path, text in self.files}
+
+        def nested(text: str) -> Source:
+            return Lark(text, lexer=self.lexer, imports=read)
+
+        parts, extended = list[Part](), dict[str, Extended]()
+        for path, text in (("", self.text), *self.files):
+            found = extended[path] = extend(text, nested, path, len(parts))
+            parts += found.parts
+        object.__setattr__(self, "parts", tuple(parts))
+        object.__setattr__(self, "captures", extended[""].captures)
+        object.__setattr__(self, "extended", extended)
+
+    def with_parts(self, change: Callable[[Source], Source]) -> "Lark":
+        """The same grammar with what `change` makes of its parts."""
+        if not self.parts:
+            return self
+        found = copy(self)
+        parts = tuple(replace(part, source=change(part.source)) for part in self.parts)
+        object.__setattr__(found, "parts", parts)
+        return found
 
     @staticmethod
     def open(

@@ -4,6 +4,7 @@
     rule          its expansions, each the names of terminals and rules in a row
     automaton     Lark's LALR(1) table: for each state what to do at a terminal, and where a rule
                   leads that has just been read (for `lexer="contextual"` alone)
+    part          what stands in the place of a terminal and is no Lark, a JSON Schema for one
     indentation   what an `Indenter` is told: names of terminals and the width of a tab
 
 Names of rules, terminals and declared terminals are all different: a name says what it is. Trees
@@ -11,8 +12,10 @@ hold no object of Lark's; templates, imports, repetitions and optional parts are
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
+
+from fairlead.syntax.lark_extensions import Part
 
 
 @final
@@ -111,6 +114,8 @@ class LarkGrammar:
         ignored: terminals that may stand between others.
         table: the automaton; None where texts are not read by one.
         indentation: None where there is none.
+        parts: what stands for a terminal of this name and is no Lark; never the empty text.
+        nested: grammars that do.
     """
 
     terminals: Mapping[str, LarkTerminal]
@@ -119,6 +124,8 @@ class LarkGrammar:
     ignored: tuple[str, ...]
     table: LarkTable | None = None
     indentation: Indentation | None = None
+    parts: Mapping[str, Part] = field(default_factory=dict[str, Part])
+    nested: Mapping[str, "LarkGrammar"] = field(default_factory=dict[str, "LarkGrammar"])
 
 
 END = "$END"

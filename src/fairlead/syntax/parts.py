@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from fairlead.syntax.lark_source import Lark
 from fairlead.syntax.regions import Captured, Region, Regions, Tag, Thinking, Until
 from fairlead.syntax.sources import Both, Either, Inverse, Repetition, Sequence, Source
 
@@ -44,5 +45,7 @@ def with_parts(source: Source, change: Callable[[Source], Source]) -> Source:  #
             return Thinking(change(item), change(begin), change(end))
         case Regions(tags):
             return replace(source, tags=tuple(with_parts(each, change) for each in tags))
+        case Lark():
+            return source.with_parts(change)
         case _:
             return source

@@ -19,6 +19,7 @@ from fairlead.syntax.sources import (
     Source,
     Text,
 )
+from fairlead.syntax.substrings import Substring
 
 LONGEST = 60
 """Characters of one source."""
@@ -43,6 +44,8 @@ def _whole(source: Source, depth: int) -> str:  # noqa: C901, PLR0911, PLR0912  
             return f"Choice({[_cut(option) for option in options[:8]]})"
         case Gbnf(text) | Lark(text):
             return f"{type(source).__name__}({_cut(text)!r})"
+        case Substring(chunks):
+            return f"substring({_cut(''.join(chunks))!r})"
         case JsonSchema():
             return f"JsonSchema({_cut(source.text)})"
         case PythonType(of):

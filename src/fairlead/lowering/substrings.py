@@ -1,0 +1,59 @@
+"""All runs of chunks, as one expression of the size of the chunks.
+
+It is their suffix automaton (Blumer et al. 1985): what may follow is the same for all runs that end
+at the same places, so that there are at most two states for each chunk. States are made from the
+longest runs back: what one leads to is made before it.
+"""
+
+from collections.abc import Sequence
+
+from fairlead.lowering.expr import EPSILON, alt, concat, literal
+from fairlead.lowering.fuel import spend
+from fairlead.lowering.nodes import Expr
+
+
+def lower_substring(chunks: Sequence[str]) -> Expr:
+    """The texts of any chunks in a row, or of none.
+
+    >>> lower_substring(["ab"]) is alt(EPSILON, literal("ab"))
+    True
+    """
+    ways, longest = _automaton(chunks)
+    made: list[Expr] = [EPSILON] * len(ways)
+    for state in sorted(range(len(ways)), key=longest.__getitem__, reverse=True):
+        spend(1 + len(ways[state]))
+        steps = (concat(literal(chunk), made[to]) for chunk, to in ways[state].items())
+        made[state] = alt(EPSILON, *steps)
+    return made[0]
+
+
+def _automaton(chunks: Sequence[str]) -> tuple[list[dict[str, int]], list[int]]:
+    """Where each state leads, by chunk, and how many chunks the longest way to it has.
+
+    State 0 is where runs begin; all states accept.
+    """
+    ways, longest, links = [dict[str, int]()], [0], [-1]
+    last = 0
+    for chunk in chunks:
+        new, at, last = len(ways), last, len(ways)
+        ways.append({})
+        longest.append(longest[at] + 1)
+        links.append(0)
+        while at >= 0 and chunk not in ways[at]:
+            ways[at][chunk] = new
+            at = links[at]
+        if at < 0:
+            continue
+        met = ways[at][chunk]
+        if longest[met] == longest[at] + 1:
+            links[new] = met
+            continue
+        twin = len(ways)
+        ways.append(dict(ways[met]))
+        longest.append(longest[at] + 1)
+        links.append(links[met])
+        links[met] = links[new] = twin
+        while at >= 0 and ways[at].get(chunk) == met:
+            ways[at][chunk] = twin
+            at = links[at]
+    return ways, longest

@@ -1,0 +1,350 @@
+r"""What grammars for language models have that Lark has not, found in a text before Lark reads it.
+
+    %json {…}             a JSON Schema: one of its JSON texts
+    %regex {…}            a substring: {"substring_words": "…"}, "substring_chars", or
+                          "substring_chunks": […]
+    %lark {…}             a grammar of its own, with a `start` of its own
+    <|name|>  <[7]>  <[7-9,12]>     a special token by its name or id; any of several
+    rule[capture]: …      what the rule reads is in `result.captures`; [capture="name"] names it
+
+Each of the first four becomes a string that no text holds: for Lark a terminal like any other,
+alone in a rule or under a name. What it stands for is kept beside the text, and so is where it
+stood, for errors. Everything else that llguidance has is refused by name, with what to write
+instead.
+
+What this module does not know: what Lark reads, whether a schema is right.
+"""
+
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias, cast, final
+
+from fairlead.errors import LimitError, SourceError, UnsupportedError
+from fairlead.syntax.json_schema_source import JsonSchema
+from fairlead.syntax.names import did_you_mean
+from fairlead.syntax.source import describe_place
+from fairlead.syntax.sources import Either, Source
+from fairlead.syntax.special import Special
+from fairlead.syntax.substrings import Substring, substring
+
+Nested: TypeAlias = Callable[[str], Source]
+
+OPEN, CLOSE = "\ufdd0", "\ufdd1"
+"""Around the number of a part: code points that are no characters."""
+
+PART: Final = re.compile(f"{OPEN}([0-9]+){CLOSE}")
+MOST_IDS: Final = 256
+DEEPEST: Final = 24
+
+_SKIPPED: Final = r"""//[^\n]*|\#[^\n]*|"(?:\\["\\]|[^"\n])*?"|/(?!/)(?:\\[/\\]|[^/])*?/"""
+_STRING: Final = r'"(?:\\.|[^"\\\n])*"'
+_OPTIONS: Final = rf"""\[(?:{_STRING}|[^\]"\n])*\]"""
+_FOUND: Final = re.compile(
+    rf"""(?P<skipped>{_SKIPPED})
+    |(?P<braced>%(?:json|regex|lark)\b\s*)
+    |(?P<ids><\[(?P<listed>[^\]\n]*)\]>)
+    |(?P<name><[^<>\s\[][^<>\s]*>)
+    |^[ \t]*(?:%(?:override|extend)[ \t]+)?[?!]*(?P<rule>\w+)(?P<options>{_OPTIONS})
+    |(?P<refused>%llguidance\b|@\w+)""",
+    re.MULTILINE | re.VERBOSE,
+)
+_BRACES: Final = re.compile(rf"(?P<skipped>{_SKIPPED})|(?P<lark>%lark\s*){{|[{{}}]", re.VERBOSE)
+_IDS: Final = re.compile(r"[0-9]+(?:-[0-9]+)?(?:,[0-9]+(?:-[0-9]+)?)*\Z")
+_CAPTURE: Final = re.compile(rf"\[\s*capture\s*(?:=\s*({_STRING})\s*)?\]\Z")
+_INSTEAD: Final = {
+    "lazy": "write the terminal with a lazy count, as /.*?<end>/",
+    "suffix": "write it behind a lazy count, as /.*?/ in /.*?<end>/",
+    "stop": "look ahead for it behind a lazy count, as /.*?(?=<end>)/",
+    "stop_capture": "look ahead for it behind a lazy count, as /.*?(?=<end>)/",
+    "max_tokens": "a grammar holds a text, whatever its tokens: count characters, as /.{1,80}/",
+    "temperature": "a grammar says what a text may be; sampling is an argument of generate",
+}
+_CUTS: Final = ("substring_words", "substring_chars", "substring_chunks")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What stands in a grammar and is no Lark.
+
+    Attributes:
+        source: its texts.
+        written: how it begins, for messages.
+        text: the grammar that it stands in.
+        path: the path of that, if it is imported.
+        position: where it stands in it.
+        inside: where what is in its braces begins.
+    """
+
+    source: Source
+    written: str
+    text: str = field(compare=False, repr=False)
+    path: str = field(compare=False)
+    position: int = field(compare=False)
+    inside: int = field(compare=False)
+
+    @property
+    def place(self) -> str:
+        """Where it stands, in words."""
+        return self.place_of(self.position)
+
+    def place_of(self, position: int) -> str:
+        """Where this is in its grammar, in words."""
+        found = describe_place(self.text, position)
+        return f"{self.path}, {found}" if self.path else found
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Extended:
+    """A text as Lark gets it.
+
+    Attributes:
+        text: with a string for each part.
+        parts: what the strings stand for.
+        captures: rules, and the names under which what they read is found.
+        original: the text as it was written.
+        moves: (begin, end) of what was put in, and of what stood there.
+    """
+
+    text: str
+    parts: tuple[Part, ...]
+    captures: tuple[tuple[str, str], ...]
+    original: str
+    moves: tuple[tuple[int, int, int, int], ...]
+
+    def before(self, position: int) -> int:
+        """Where a place of the text was in the original."""
+        at = bisect_right(self.moves, position, key=lambda move: move[0]) - 1
+        if at < 0:
+            return position
+        _, end, begun, ended = self.moves[at]
+        return begun if position < end else ended + position - end
+
+
+def extend(text: str, nested: Nested, path: str = "", first: int = 0) -> Extended:
+    """A text without what Lark does not know.
+
+    >>> found = extend("start[capture]: <|a|> %json {}", Special)
+    >>> [part.written for part in found.parts], found.captures
+    (['<|a|>', '%json {}'], (('start', 'start'),))
+
+    Args:
+        text: the grammar.
+        nested: makes a source of the text in `%lark {…}`.
+        path: its path, if it is imported.
+        first: the number of its first part.
+
+    Raises:
+        SourceError: braces that are not closed, or something else in them.
+        UnsupportedError: what only llguidance has.
+    """
+    reader = _Reader(text, nested, path, first)
+    position = 0
+    while found := _FOUND.search(text, position):
+        position = found.end() if found["skipped"] else reader.take(found)
+    return reader.extended()
+
+
+@final
+class _Reader:
+    """A text, and what was found in it so far."""
+
+    def __init__(self, text: str, nested: Nested, path: str, first: int) -> None:
+        self._text, self._nested, self._path, self._first = text, nested, path, first
+        self._parts: list[Part] = []
+        self._captures: dict[str, str] = {}
+        self._pieces: list[str] = []
+        self._moves: list[tuple[int, int, int, int]] = []
+        self._done = self._length = 0
+
+    def take(self, found: re.Match[str]) -> int:
+        """Take what was found; where to go on."""
+        if found["refused"]:
+            return self._other(found)
+        if found["rule"]:
+            return self._rule(found)
+        if found["braced"]:
+            return self._braced(found)
+        begin, end = found.span()
+        tokens = Special(found["name"]) if found["name"] else self._ids(found["listed"], begin)
+        return self._part(tokens, begin, end, begin)
+
+    def extended(self) -> Extended:
+        """All of it."""
+        if self._moves and (OPEN in self._text or CLOSE in self._text):
+            at = min(i for i in map(self._text.find, (OPEN, CLOSE)) if i >= 0)
+            raise self._wrong("U+FDD0 and U+FDD1 are no characters", at)
+        self._pieces.append(self._text[self._done :])
+        return Extended(
+            "".join(self._pieces),
+            tuple(self._parts),
+            tuple(self._captures.items()),
+            self._text,
+            tuple(self._moves),
+        )
+
+    def _replace(self, begin: int, end: int, by: str) -> int:
+        self._pieces += (self._text[self._done : begin], by)
+        start = self._length + begin - self._done
+        self._length, self._done = start + len(by), end
+        self._moves.append((start, self._length, begin, end))
+        return end
+
+    def _part(self, source: Source, begin: int, end: int, inside: int) -> int:
+        line = " ".join(self._text[begin:end].split())
+        written = line if len(line) <= 24 else f"{line[:23]}…"
+        self._parts.append(Part(source, written, self._text, self._path, begin, inside))
+        number = self._first + len(self._parts) - 1
+        return self._replace(begin, end, f'"{OPEN}{number}{CLOSE}"')
+
+    def _braced(self, found: re.Match[str]) -> int:
+        begin, inside = found.span()
+        kind = found["braced"].split()[0]
+        end = self._closing(kind, begin, inside)
+        given = self._text[inside:end]
+        if kind == "%json":
+            return self._part(JsonSchema(given), begin, end, inside)
+        if kind == "%regex":
+            return self._part(self._substring(given, inside), begin, end, inside)
+        return self._part(self._nested(given[1:-1]), begin, end, inside + 1)
+
+    def _closing(self, kind: str, begin: int, inside: int) -> int:
+        """Where the braces behind a directive end; strings, comments and regexes hold none."""
+        if not self._text.startswith("{", inside):
+            raise self._wrong(f"{kind} is followed by braces: {kind} {{ … }}", begin)
+        levels, nested = [kind == "%lark"], int(kind == "%lark")  # whether each is a grammar
+        for found in _BRACES.finditer(self._text, inside + 1):
+            if found["skipped"] is not None:
+                continue
+            if found[0] != "}":
+                levels.append(found["lark"] is not None)
+                nested += levels[-1]
+                self._check_depth(nested, begin)
+            else:
+                nested -= levels.pop()
+                if not levels:
+                    return found.end()
+        raise self._wrong(f"the brace of {kind} is never closed", inside)
+
+    def _check_depth(self, nested: int, begin: int) -> None:
+        if nested > DEEPEST:
+            raise LimitError(
+                f"%lark stands within {DEEPEST} others at most",
+                limit="nesting",
+                given=DEEPEST,
+                place=self._place(begin),
+            )
+
+    def _substring(self, given: str, inside: int) -> Substring:
+        try:
+            read: Any = json.loads(given)
+        except ValueError as error:
+            at = error.pos if isinstance(error, json.JSONDecodeError) else 0
+            raise self._wrong(f"%regex is followed by JSON: {error}", inside + at) from None
+        keys = [*cast("Mapping[str, Any]", read)]
+        if len(keys) != 1 or keys[0] not in _CUTS:
+            near = did_you_mean(keys[0], _CUTS) if keys else ""
+            raise self._wrong(
+                f"%regex has one of {', '.join(_CUTS)}, and nothing else{near}; other regexes are "
+                "written /…/, and numbers as %json",
+                inside,
+            )
+        value = read[keys[0]]
+        listed = keys[0] == "substring_chunks"
+        if isinstance(value, str) is listed or not isinstance(value, str | list):
+            what = "a list of strings" if listed else "a string"
+            raise self._wrong(f"{keys[0]} is {what}, not {value!r:.40}", inside)
+        try:
+            return substring(
+                cast("str | list[str]", value),
+                "words" if keys[0] == "substring_words" else "characters",
+            )
+        except SourceError as error:
+            raise self._wrong(str(error), inside) from None
+
+    def _ids(self, listed: str, begin: int) -> Source:
+        compact = "".join(listed.split())
+        if compact[:1] in ("^", "*"):
+            raise self._refused(
+                "which tokens these are depends on the vocabulary; list the ids that are meant, "
+                "and write text as a terminal",
+                f"<[{compact}]>",
+                begin,
+            )
+        if not _IDS.match(compact):
+            raise self._wrong("token ids are written <[7]>, or <[7-9,12]>", begin)
+        ids: dict[int, None] = {}
+        for part in compact.split(","):
+            low, _, high = part.partition("-")
+            last = int(high or low)
+            if last - int(low) >= MOST_IDS or len(ids) > MOST_IDS:
+                raise LimitError(
+                    f"<[{compact:.40}]> stands for more than {MOST_IDS} tokens",
+                    limit="special tokens",
+                    given=MOST_IDS,
+                    place=describe_place(self._text, begin),
+                )
+            ids |= dict.fromkeys(range(int(low), last + 1))
+        if not ids:
+            raise self._wrong("a range of token ids begins with the lower one", begin)
+        tokens = tuple(map(Special, ids))
+        return tokens[0] if len(tokens) == 1 else Either(tokens)
+
+    def _rule(self, found: re.Match[str]) -> int:
+        rule, options = found["rule"], found["options"]
+        begin, end = found.span("options")
+        told = _CAPTURE.match(options)
+        if told is None:
+            names = re.findall(r"[a-z_]+", re.sub(_STRING, "", options))
+            named = next((name for name in names if name != "capture"), "")
+            if named not in _INSTEAD:
+                raise self._wrong(
+                    f'behind a rule stands [capture], or [capture="name"], not {options:.40}', begin
+                )
+            raise self._refused(_INSTEAD[named], f"[{named}]", begin)
+        if rule.upper() == rule:
+            raise self._wrong(f"{rule} is a terminal: what is captured is what a rule reads", begin)
+        if self._path:
+            raise self._refused(
+                "an imported grammar captures nothing; name a rule of your own that is this one",
+                "[capture]",
+                begin,
+            )
+        self._captures[rule] = json.loads(told[1]) if told[1] else rule
+        if not self._captures[rule]:
+            raise self._wrong("a capture needs a name", begin)
+        return self._replace(begin, end, "")
+
+    def _other(self, found: re.Match[str]) -> int:
+        begin, end = found.span()
+        if found[0].startswith("@"):
+            raise self._refused(
+                f"grammars have names where they are imported: `%import {found[0][1:]}.start`, "
+                "with imports=",
+                found[0],
+                begin,
+            )
+        empty = re.compile(r"\s*\{\s*\}").match(self._text, end)
+        if empty is None:
+            raise self._refused("none of its options has a meaning here", "%llguidance", begin)
+        return self._replace(begin, empty.end(), "")
+
+    def _wrong(self, message: str, at: int) -> SourceError:
+        return SourceError(message, place=self._place(at), text=self._text, position=at)
+
+    def _refused(self, why: str, feature: str, at: int) -> UnsupportedError:
+        return UnsupportedError(
+            f"{feature} is not read here: {why}",
+            feature=feature,
+            place=self._place(at),
+            text=self._text,
+            position=at,
+        )
+
+    def _place(self, at: int) -> str:
+        place = describe_place(self._text, at)
+        return f"{self._path}, {place}" if self._path else place
