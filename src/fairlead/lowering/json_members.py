@@ -45,14 +45,13 @@ from fairlead.lowering.json_atoms import (
 from fairlead.lowering.json_formulas import (
     Atom,
     Formula,
-    Leaf,
     Truth,
     atoms,
-    fold,
     holds,
 )
 from fairlead.lowering.json_keysets import KeyClass, Keysets, said_of
 from fairlead.lowering.json_members_atoms import holds_at_end, read_member
+from fairlead.lowering.json_members_found import Completions
 from fairlead.lowering.json_members_least import Words, least_members
 from fairlead.lowering.json_members_lives import Ways, can_end
 from fairlead.lowering.json_objects import UNKNOWN, Extras, Least
@@ -113,7 +112,7 @@ class MembersTemplate:
         self._progress = tuple(_progress(key, judge) for key in self._keys)
         self._closing: dict[Formula, bool] = {}
         self._ending: set[object] = set()
-        self._uncounted: dict[Formula, bool] = {}
+        self._completions = defaultdict[int, Completions](lambda: Completions(names))
         self._unfolded = lru_cache(_REMEMBERED)(self._unfold)
 
     def start(self) -> Expr:
@@ -282,6 +281,11 @@ class MembersTemplate:
 
     def _lives_behind_key(self, rest: Rest, key: int, look: Look) -> bool | None:
         place = self.behind(rest.place, key)
+        if key < self._count and look.spellable == ALL_BYTES:
+            name, behind = self.names[key], self._names(place)
+            known = self._completions[ALL_BYTES]
+            if known.with_member(rest.said, name, behind, lambda said: look(self._value(said))):
+                return True
         for said, value in self.after(rest.said, key).items():
             found = self._lives(key, value, look)
             if found:
@@ -291,28 +295,20 @@ class MembersTemplate:
         return False
 
     def _can_end(self, rest: Rest, look: Look) -> bool | None:
-        """Whether some members suffice; that they do stays so, whatever else gets known.
-
-        Where members are not counted it is so behind all keys that leave the same to be said.
-        """
+        """Whether some members suffice; that they do stays so, whatever else gets known."""
         if look.spellable != ALL_BYTES:
             said = bounded(rest.said, rest.place, "{}", among(look.spellable))
             rest = Rest(rest.place, rest.extras, said)
-        plain = not self.style.ordered and self._counts_nothing(rest.said)
-        key = (rest.said if plain else rest, look.spellable)
+        key = (rest, look.spellable)
         if key in self._ending:
             return True
-        found = self._find_end(rest, look)
+        found = self._completions[look.spellable].suffice(rest.said, self._names(rest.place))
+        found = found or self._find_end(rest, look)
         if found:
             if len(self._ending) > _MOST_KNOWN:
                 self._ending = set()
             self._ending.add(key)
         return found
-
-    def _counts_nothing(self, said: Formula) -> bool:
-        if len(self._uncounted) > _MOST_KNOWN:
-            self._uncounted = {}
-        return fold(said, _is_uncounted, self._uncounted)
 
     def _find_end(self, rest: Rest, look: Look) -> bool | None:
         def another(key: int, extras: Extras) -> "Extras | None":
@@ -328,8 +324,12 @@ class MembersTemplate:
             {self.names[key]: key for key in self.free(rest.place)},
             lambda key, value: self._lives(key, value, look),
             another,
+            self._completions[look.spellable].keep,
         )
         return can_end(ways, rest.said, rest.extras)
+
+    def _names(self, place: int) -> list[str]:
+        return [self.names[key] for key in self.free(place)]
 
     def _lives(self, key: int, value: Formula, look: Look) -> bool | None:
         """Whether a member has a text: its value has, and a vocabulary of few bytes has its key."""
@@ -382,10 +382,3 @@ class MembersTemplate:
 
 def _progress(key: KeyClass, judge: Judge) -> Progress:
     return Progress(lambda atom: read_member(atom, key), judge)
-
-
-def _is_uncounted(node: Formula, made: dict[Formula, bool]) -> bool:
-    """Whether what a formula says of members hangs on no number of them."""
-    if isinstance(node, Leaf):
-        return isinstance(node.atom, Named | Required | Matching)
-    return isinstance(node, Truth) or all(made[part] for part in node.parts)

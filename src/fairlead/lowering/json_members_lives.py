@@ -45,6 +45,7 @@ class Ways:
         lives: whether a member of a key has a text with a value; None where that has to be asked
             first.
         another: the extra keys with one more of a class, None if there is none.
+        found: told the cases that suffice together.
     """
 
     words: Words
@@ -52,23 +53,26 @@ class Ways:
     names: dict[str, int]
     lives: Callable[[int, Formula], bool | None]
     another: "Callable[[int, Extras], Extras | None]"
+    found: "Callable[[list[Case]], None]"
 
 
 def can_end(ways: Ways, said: Formula, extras: Extras) -> bool | None:
     """Whether some members suffice; None where a value has to be asked about first."""
+    cases: list[Case] = []
+
+    def accept(case: Case) -> bool | None:
+        found = _accepted(ways, case, extras)
+        if found:
+            cases.append(case)
+        return found
+
     for part in components(said):
-        found = _any_case(ways, part, extras)
-        if not found:
-            return found
+        if not ways.words.may_close(part):
+            found = first_case(part, lambda case: _needed(ways, case), accept)
+            if not found:
+                return found
+    ways.found(cases)
     return True
-
-
-def _any_case(ways: Ways, said: Formula, extras: Extras) -> bool | None:
-    if ways.words.may_close(said):
-        return True
-    return first_case(
-        said, lambda case: _needed(ways, case), lambda case: _accepted(ways, case, extras)
-    )
 
 
 def _needed(ways: Ways, case: Case) -> bool | None:

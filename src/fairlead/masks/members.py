@@ -81,7 +81,7 @@ class MemberNodes:
         values = [at.DEAD] * len(template.names)
         number = len(self._rests)
         self._rests.append(rest)
-        for key in template.declared(rest):
+        for key in template.free(rest.place):
             if template.lives(Member(rest, key), self._machine.living):
                 values[key] = network.arena.make(at.NAMED, self._number, number, key)
         if not any(node != at.DEAD for node in values):

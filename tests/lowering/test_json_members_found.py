@@ -1,0 +1,87 @@
+"""What completed one object is tried on the next: it never says more than a search would."""
+
+import random
+
+import pytest
+
+from fairlead.automata.derivative import Derivatives
+from fairlead.lowering import json_members_found
+from fairlead.lowering.expr import EPSILON
+from fairlead.lowering.json_atoms import (
+    Among,
+    AtLeast,
+    AtMost,
+    Beside,
+    Found,
+    Matching,
+    Named,
+    Required,
+)
+from fairlead.lowering.json_formulas import FALSE, TRUE, Formula, all_of, any_of, leaf
+from fairlead.lowering.json_members import Member, MembersTemplate, Rest
+from fairlead.lowering.json_schema import Lowering
+from fairlead.lowering.json_text import json_style
+from fairlead.lowering.json_values import exact
+from fairlead.syntax.json_schema_source import JsonSchema
+
+NAMES = "abcd"
+
+
+def formula(chance: random.Random, depth: int = 3) -> Formula:
+    """A formula about members of a few names, and of others."""
+    if depth and chance.random() < 0.75:
+        parts = [formula(chance, depth - 1) for _ in range(chance.randint(2, 4))]
+        return chance.choice((all_of, any_of))(*parts)
+    value = chance.choice((TRUE, FALSE, one_of(chance, 1), one_of(chance, 2)))
+    keys = Beside(frozenset(chance.sample(NAMES, 2)), ())
+    name = chance.choice(NAMES)
+    atoms = [Named(name, value)] * 4 + [Required(name)] * 4
+    atoms += [AtLeast(chance.randint(1, 3)), AtMost(chance.randint(1, 3))]
+    return leaf(chance.choice([*atoms, Matching(keys, value), Found(keys, value)]))
+
+
+def one_of(chance: random.Random, count: int) -> Formula:
+    return leaf(Among(frozenset(exact(number) for number in chance.sample(range(3), count))))
+
+
+def answers(said: Formula, order: str, seed: int) -> list[bool]:
+    """Whether what is asked lives, member by member along random ways."""
+    source = JsonSchema(True, whitespace="compact", key_order=order)
+    lowering, chance = Lowering(source), random.Random(seed)
+    judge = lowering.meaning.outlines
+    members = MembersTemplate(said, lowering.value, json_style(source), lowering.keysets, judge)
+    look = Derivatives(EPSILON).living
+    found: list[bool] = []
+    for _ in range(4):
+        rest = Rest(-1, frozenset(), said)
+        while True:
+            found.append(bool(members.lives(rest, look)))
+            asked = {
+                key: members.lives(Member(rest, key), look) for key in members.free(rest.place)
+            }
+            found += map(bool, asked.values())
+            ways = [
+                Rest(members.behind(rest.place, key), frozenset(), left)
+                for key, lives in asked.items()
+                if lives
+                for left in members.after(rest.said, key)
+            ]
+            if not ways:
+                break
+            rest = chance.choice(ways)
+    return found
+
+
+@pytest.mark.parametrize("order", ["any", "declared"])
+def test_with_what_was_found_before_the_answers_are_those_of_a_search(monkeypatch, order):
+    seen = set[bool]()
+    for seed in range(30):
+        said = formula(random.Random(seed))
+        with monkeypatch.context() as patch:
+            patch.setattr(json_members_found, "_CIRCUITS", 3)
+            quick = answers(said, order, seed)
+        with monkeypatch.context() as patch:
+            patch.setattr(json_members_found, "_TRIED", 0)
+            assert quick == answers(said, order, seed), seed
+        seen.update(quick)
+    assert seen == {True, False}
