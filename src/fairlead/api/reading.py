@@ -12,11 +12,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias, final
 
+from fairlead.api.lark_reading import captured
 from fairlead.automata.decided import Decisions
 from fairlead.automata.derivative import Derivatives
 from fairlead.constraints.special_tokens import resolve
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.sources import lower_source
+from fairlead.syntax.lark_source import Lark
 from fairlead.syntax.parts import parts_of
 from fairlead.syntax.regions import Captured, Composed, Region
 from fairlead.syntax.sources import Both, Either, Repetition, Sequence, Source
@@ -72,7 +74,8 @@ def belongs(data: bytes, source: Source, vocabulary: Vocabulary | None = None) -
 def has_places(source: Source) -> bool:
     """Whether there are captures or regions in it."""
     inner = (source.spelled_out,) if isinstance(source, Composed) else parts_of(source)
-    return isinstance(source, Captured | Region) or any(map(has_places, inner))
+    here = isinstance(source, Captured | Region) or (isinstance(source, Lark) and source.captures)
+    return bool(here) or any(map(has_places, inner))
 
 
 @final
@@ -119,8 +122,20 @@ class _Reader:
             case Repetition(item):
                 stops = self._repeated(source, begin, end)
                 return [(item, *pair) for pair in zip([begin, *stops], stops, strict=False)]
+            case Lark():
+                return self._captured(source, begin, end)
             case _:
                 return ()
+
+    def _captured(self, source: Lark, begin: int, end: int) -> list[tuple[Source, int, int]]:
+        """The captures and parts of a text of a grammar between these."""
+
+        def ends(part: Source, at: int) -> list[int]:
+            places = self.ends(part, begin + at)
+            return [place - begin for place in places if place <= end]
+
+        found = captured(source, self._data[begin:end], ends)
+        return [(place, begin + low, begin + high) for place, low, high in found]
 
     def _ends(self, source: Source, begin: int) -> Places:
         inner = self._opened(source)

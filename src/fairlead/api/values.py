@@ -14,11 +14,13 @@ import json
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from fairlead.api.reading import belongs, find_places
+from fairlead.api.lark_reading import counted
+from fairlead.api.reading import belongs, find_places, has_places
 from fairlead.api.tool_calls import ToolCall
 from fairlead.errors import FairleadError
 from fairlead.lowering.special import shown
 from fairlead.syntax.json_schema_source import JsonSchema
+from fairlead.syntax.lark_source import Lark
 from fairlead.syntax.parts import parts_of
 from fairlead.syntax.regions import Captured, Composed, Region, Regions, Tag, Thinking
 from fairlead.syntax.sources import Both, Either, PythonType, Repetition, Sequence, Source
@@ -91,6 +93,8 @@ def read_captures(
 
 def _counts(source: Source) -> dict[str, int]:
     """How often each capture may be in a text: once, or more."""
+    if isinstance(source, Lark):
+        return counted(source, _counts) if has_places(source) else {}
     inner = (source.spelled_out,) if isinstance(source, Composed) else parts_of(source)
     each = [_counts(part) for part in inner]
     names = dict.fromkeys(name for counts in each for name in counts)

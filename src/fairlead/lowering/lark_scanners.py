@@ -88,7 +88,7 @@ class Scanners:
         )
         self._ignored = frozenset(grammar.ignored)
         self._terminals = {
-            name: _Terminal(each, bool(self._parts)) for name, each in grammar.terminals.items()
+            name: _Terminal(each, bool(grammar.parts)) for name, each in grammar.terminals.items()
         }
         self._known = dict[frozenset[str], tuple[Way, ...]]()
 
