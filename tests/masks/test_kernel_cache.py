@@ -1,9 +1,11 @@
 """Kernels are compiled once, wherever they may be kept, and the person is told."""
 
+import gc
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -11,6 +13,7 @@ from fairlead.masks.kernel_cache import Kernels
 
 MODULE = """
 from pathlib import Path
+from typing import Any, cast
 
 from fairlead.masks.kernel_cache import Kernels
 
@@ -192,3 +195,29 @@ def test_kernels_are_prepared_only_where_they_are_compiled(
         assert kernels.compiled("int64(int64)")(same)(5) == 5
         kernels.finish()
     assert prepared == [same]
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_garbage_is_not_collected_while_kernels_are_compiled(
+    before: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("FAIRLEAD_CACHE", str(tmp_path))
+    seen: list[bool] = []
+    kernels = Kernels(
+        "one kernel",
+        [Path(__file__)],
+        count=1,
+        prepare=lambda _: seen.append(gc.isenabled()),
+        settings={"fastmath": True},
+    )
+    enabled = gc.isenabled()
+    (gc.enable if before else gc.disable)()
+    try:
+        kernel = kernels.compiled("int64(int64)")(lambda number: number)
+        after = gc.isenabled()
+    finally:
+        (gc.enable if enabled else gc.disable)()
+    kernels.finish()
+    assert seen == [False]
+    assert after is before
+    assert cast("Any", kernel).targetoptions["fastmath"] is True

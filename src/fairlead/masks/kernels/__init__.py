@@ -1,7 +1,8 @@
 """The compiled inner loops of the mask engine: flat numba functions over one context array.
 
     layout      what stands where: slots of the context, kinds and fields of nodes
-    views       arrays from the pointers in the context
+    views       arrays from the pointers in the context; how inner functions are declared
+    linking     how numba makes one kernel of the functions that it calls
     intern      hash-consing: nodes, stacks, macro states, frames, texts
     frames      objects: which keys may come
     keys        one byte within a key

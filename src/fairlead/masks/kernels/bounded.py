@@ -49,6 +49,7 @@ from fairlead.masks.kernels.layout import (
 )
 from fairlead.masks.kernels.views import (
     Context,
+    WholeWords,
     Words,
     inner,
     int32s,
@@ -238,7 +239,7 @@ def _has_room(context: Context, at: int, node: int) -> int:
 
 
 @once
-def measure(context: Context, state: int, between: int, row: Words, exits: Words) -> int:
+def measure(context: Context, state: int, between: int, row: Words, exits: WholeWords) -> int:
     """Write how many characters a text has at least with each token, for a picture.
 
     That number plus one for a token that stays within the pattern, the same and bit 31 set for one
@@ -289,7 +290,7 @@ def _fewest(context: Context, state: int, within: int, between: int) -> int:
 
 
 @inner
-def _list_exits(context: Context, exits: Words, place: int, count: int, found: int) -> int:
+def _list_exits(context: Context, exits: WholeWords, place: int, count: int, found: int) -> int:
     """Write the children of a trie node, as far as there is room; how many there are now."""
     ends = int32s(context, TRIE_END)
     child = place + 1

@@ -58,6 +58,7 @@ from fairlead.masks.kernels.layout import (
     TOKEN_AT,
 )
 from fairlead.masks.kernels.lexemes import explore, state_of, write
+from fairlead.masks.kernels.linking import KernelPipeline
 from fairlead.masks.kernels.pictures import count_rows as _count_rows
 from fairlead.masks.kernels.pictures import remember_picture, take_picture
 from fairlead.masks.kernels.pictures import stack_rows as _stack_rows
@@ -76,9 +77,11 @@ from fairlead.masks.kernels.step import step
 from fairlead.masks.kernels.tries import merge as _merge
 from fairlead.masks.kernels.views import (
     Context,
-    Ints,
     Sets,
-    Words,
+    WholeInts,
+    WholeNumbers,
+    WholeWords,
+    bare,
     int32s,
     int64s,
     once,
@@ -86,7 +89,13 @@ from fairlead.masks.kernels.views import (
     uint8s,
 )
 
-_kernels = Kernels("the mask engine", Path(__file__).parent.glob("*.py"), count=9, prepare=prepare)
+_kernels = Kernels(
+    "the mask engine",
+    Path(__file__).parent.glob("*.py"),
+    count=9,
+    prepare=prepare,
+    settings={"pipeline_class": KernelPipeline},
+)
 
 
 @once
@@ -127,7 +136,7 @@ def _rehash(context: Context, what: int) -> None:
 
 
 @_kernels.compiled("int64(int64[::1], int64, int64, int64, uint32[::1], uint32[::1])")
-def run(context: Context, what: int, a: int, b: int, row: Words, spare: Words) -> int:
+def run(slots: WholeNumbers, what: int, a: int, b: int, row: WholeWords, spare: WholeWords) -> int:
     """Do one thing that needs closures.
 
     ENTER a: the macro state of a text that begins with node a. READ a b: the macro state after
@@ -136,8 +145,9 @@ def run(context: Context, what: int, a: int, b: int, row: Words, spare: Words) -
     `bounded.measure`. JUDGE a b: find the verdict of place a
     among b places; 1 if it is not known then.
     """
+    context = bare(slots)
     if what == FILL:
-        return _fill(context, a, row, spare)
+        return _fill(context, a, bare(row), bare(spare))
     if what == READ:
         return _advance(context, a, b)
     if what == ENTER:
@@ -145,17 +155,18 @@ def run(context: Context, what: int, a: int, b: int, row: Words, spare: Words) -
     if what == JUDGE:
         return search(context, a, b)
     if what == MEASURE:
-        return measure(context, a, b, row, spare)
+        return measure(context, a, b, bare(row), spare)
     return OK
 
 
 @_kernels.compiled("int64(int64[::1], int64, int64, int64, int64, int64, int64)")
-def build(context: Context, what: int, kind: int, a: int, b: int, c: int, d: int) -> int:
+def build(slots: WholeNumbers, what: int, kind: int, a: int, b: int, c: int, d: int) -> int:
     """Make one thing that needs none.
 
     MAKE_NODE: of a kind with four fields. MAKE_TEXT: text a with byte b behind it. BUILD_KEYS: the
     key trie of object a from row b on. FIRST_FRAME: of object a. REHASH: the empty table of a.
     """
+    context = bare(slots)
     if what == MAKE_NODE:
         return node_of(context, kind, a, b, c, d, 0)
     if what == MAKE_TEXT:
@@ -171,60 +182,65 @@ def build(context: Context, what: int, kind: int, a: int, b: int, c: int, d: int
 
 @_kernels.compiled("int64(int64[::1], int64, int64, int32[::1], int32[::1], uint64[::1])")
 def picture(
-    context: Context, below: int, state: int, tokens: Ints, exits: Ints, leads: Sets
+    slots: WholeNumbers, below: int, state: int, tokens: WholeInts, exits: WholeInts, leads: Sets
 ) -> int:
     """List tokens below a trie node that stay within a lexical state, and its exits."""
-    return take_picture(context, below, state, tokens, exits, leads)
+    return take_picture(bare(slots), below, state, tokens, exits, bare(leads))
 
 
 @_kernels.compiled("void(int64[::1], uint64[::1])")
-def survey(context: Context, scratch: Sets) -> None:
+def survey(slots: WholeNumbers, scratch: Sets) -> None:
     """Write what is below each node of the vocabulary's trie."""
-    survey_parts(context, scratch)
+    survey_parts(bare(slots), bare(scratch))
 
 
 @_kernels.compiled("int64(int64[::1], int64, int32[::1], int32[::1], int64, int64)")
 def merge(
-    context: Context, count: int, segments: Ints, levels: Ints, nodes: int, tokens: int
+    slots: WholeNumbers, count: int, segments: WholeInts, levels: WholeInts, nodes: int, tokens: int
 ) -> int:
     """Append the trie of all that begins with the first `count` nodes of `segments`."""
-    return _merge(context, count, segments, levels, nodes, tokens)
+    return _merge(bare(slots), count, segments, levels, nodes, tokens)
 
 
 @_kernels.compiled("void(int64[::1], int64, int64, int64)")
-def remember(context: Context, below: int, state: int, number: int) -> None:
+def remember(slots: WholeNumbers, below: int, state: int, number: int) -> None:
     """Note the picture of a lexical state over what is below a trie node."""
-    remember_picture(context, below, state, number)
+    remember_picture(bare(slots), below, state, number)
 
 
 @_kernels.compiled("int64(int64[::1], int64, int32[::1], int32[::1], int64, int64)")
-def count_rows(context: Context, state: int, items: Ints, exits: Ints, base: int, top: int) -> int:
+def count_rows(
+    slots: WholeNumbers, state: int, items: WholeInts, exits: WholeInts, base: int, top: int
+) -> int:
     """How many items each token begins, and the exits of a counted state; gives their number.
 
     With `base` >= 0: write the rows for 0 to `top` items from there on instead.
     """
     if base >= 0:
-        _stack_rows(context, items, base, top)
+        _stack_rows(bare(slots), items, base, top)
         return OK
-    return _count_rows(context, state, items, exits)
+    return _count_rows(bare(slots), state, items, exits)
 
 
 @_kernels.compiled("void(int64[::1], int64[::1], int32[::1])")
-def rehash_steps(context: Context, keys: Context, values: Ints) -> None:
+def rehash_steps(slots: WholeNumbers, keys: WholeNumbers, values: WholeInts) -> None:
     """Put the steps of a smaller memo into the present, empty one."""
     for place in range(keys.shape[0]):
         if keys[place] != 0:
-            remember_step(context, int(keys[place]), int(values[place]))
+            remember_step(bare(slots), int(keys[place]), int(values[place]))
 
 
 @_kernels.compiled("int64(int64[::1], int64, int64, int64, int64[::1], int64[::1])")
-def lexemes(context: Context, what: int, a: int, b: int, program: Context, made: Context) -> int:
+def lexemes(
+    slots: WholeNumbers, what: int, a: int, b: int, program: WholeNumbers, made: WholeNumbers
+) -> int:
     """Do one thing to the records of a lexicon; below 0: there is too little of what WANT says.
 
     WRITE: the expressions of a program. NUMBER a: the lexical state of record a. EXPAND a b: the
     row of state a, and of up to b states after it. IS_CODE a: whether record a can be counted.
     IS_ALIVE a: whether it has a text.
     """
+    context = bare(slots)
     context[TOP] = context[EFFORT] = context[WANT] = 0
     found = 0
     if what == WRITE:

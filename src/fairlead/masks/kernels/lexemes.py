@@ -55,6 +55,7 @@ from fairlead.masks.kernels.record_layout import (
 from fairlead.masks.kernels.records import field, lacking, push, put, record_of, set_of
 from fairlead.masks.kernels.views import (
     Context,
+    WholeNumbers,
     apart,
     fence,
     inner,
@@ -342,7 +343,7 @@ def _queue(context: Context, record: int, turn: int) -> None:
 
 
 @inner
-def write(context: Context, program: Context, made: Context) -> None:
+def write(context: Context, program: WholeNumbers, made: WholeNumbers) -> None:
     """Make the records that a program says, one for each of `made`.
 
     Each takes five numbers: its kind, then A to C; of bytes the four words, of alternatives where
@@ -376,5 +377,5 @@ def write(context: Context, program: Context, made: Context) -> None:
 
 
 @inner
-def _written(made: Context, part: int) -> int:
+def _written(made: WholeNumbers, part: int) -> int:
     return int(made[-1 - part]) if part < 0 else part

@@ -35,8 +35,8 @@ from fairlead.masks.kernels.layout import (
 from fairlead.masks.kernels.skips import EVERYWHERE, stays
 from fairlead.masks.kernels.views import (
     Context,
-    Ints,
     Sets,
+    WholeInts,
     inner,
     int32s,
     int64s,
@@ -55,7 +55,7 @@ def is_lead(leads: Sets, at: int, byte: int) -> bool:
 
 @inner
 def take_picture(
-    context: Context, below: int, state: int, tokens: Ints, exits: Ints, leads: Sets
+    context: Context, below: int, state: int, tokens: WholeInts, exits: WholeInts, leads: Sets
 ) -> int:
     """List the tokens below a trie node that stay within a lexical state, and its exits.
 
@@ -112,7 +112,7 @@ def take_picture(
 
 
 @inner
-def _list_exits(context: Context, node: int, exits: Ints, count: int, leads: Sets) -> int:
+def _list_exits(context: Context, node: int, exits: WholeInts, count: int, leads: Sets) -> int:
     """List the children of a node that begin with one of `leads`, as far as there is room."""
     bytes_, ends = uint8s(context, TRIE_BYTE), int32s(context, TRIE_END)
     child = node + 1
@@ -127,7 +127,7 @@ def _list_exits(context: Context, node: int, exits: Ints, count: int, leads: Set
 
 @inner
 def _exits_outside(
-    context: Context, exits: Ints, node: int, between: int, items: int, count: int
+    context: Context, exits: WholeInts, node: int, between: int, items: int, count: int
 ) -> int:
     """Write the children of a node that no item begins with, as far as there is room."""
     ends, bytes_, first = (
@@ -146,7 +146,7 @@ def _exits_outside(
 
 
 @inner
-def count_rows(context: Context, between: int, items: Ints, exits: Ints) -> int:
+def count_rows(context: Context, between: int, items: WholeInts, exits: WholeInts) -> int:
     """How many items each token begins from between two of them, -1 where it cannot be read.
 
     Also its exits, with the items before each. Gives their number, or a code below 0; goes on at
@@ -188,7 +188,7 @@ def count_rows(context: Context, between: int, items: Ints, exits: Ints) -> int:
 
 
 @inner
-def stack_rows(context: Context, items: Ints, place: int, most: int) -> None:
+def stack_rows(context: Context, items: WholeInts, place: int, most: int) -> None:
     """The base rows for 0 to `most` items, one after another from `place` on."""
     base, words = uint32s(context, BASE), context[ROW_WORDS]
     for token in range(items.shape[0]):

@@ -14,7 +14,7 @@ from fairlead.masks.kernels.layout import (
     TRIE_ROOT,
     TRIE_TOKEN,
 )
-from fairlead.masks.kernels.views import Context, Ints, inner, int32s, uint8s, uint16s
+from fairlead.masks.kernels.views import Context, WholeInts, inner, int32s, uint8s, uint16s
 
 _LEVEL = 3  # of each level: the next place of its segment, the last, the node above
 COUNTS = 256  # of bytes, which are kept before the levels
@@ -40,7 +40,7 @@ def child_of(context: Context, node: int, byte: int) -> int:
 
 
 @inner
-def _sort(context: Context, segments: Ints, levels: Ints, first: int, last: int) -> None:
+def _sort(context: Context, segments: WholeInts, levels: WholeInts, first: int, last: int) -> None:
     """Sort the nodes of a segment by their bytes; room of its length is behind it."""
     bytes_ = uint8s(context, TRIE_BYTE)
     if last - first <= _SHORT:
@@ -81,7 +81,7 @@ def _copy_tokens(context: Context, node: int, held: int, most: int) -> int:
 
 
 @inner
-def _list_children(context: Context, segments: Ints, node: int, top: int, most: int) -> int:
+def _list_children(context: Context, segments: WholeInts, node: int, top: int, most: int) -> int:
     """Put the children of a node behind a segment; where it ends, -1 if there is no room."""
     ends, child = int32s(context, TRIE_END), node + 1
     while child < ends[node]:
@@ -95,7 +95,7 @@ def _list_children(context: Context, segments: Ints, node: int, top: int, most: 
 
 @inner
 def merge(
-    context: Context, count: int, segments: Ints, levels: Ints, nodes: int, tokens: int
+    context: Context, count: int, segments: WholeInts, levels: WholeInts, nodes: int, tokens: int
 ) -> int:
     """Append the trie of all that begins with one of the first `count` nodes of `segments`.
 

@@ -1,22 +1,28 @@
-"""Arrays from the addresses in the context, as numba sees them; and how inner kernels are declared.
+"""Arrays as kernels see them, and how inner kernels are declared.
 
-The annotations of a kernel are its only signature: `int` is int64, arrays are contiguous. Without
-that, numba would compile a function anew for each mixture of narrow and wide integers it is called
-with, which took four times as long.
+Within kernels an array is the address of its first item: Python's own are `bare`d by the kernel
+that is given them, and the others come from the addresses in the context. As arrays with lengths
+and strides, seven values each, they took half of the time in which kernels were compiled. Only
+where a length is looked at do annotations say Whole.
+
+The annotations of a kernel are its only signature: `int` is int64, and so on. Without that, numba
+would compile a function anew for each mixture of narrow and wide integers it is called with, which
+took four times as long.
 """
 
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from types import FunctionType
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Annotated, Any, Protocol, TypeAlias, TypeVar, cast
 
 import numba
 import numpy as np
-from numba.core import cgutils, codegen, dispatcher
+from numba.core import cgutils, dispatcher
 from numba.core import types as numba_types
-from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import intrinsic as numba_intrinsic
+from numba.np import arrayobj
 from numpy.typing import NDArray
+
+from fairlead.masks.kernels.linking import InnerPipeline
 
 Context: TypeAlias = NDArray[np.int64]
 Words: TypeAlias = NDArray[np.uint32]
@@ -24,94 +30,71 @@ Ints: TypeAlias = NDArray[np.int32]
 Sets: TypeAlias = NDArray[np.uint64]
 Shorts: TypeAlias = NDArray[np.uint16]
 Bytes: TypeAlias = NDArray[np.uint8]
+WholeInts: TypeAlias = Annotated[Ints, "with its length"]
+WholeWords: TypeAlias = Annotated[Words, "with its length"]
+WholeNumbers: TypeAlias = Annotated[Context, "with its length"]
+Array = TypeVar("Array", bound=NDArray[Any])
 F = TypeVar("F", bound=Callable[..., Any])
 
-_numba, types, intrinsic = (cast("Any", part) for part in (numba, numba_types, numba_intrinsic))
+
+class Bare(Protocol):
+    """What `bare` is: it leaves the type of an array as Python sees it."""
+
+    def __call__(self, array: Array) -> Array: ...
+
+
+_numba, _arrays, types, intrinsic = (
+    cast("Any", part) for part in (numba, arrayobj, numba_types, numba_intrinsic)
+)
 _TYPES: "dict[Any, Any]" = {
     int: types.int64,
     bool: types.boolean,
     None: types.void,
     tuple[int, int]: types.UniTuple(types.int64, 2),
-    Context: types.int64[::1],
-    Words: types.uint32[::1],
-    Ints: types.int32[::1],
-    Sets: types.uint64[::1],
-    Shorts: types.uint16[::1],
-    Bytes: types.uint8[::1],
+    tuple[int, int, int, int]: types.UniTuple(types.int64, 4),
+    Context: types.CPointer(types.int64),
+    Words: types.CPointer(types.uint32),
+    Ints: types.CPointer(types.int32),
+    Sets: types.CPointer(types.uint64),
+    Shorts: types.CPointer(types.uint16),
+    Bytes: types.CPointer(types.uint8),
+    WholeInts: types.int32[::1],
+    WholeWords: types.uint32[::1],
+    WholeNumbers: types.int64[::1],
+}
+# No exceptions to look for, no wrappers for Python, and nothing whose references are counted.
+_SETTINGS: "dict[str, Any]" = {
+    "nogil": True,
+    "error_model": "numpy",
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "pipeline_class": InnerPipeline,
+    "_nrt": False,
 }
 
 
 def inner(function: F) -> F:
     """A function that only other kernels call; compiled into them, after `prepare`."""
-    return cast(
-        "F",
-        _numba.njit(
-            function,
-            nogil=True,
-            error_model="numpy",
-            no_cpython_wrapper=True,
-            no_cfunc_wrapper=True,
-        ),
-    )
+    return cast("F", _numba.njit(function, **_SETTINGS))
 
 
 def once(function: F) -> F:
-    """A function that is called in one place: put there before types are inferred.
+    """A function that is called in one place, where LLVM always puts it.
 
-    Each layer of functions around `step` would otherwise take LLVM another second.
+    numba's own inlining, before it infers types, took 6 of 35 s.
     """
-    return cast("F", _numba.njit(function, nogil=True, error_model="numpy", inline="always"))
+    return cast("F", _numba.njit(function, forceinline=True, **_SETTINGS))
 
 
 def prepare(kernel: Callable[..., Any]) -> None:
     """Compile the inner functions that a kernel calls, callees first, each for its annotations."""
-    with _only_linked():
-        _prepare(kernel)
-
-
-def _prepare(kernel: Callable[..., Any]) -> None:
     for callee in _callees(kernel):
         if not callee.signatures:
-            _prepare(callee.py_func)
-            if callee.targetoptions.get("inline") == "always":
-                continue
+            prepare(callee.py_func)
             hints = dict(callee.py_func.__annotations__)
             result = _TYPES[hints.pop("return")]
             callee.compile(result(*(_TYPES[hint] for hint in hints.values())))
             callee.disable_compile()
-
-
-@contextmanager
-def _only_linked() -> "Generator[None]":
-    """Inner functions are optimised and translated where they are called, not by themselves too.
-
-    That took 14 of 34 s: each came with all that it calls. numba has no setting for it, so its own
-    steps are left out while the lock of its compiler is held. Where it has no such steps any more,
-    compiling only takes longer.
-    """
-    parts = cast("Any", codegen)
-    steps = [
-        (parts.JITCodeLibrary, "_optimize_final_module"),
-        (parts.JITCodeLibrary, "_finalize_specific"),
-        (parts.JITCPUCodegen, "_add_module"),
-        (parts.JITCPUCodegen, "set_env"),
-    ]
-    if not all(hasattr(owner, name) for owner, name in steps):
-        yield
-        return
-    with cast("Any", global_compiler_lock):
-        before = [(owner, name, getattr(owner, name)) for owner, name in steps]
-        try:
-            for owner, name in steps:
-                setattr(owner, name, _nothing)
-            yield
-        finally:
-            for owner, name, step in before:
-                setattr(owner, name, step)
-
-
-def _nothing(*_: object) -> None:
-    pass
 
 
 def _callees(kernel: Callable[..., Any]) -> "Iterator[Any]":
@@ -120,16 +103,6 @@ def _callees(kernel: Callable[..., Any]) -> "Iterator[Any]":
         value = function.__globals__.get(name)
         if isinstance(value, dispatcher.Dispatcher):
             yield value
-
-
-@cast("Callable[[Any], Callable[[int], Any]]", intrinsic)
-def _pointer(typing_context: Any, address: Any) -> Any:
-    """The address as a pointer."""
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], cgutils.voidptr_t)
-
-    return types.voidptr(address), build
 
 
 @cast("Callable[[Any], Callable[[int], int]]", intrinsic)
@@ -167,37 +140,33 @@ def fence(typing_context: Any) -> Any:
     return types.void(), build
 
 
-@inner
-def int32s(context: Context, slot: int) -> Ints:
-    """The one-dimensional int32 array at a slot."""
-    return _numba.carray(_pointer(context[slot]), (1 << 40,), np.int32)
+@cast("Callable[[Any], Bare]", intrinsic)
+def bare(typing_context: Any, array: Any) -> Any:
+    """An array of Python's as inner kernels see it: its address."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _arrays.make_array(array)(context, builder, arguments[0]).data
+
+    return types.CPointer(array.dtype)(array), build
 
 
-@inner
-def int64s(context: Context, slot: int) -> Context:
-    """The one-dimensional int64 array at a slot."""
-    return _numba.carray(_pointer(context[slot]), (1 << 40,), np.int64)
+def _view(item: Any) -> Any:
+    """The array whose address is in a slot of the context."""
+    result, slots = types.CPointer(item), types.CPointer(types.int64)
+
+    def view(typing_context: Any, context: Any, slot: Any) -> Any:
+        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            address = builder.load(builder.gep(arguments[0], [arguments[1]]))
+            return builder.inttoptr(address, context.get_value_type(result))
+
+        return result(slots, types.int64), build
+
+    return intrinsic(view)
 
 
-@inner
-def uint8s(context: Context, slot: int) -> Bytes:
-    """The one-dimensional uint8 array at a slot."""
-    return _numba.carray(_pointer(context[slot]), (1 << 40,), np.uint8)
-
-
-@inner
-def uint16s(context: Context, slot: int) -> Shorts:
-    """The one-dimensional uint16 array at a slot."""
-    return _numba.carray(_pointer(context[slot]), (1 << 40,), np.uint16)
-
-
-@inner
-def uint32s(context: Context, slot: int) -> Words:
-    """The one-dimensional uint32 array at a slot."""
-    return _numba.carray(_pointer(context[slot]), (1 << 40,), np.uint32)
-
-
-@inner
-def uint64s(context: Context, slot: int) -> Sets:
-    """The one-dimensional uint64 array at a slot."""
-    return _numba.carray(_pointer(context[slot]), (1 << 40,), np.uint64)
+int32s: "Callable[[Context, int], Ints]" = _view(types.int32)
+int64s: "Callable[[Context, int], Context]" = _view(types.int64)
+uint8s: "Callable[[Context, int], Bytes]" = _view(types.uint8)
+uint16s: "Callable[[Context, int], Shorts]" = _view(types.uint16)
+uint32s: "Callable[[Context, int], Words]" = _view(types.uint32)
+uint64s: "Callable[[Context, int], Sets]" = _view(types.uint64)
