@@ -95,21 +95,50 @@ class Equations:
     ) -> None:
         self._spell, self._everything = spell, everything
         self._ends = [ends(mark) for mark in automaton.marks]
-        self._edges = _edges(automaton, self._ends)
-        self._all = [set(row) == {state} for state, row in enumerate(automaton.rows)]
+        self._rows = automaton.rows
+        self._edges = dict[int, dict[int, int]]()
+        self._alive = set[int]()
         self._known = dict[int, Expr]()
         self._seen = set[int]()
 
     def texts_from(self, start: int) -> Expr:
         """The texts from this state."""
+        self._enter(start)
         for circle in (
             circles(start, self._following, self._seen) if start not in self._known else ()
         ):
-            if self._everything is not None and self._all[circle[0]] and self._ends[circle[0]]:
+            if self._everything is not None and self._is_all(circle[0]):
                 self._known[circle[0]] = self._everything
             else:
                 self._known |= self._circle(circle)
         return self._known[start]
+
+    def _is_all(self, state: int) -> bool:
+        """Whether all texts lead from here back to here, and to the end."""
+        return self._ends[state] and set(self._rows[state]) == {state}
+
+    def _enter(self, start: int) -> None:
+        """Learn where the states lead that can be reached; not to where no text ends."""
+        sources = {} if start in self._edges else {start: list[int]()}
+        new = [*sources]
+        for state in new:  # grows while we go
+            for target in set(self._rows[state]):
+                if target not in self._edges and target not in sources:
+                    sources[target] = []
+                    new.append(target)
+                if target in sources:
+                    sources[target].append(state)
+        todo = [each for each in new if self._ends[each] or self._alive & {*self._rows[each]}]
+        self._alive.update(todo)
+        while todo:
+            before = [state for state in sources[todo.pop()] if state not in self._alive]
+            self._alive.update(before)
+            todo += before
+        for state in new:
+            edges = self._edges[state] = {}
+            for symbol, target in enumerate(self._rows[state]):
+                if target in self._alive:
+                    edges[target] = edges.get(target, 0) | 1 << symbol
 
     def _following(self, state: int) -> Sequence[int]:
         return [*self._edges[state]]
@@ -128,28 +157,6 @@ class Equations:
                     out.append(concat(self._spell(symbols), self._known[target]))
             constant[state] = alt(*out)
         return _solved(sorted(circle), constant, factors)
-
-
-def _edges(automaton: Automaton, ends: Sequence[bool]) -> list[dict[int, int]]:
-    """For each state where it leads, and by which symbols; not to where no text ends."""
-    sources = [list[int]() for _ in ends]
-    for state, row in enumerate(automaton.rows):
-        for target in set(row):
-            sources[target].append(state)
-    todo = [state for state, end in enumerate(ends) if end]
-    alive = set(todo)
-    while todo:
-        before = [state for state in sources[todo.pop()] if state not in alive]
-        alive.update(before)
-        todo += before
-    found = list[dict[int, int]]()
-    for row in automaton.rows:
-        targets = dict[int, int]()
-        for symbol, target in enumerate(row):
-            if target in alive:
-                targets[target] = targets.get(target, 0) | 1 << symbol
-        found.append(targets)
-    return found
 
 
 def _solved(

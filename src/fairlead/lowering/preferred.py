@@ -201,6 +201,7 @@ class _Reader:
         self._machine = Machine(self._program)
         self._languages = self._machine.languages
         self._rows = dict[tuple[tuple[Thread, ...], History], Sequence[Place]]()
+        self._known = dict[_Watch, int]()
         self._characters = dict[int, Expr]()
         for step in self._program.steps:
             if isinstance(step, Ahead):
@@ -248,7 +249,12 @@ class _Reader:
 
     def _watched_from(self, starts: Sequence[_Watch]) -> Sequence[int]:
         """The texts that hold for each guard, and that no watched way matches any of."""
-        return self._languages.found(starts, self._watched, self._holds) if starts else ()
+        self._known |= self._languages.found(starts, self._watched, self._holds, self._told)
+        return [self._known[each] for each in starts]
+
+    def _told(self, watch: _Watch) -> int | None:
+        """What is known of it: with nobody to watch, the guard is all."""
+        return self._known.get(watch) if watch.threads else watch.guard
 
     def _holds(self, watch: _Watch) -> bool:
         return self._languages.ends[watch.guard]
@@ -257,7 +263,14 @@ class _Reader:
         """What is left to be watched after each atom."""
         places = self._row(Place(watch.threads, watch.history, ()))
         guards = self._languages.rows[watch.guard]
-        return [self._on(place, guard) for place, guard in zip(places, guards, strict=True)]
+        known = dict[tuple[int, int], _Watch]()  # many atoms lead to the same
+        found = list[_Watch]()
+        for place, guard in zip(places, guards, strict=True):
+            key = id(place), guard
+            if key not in known:
+                known[key] = self._on(place, guard)
+            found.append(known[key])
+        return found
 
     def _on(self, place: Place, guard: int) -> _Watch:
         """What is to be watched at a place: all that ends there is preferred."""

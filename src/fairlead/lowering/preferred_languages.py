@@ -8,10 +8,11 @@ one, and what is left of one after an atom is a look into its row.
 What this module does not know: what they are needed for.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Final, TypeVar, final
 
 from fairlead.errors import LimitError
+from fairlead.lowering.circles import circles
 from fairlead.lowering.equations import Automaton, smallest
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.regular import derivative
@@ -39,6 +40,7 @@ class Languages:
         self.rows: list[Sequence[int]] = [[ALL] * atoms, [NONE] * atoms]
         self.ends = [True, False]
         self._atoms = range(atoms)
+        self._alike = {(self.ends[each], tuple(self.rows[each])): each for each in (ALL, NONE)}
         self._numbers = dict[Expr, int]()
         self._both = dict[tuple[int, int], int]()
         self._not = {ALL: NONE, NONE: ALL}
@@ -46,35 +48,45 @@ class Languages:
     def number(self, expr: Expr) -> int:
         """The language of an expression of the core, in which the byte b is the atom b."""
         if expr not in self._numbers:
-            (self._numbers[expr],) = self.found(
+            self._numbers |= self.found(
                 [expr],
                 lambda each: [derivative(each, atom) for atom in self._atoms],
                 lambda each: each.nullable,
+                self._numbers.get,
             )
         return self._numbers[expr]
 
     def both(self, left: int, right: int) -> int:
         """What is in both."""
-        if left in (right, NONE) or right == ALL:
-            return left
-        if right == NONE or left == ALL:
-            return right
-        pair = (left, right) if left < right else (right, left)
-        if pair not in self._both:
-            (self._both[pair],) = self.found(
+        pair = _pair(left, right)
+        found = self._known_both(pair)
+        if found is None:
+            self._both |= self.found(
                 [pair],
-                lambda each: [*zip(self.rows[each[0]], self.rows[each[1]], strict=True)],
+                lambda each: [*map(_pair, self.rows[each[0]], self.rows[each[1]])],
                 lambda each: self.ends[each[0]] and self.ends[each[1]],
+                self._known_both,
             )
-        return self._both[pair]
+            found = self._both[pair]
+        return found
+
+    def _known_both(self, pair: tuple[int, int]) -> int | None:
+        left, right = pair
+        if left in (right, ALL):
+            return right
+        return NONE if NONE in pair else self._both.get(pair)
 
     def opposite(self, language: int) -> int:
         """What is not in it."""
         if language not in self._not:
-            (found,) = self.found(
-                [language], self.rows.__getitem__, lambda each: not self.ends[each]
+            found = self.found(
+                [language],
+                self.rows.__getitem__,
+                lambda each: not self.ends[each],
+                self._not.get,
             )
-            self._not[language], self._not[found] = found, language
+            self._not |= found
+            self._not |= {other: each for each, other in found.items()}
         return self._not[language]
 
     def either(self, left: int, right: int) -> int:
@@ -88,27 +100,130 @@ class Languages:
         starts: Sequence[State],
         following: Callable[[State], Sequence[State]],
         ends: Callable[[State], bool],
-    ) -> Sequence[int]:
-        """The languages from some states of an automaton.
+        known: Callable[[State], int | None],
+    ) -> Mapping[State, int]:
+        """The languages from some states of an automaton, and from all that they lead to.
 
         Args:
-            starts: the states, all different.
+            starts: the states.
             following: where a state leads, by each atom.
             ends: whether a text may end in a state.
+            known: the language from a state, where it is known already.
         """
-        states, rows = explored(starts, following)
-        before = len(self.rows)
-        shifted = [[before + target for target in row] for row in rows]
-        marks = [*self.ends, *map(ends, states)]
-        _, kinds = smallest(Automaton([*self.rows, *shifted], marks))
-        numbers = {kind: number for number, kind in enumerate(kinds[:before])}
-        new = list[int]()
-        for state, kind in enumerate(kinds[before:]):
-            if numbers.setdefault(kind, before + len(new)) == before + len(new):
-                new.append(state)
-        self.rows += [[numbers[kinds[target]] for target in shifted[state]] for state in new]
-        self.ends += [marks[before + state] for state in new]
-        return [numbers[kinds[before + number]] for number in range(len(starts))]
+        rows, numbers = _explored(starts, following, known)
+        seen = set[State](numbers)
+        for start in [*rows]:
+            if start not in seen:
+                for circle in circles(start, rows.__getitem__, seen):
+                    self._settle(circle, rows, ends, numbers)
+        return numbers
+
+    def _settle(
+        self,
+        circle: Sequence[State],
+        rows: Mapping[State, Sequence[State]],
+        ends: Callable[[State], bool],
+        numbers: dict[State, int],
+    ) -> None:
+        """The languages from states that lead to each other; those that they lead out to are known.
+
+        One state alone is the language of its row. Several are made one where they are equal, and
+        then are new, or are those that one state of theirs is equal to.
+        """
+        if len(circle) == 1 and circle[0] not in rows[circle[0]]:
+            (state,) = circle
+            row = [numbers[target] for target in rows[state]]
+            found = self._alike.get((ends(state), tuple(row)))
+            numbers[state] = self._added(ends(state), row) if found is None else found
+            return
+        order = {state: place for place, state in enumerate(sorted(circle, key=[*rows].index))}
+        outside = dict[int, int]()
+        table = [
+            [
+                order[target]
+                if target in order
+                else len(order) + outside.setdefault(numbers[target], len(outside))
+                for target in rows[state]
+            ]
+            for state in order
+        ]
+        table += [[len(order) + place] * len(self._atoms) for place in range(len(outside))]
+        automaton, kinds = smallest(Automaton(table, [*map(ends, order), *(~n for n in outside)]))
+        fixed = dict(zip(kinds[len(order) :], outside, strict=True))
+        found = self._equal(automaton, kinds[0], fixed)
+        if found is None:
+            fresh = [kind for kind in dict.fromkeys(kinds) if kind not in fixed]
+            found = fixed | {kind: len(self.rows) + n for n, kind in enumerate(fresh)}
+            for kind in fresh:
+                row = [found[target] for target in automaton.rows[kind]]
+                self._added(automaton.marks[kind] is True, row)
+        numbers |= {state: found[kinds[place]] for state, place in order.items()}
+
+    def _added(self, ends: bool, row: Sequence[int]) -> int:
+        self._alike[ends, tuple(row)] = len(self.rows)
+        self.rows.append(row)
+        self.ends.append(ends)
+        return len(self.rows) - 1
+
+    def _equal(
+        self, automaton: Automaton, start: int, fixed: Mapping[int, int]
+    ) -> Mapping[int, int] | None:
+        """The known languages that the states of an automaton have, if the first has one.
+
+        Args:
+            automaton: the smallest one.
+            start: the first of its states.
+            fixed: states whose languages are known.
+        """
+        first = [(atom, fixed[to]) for atom, to in enumerate(automaton.rows[start]) if to in fixed]
+        for language, row in enumerate(self.rows):
+            if all(row[atom] == number for atom, number in first):
+                found = self._bisimilar(automaton, start, language, fixed)
+                if found is not None:
+                    return found
+        return None
+
+    def _bisimilar(
+        self, automaton: Automaton, start: int, language: int, fixed: Mapping[int, int]
+    ) -> Mapping[int, int] | None:
+        """What the states are if the start is this language; None if it is not."""
+        found, todo = {**fixed, start: language}, [start]
+        while todo:
+            state = todo.pop()
+            if self.ends[found[state]] != automaton.marks[state]:
+                return None
+            for target, number in zip(automaton.rows[state], self.rows[found[state]], strict=True):
+                if target not in found:
+                    found[target] = number
+                    todo.append(target)
+                elif found[target] != number:
+                    return None
+        return found
+
+
+def _pair(left: int, right: int) -> tuple[int, int]:
+    return (left, right) if left < right else (right, left)
+
+
+def _explored(
+    starts: Sequence[State],
+    following: Callable[[State], Sequence[State]],
+    known: Callable[[State], int | None],
+) -> tuple[dict[State, Sequence[State]], dict[State, int]]:
+    """Where the states lead that can be reached, and the languages of those that are known."""
+    rows, numbers = dict[State, Sequence[State]](), dict[State, int]()
+    todo = [*starts]
+    for state in todo:  # grows while we go
+        if state in rows or state in numbers:
+            continue
+        number = known(state)
+        if number is not None:
+            numbers[state] = number
+            continue
+        rows[state] = following(state)
+        todo += dict.fromkeys(rows[state])
+        _check_size(len(rows))
+    return rows, numbers
 
 
 def explored(
@@ -129,10 +244,14 @@ def explored(
                 states.append(target)
             row.append(number)
         rows.append(row)
-        if len(states) > MOST_STATES:
-            raise LimitError(
-                f"the automaton of a terminal has more than {MOST_STATES} states",
-                limit="states of a terminal",
-                given=MOST_STATES,
-            )
+        _check_size(len(states))
     return states, rows
+
+
+def _check_size(states: int) -> None:
+    if states > MOST_STATES:
+        raise LimitError(
+            f"the automaton of a terminal has more than {MOST_STATES} states",
+            limit="states of a terminal",
+            given=MOST_STATES,
+        )

@@ -12,7 +12,7 @@ beside the threads; if that depends on what stands before the start, it is refus
 What this module does not know: characters, bytes. It reads atoms (`lowering.preferred_program`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never, final
 
@@ -94,6 +94,7 @@ class Machine:
         self._numbers = dict[Frame, int]()
         self._resumed = {_DONE: _DONE}
         self._begins = dict[int, int]()
+        self._places = dict[tuple[tuple[Thread, ...], History], Place]()
         number = self.languages.number
         self._pasts = tuple((number(p.surely), number(p.perhaps)) for p in program.pasts)
 
@@ -107,38 +108,30 @@ class Machine:
 
     def row(self, place: Place) -> list[Place]:
         """The places after one more atom, for each atom."""
-        steps, known = self._program.steps, dict[int, Place]()
-        reads = [steps[self._stacks[stack].step] for stack, _ in place.threads]
-        simple = not place.history and all(guard == ALL for _, guard in place.threads)
-        found = list[Place]()
-        for atom in range(len(self._program.atoms)):
-            if not simple:
-                found.append(self._after(place, atom))
-                continue
-            going = sum(
-                1 << number
-                for number, read in enumerate(reads)
-                if isinstance(read, Read) and read.atoms >> atom & 1
+        left, steps = self.languages.rows, self._program.steps
+        frames = [(self._stacks[stack], left[guard]) for stack, guard in place.threads]
+        ways = [
+            (read.atoms, self._again(frame.below), row)
+            for frame, row in frames
+            if isinstance(read := steps[frame.step], Read)
+        ]
+        return [
+            self._after(
+                tuple((stack, row[atom]) for atoms, stack, row in ways if atoms >> atom & 1),
+                tuple((left[a][atom], left[b][atom]) for a, b in place.history),
             )
-            if going not in known:
-                known[going] = self._after(place, atom)
-            found.append(known[going])
-        return found
+            for atom in range(len(self._program.atoms))
+        ]
 
-    def _after(self, place: Place, atom: int) -> Place:
-        """The place after one more atom."""
-        left = self.languages.rows
-        history = tuple((left[a][atom], left[b][atom]) for a, b in place.history)
-        steps, threads = self._program.steps, list[Thread]()
-        for stack, guard in place.threads:
-            frame = self._stacks[stack]
-            step = steps[frame.step]
-            if isinstance(step, Read) and step.atoms >> atom & 1:
-                threads.append((self._again(frame.below), left[guard][atom]))
-        return self._settled(threads, history)
+    def _after(self, ways: tuple[Thread, ...], history: History) -> Place:
+        """The place where stacks begin so, made once."""
+        key = ways, history
+        if key not in self._places:
+            self._places[key] = self._settled(ways, history)
+        return self._places[key]
 
     def _settled(self, ways: Iterable[Thread], history: History) -> Place:
-        """The place where stacks begin so: every thread as far as it comes without reading."""
+        """The place where stacks begin: every thread as far as it comes without reading."""
         languages, todo = self.languages, [*ways]
         todo.reverse()
         threads = list[Thread]()
