@@ -12,7 +12,7 @@ beside the threads; if that depends on what stands before the start, it is refus
 What this module does not know: characters, bytes. It reads atoms (`lowering.preferred_program`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never, final
 
