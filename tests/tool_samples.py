@@ -9,7 +9,7 @@ import fairlead as fl
 
 MARKS = [
     "<tool_call>", "</tool_call>", "[TOOL_CALLS]", "[ARGS]", "<|channel|>", "<|message|>",
-    "<|constrain|>", "<|start|>", "<|end|>",
+    "<|constrain|>", "<|start|>", "<|end|>", "<|python_tag|>",
 ]  # fmt: skip
 PLAIN = fl.Vocabulary([*(bytes([b]) for b in range(256)), b"<eos>"], {256})
 MARKED = fl.Vocabulary(
@@ -45,7 +45,7 @@ CALLS = [("Weather", {"city": "Rome", "unit": "f"}), ("add", {"a": 2, "b": True}
 Calls = list[tuple[str, Any]]
 
 
-def written(form: str, calls: Calls) -> str:
+def written(form: str, calls: Calls) -> str:  # noqa: PLR0911  one arm for each format
     """As the chat templates write them."""
     listed = [(name, json.dumps(arguments)) for name, arguments in calls]
     match form:
@@ -61,9 +61,24 @@ def written(form: str, calls: Calls) -> str:
             thought = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant"
             call = f"commentary to=functions.{n} <|constrain|>json<|message|>{a}"
             return f"{thought}<|channel|>{call}"
+        case "llama3_python_tag":
+            each = [f'{{"name": "{n}", "parameters": {a}}}' for n, a in listed]
+            return f"<|python_tag|>{'; '.join(each)}"
+        case "qwen3_coder":
+            return "\n".join(elements(name, arguments) for name, arguments in calls)
         case _:
             each = [f'{{"name": "{n}", "arguments": {a}}}' for n, a in listed]
             return "\n".join(f"<tool_call>\n{call}\n</tool_call>" for call in each)
+
+
+def elements(name: str, arguments: dict[str, Any]) -> str:
+    """A call of Qwen3-Coder."""
+    values = {
+        key: value if isinstance(value, str) else json.dumps(value)
+        for key, value in arguments.items()
+    }
+    each = [f"<parameter={key}>\n{value}\n</parameter>\n" for key, value in values.items()]
+    return f"<tool_call>\n<function={name}>\n{''.join(each)}</function>\n</tool_call>"
 
 
 def said(form: str, text: str) -> str:

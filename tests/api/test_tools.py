@@ -37,10 +37,32 @@ def llama3(text: str) -> Calls:
     return [(c["name"], c["parameters"]) for c in map(json.loads, text.split("; "))]
 
 
+def llama3_python_tag(text: str) -> Calls:
+    return llama3(text.removeprefix("<|python_tag|>")) if text.startswith("<|python") else []
+
+
+def qwen3_coder(text: str) -> Calls:
+    def value(written: str) -> Any:
+        return (
+            written
+            if written.isalpha() and written not in ("true", "false")
+            else json.loads(written)
+        )
+
+    return [
+        (
+            name,
+            {key: value(each) for key, each in re.findall(r"<parameter=(\w+)>\n(.*)\n</p", body)},
+        )
+        for name, body in re.findall(r"<function=(\w+)>\n(.*?)</function>", text, re.DOTALL)
+    ]
+
+
 def harmony(text: str) -> Calls:
+    kind = r"commentary(?: ?<\|constrain\|>| )json<\|message\|>([^<]*)$"
     called = re.search(
         r"commentary to=functions\.(\w+) <\|constrain\|>json<\|message\|>([^<]*)$", text
-    )
+    ) or re.search(rf" to=functions\.(\w+)<\|channel\|>{kind}", text)
     return [(called[1], json.loads(called[2]))] if called else []
 
 
@@ -50,6 +72,8 @@ PARSERS: dict[str, Callable[[str], Calls]] = {
     "mistral": mistral,
     "mistral_v13": mistral_v13,
     "llama3": llama3,
+    "llama3_python_tag": llama3_python_tag,
+    "qwen3_coder": qwen3_coder,
     "harmony": harmony,
 }
 

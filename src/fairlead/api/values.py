@@ -143,8 +143,9 @@ def _called(source: Tools, data: bytes, vocabulary: Vocabulary | None) -> Value:
     for found in find_places(source, data, vocabulary, deep=False) or ():
         if isinstance(found.place, Region):
             tool = tools[str(found.place.label)]
-            value, error = read_value(tool.arguments, found.data)
-            calls.append(ToolCall(tool.name, value, _plain(found.data), tool.given))
+            written = source.read(tool, _plain(found.data))
+            value, error = read_value(tool.arguments, written)
+            calls.append(ToolCall(tool.name, value, written, tool.given))
             failed = failed or error
     return tuple(calls), failed
 

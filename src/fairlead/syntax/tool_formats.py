@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias, final
 
 from fairlead.syntax.regions import Until
-from fairlead.syntax.sources import Choice, Literal, Regex, Sequence, Source, Text
+from fairlead.syntax.sources import Choice, Either, Literal, Regex, Sequence, Source, Text
 from fairlead.syntax.special import Special
 
 Parts: TypeAlias = tuple[Source, ...]
@@ -35,6 +35,8 @@ class Format:
             character on, which free text then does not have.
         prelude: what may stand before a reply, any number of times: channels of thought.
         text: what a reply without calls looks like; free text if None.
+        others: other ways to write a call: head and middle.
+        elements: whether arguments are elements (`syntax.tool_parameters`), and no JSON.
     """
 
     head: Parts
@@ -46,6 +48,8 @@ class Format:
     trigger: Source | None = None
     prelude: Source | None = None
     text: Source | None = None
+    others: tuple[tuple[Parts, Parts], ...] = ()
+    elements: bool = False
 
 
 def _token(name: str) -> Special:
@@ -67,6 +71,18 @@ def _hermes() -> Format:
         tail=(*tail, Literal("\n"), end),
         between=(Literal("\n"),),
         trigger=begin,
+    )
+
+
+def _qwen_coder() -> Format:
+    begin, end = _token("<tool_call>"), _token("</tool_call>")
+    return Format(
+        head=(begin, Literal("\n<function=")),
+        middle=(Literal(">\n"),),
+        tail=(Literal("</function>\n"), end),
+        between=(Literal("\n"),),
+        trigger=begin,
+        elements=True,
     )
 
 
@@ -100,6 +116,19 @@ def _llama3() -> Format:
     )
 
 
+def _llama3_tag() -> Format:
+    begin = _token("<|python_tag|>")
+    names = Choice(['{"name": "', '{"type": "function", "name": "'])
+    return Format(
+        opening=(begin,),
+        head=(names,),
+        middle=(Literal('", "parameters": '),),
+        tail=(Literal("}"),),
+        between=(Literal("; "),),
+        trigger=begin,
+    )
+
+
 def _harmony() -> Format:
     channel, message = _token("<|channel|>"), _token("<|message|>")
     ended = Until(_token("<|end|>"))
@@ -108,8 +137,20 @@ def _harmony() -> Format:
         prelude=Sequence((said, _token("<|start|>"), Literal("assistant"))),
         head=(channel, Literal("commentary to=functions.")),
         middle=(Literal(" "), _token("<|constrain|>"), Literal("json"), message),
+        others=(
+            (
+                (Literal(" to=functions."),),
+                (channel, Literal("commentary"), _kind(), message),
+            ),
+        ),
         text=Sequence((channel, Literal("final"), message, Text())),
     )
+
+
+def _kind() -> Source:
+    """That what follows is JSON, as the guide writes it and as chat templates do."""
+    named = Sequence((_token("<|constrain|>"), Literal("json")))
+    return Either((Literal(" json"), Sequence((Literal(" "), named)), named))
 
 
 FORMATS: Final[dict[str, Format]] = {
@@ -120,6 +161,10 @@ FORMATS: Final[dict[str, Format]] = {
     # The prompt format of Llama 3.1 in Meta's llama-models, its section on JSON based tool calling;
     # several calls as the parser llama3_json of vLLM reads them.
     "llama3": _llama3(),
+    # The same page, its examples with the environment ipython: calls begin with the token.
+    "llama3_python_tag": _llama3_tag(),
+    # The chat template of Qwen3-Coder, and of the models that it gave its format to.
+    "qwen3_coder": _qwen_coder(),
     # tokens/tokenizers/instruct.py of mistral-common, versions 3 to 7, and the chat templates of
     # Mistral-7B-Instruct-v0.3, with a blank behind the token, and of Mistral-Nemo, without.
     "mistral": _mistral(),
@@ -127,6 +172,8 @@ FORMATS: Final[dict[str, Format]] = {
     "mistral_v13": _mistral_args(),
     # The guide to the Harmony format in OpenAI's cookbook (articles/openai-harmony.md), its part on
     # function calling. The prompt ends with "<|start|>assistant", a call with the end id <|call|>.
+    # Who is called stands behind the channel, or behind the role, where the chat template of
+    # gpt-oss writes it.
     "harmony": _harmony(),
 }
 """The formats by name."""

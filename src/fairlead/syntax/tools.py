@@ -33,6 +33,7 @@ from fairlead.syntax.sources import (
     Text,
 )
 from fairlead.syntax.tool_formats import FORMATS, Format
+from fairlead.syntax.tool_parameters import as_json, elements, parameters
 
 CHOICES: Final = ("auto", "required", "none")
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
@@ -113,17 +114,29 @@ class Tools(Composed):
     def _calls(self, form: Format) -> tuple[Source, ...]:
         """One call or more; the first part is the trigger, where the format has one."""
         named = [t for t in self.tools if self.choice in (*CHOICES, t.name)]
-        one = Either(
-            tuple(
-                Sequence((Literal(tool.name), *form.middle, Region(tool.name, tool.arguments)))
-                for tool in named
-            )
+        given = [(tool.name, Region(tool.name, self._arguments(tool))) for tool in named]
+        one, *others = (
+            (*head, Either(tuple(Sequence((Literal(name), *middle, of)) for name, of in given)))
+            for head, middle in ((form.head, form.middle), *form.others)
         )
+        if others:
+            one = (Either((Sequence(one), *map(Sequence, others))),)
         again: tuple[Source, ...] = ()
         if self.parallel and form.between is not None:
-            another = Sequence((*form.between, *form.head, one, *form.tail))
-            again = (Repetition(another, 0, None),)
-        return (*form.opening, *form.head, one, *form.tail, *again, *form.closing)
+            again = (Repetition(Sequence((*form.between, *one, *form.tail)), 0, None),)
+        return (*form.opening, *one, *form.tail, *again, *form.closing)
+
+    def _arguments(self, tool: Tool) -> Source:
+        """The arguments as the format writes them."""
+        if FORMATS[self.format].elements:
+            return elements(parameters(tool.name, tool.arguments))
+        return tool.arguments
+
+    def read(self, tool: Tool, text: str) -> str:
+        """The arguments of a call as JSON."""
+        if FORMATS[self.format].elements:
+            return as_json(parameters(tool.name, tool.arguments), text)
+        return text
 
 
 def _published(document: dict[str, Any]) -> dict[str, Any]:
@@ -174,8 +187,9 @@ def tools(
     Args:
         given: pydantic models and other types whose JSON is an object, callables, or dicts
             `{"type": "function", "function": {"name": ..., "parameters": schema}}`.
-        format: how calls are written: "hermes" (also "qwen"), "llama3", "mistral", "mistral_v13"
-            or "harmony". Their tokens are special tokens where the vocabulary has them.
+        format: how calls are written: "hermes" (also "qwen"), "qwen3_coder", "llama3",
+            "llama3_python_tag", "mistral", "mistral_v13" or "harmony". Their tokens are special
+            tokens where the vocabulary has them.
         choice: "auto", text or calls; "required", calls only; "none", no calls; the name of the
             tool to call, or `{"type": "function", "function": {"name": ...}}`.
         parallel: whether one reply may have several calls, if the format has that at all.

@@ -1,0 +1,142 @@
+"""Arguments as elements: strings as they are, everything else as JSON, and both read back."""
+
+import json
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import BaseModel, Field
+
+import fairlead as fl
+from fairlead.api.values import read_value
+from fairlead.errors import UnsupportedError
+from fairlead.syntax.json_schema_source import JsonSchema
+from fairlead.syntax.tool_parameters import as_json, elements, parameters
+from tool_samples import MARKED, PLAIN
+
+CODE = "def f():\n    return '</parameter>'"
+
+
+class Edit(BaseModel):
+    path: Annotated[str, Field(pattern="^/")]
+    text: str = ""
+    note: str | None = None
+    kind: Literal["a", "b"] = "a"
+    lines: list[int] = []
+    name: Annotated[str, Field(min_length=1, max_length=3)] = "x"
+    other: "str | int" = 1
+    part: "Edit | None" = None
+
+
+def call(**values: str) -> str:
+    each = [f"<parameter={name}>\n{value}\n</parameter>\n" for name, value in values.items()]
+    return f"<tool_call>\n<function=Edit>\n{''.join(each)}</function>\n</tool_call>"
+
+
+@pytest.mark.parametrize(
+    ("values", "read"),
+    [
+        ({"path": "/a"}, {"path": "/a"}),
+        ({"path": "/a\n", "text": CODE, "kind": "b"}, {"path": "/a\n", "text": CODE, "kind": "b"}),
+        ({"path": "/", "text": "", "note": "null"}, {"path": "/", "text": "", "note": None}),
+        (
+            {"path": "/", "note": "12", "lines": "[1, 2]"},
+            {"path": "/", "note": "12", "lines": [1, 2]},
+        ),
+        ({"path": "/", "name": "éé"}, {"path": "/", "name": "éé"}),
+        ({"path": "/", "other": '"a"'}, {"path": "/", "other": "a"}),
+        ({"path": "/", "other": "7"}, {"path": "/", "other": 7}),
+        ({"path": "/", "part": '{"path": "/b"}'}, {"path": "/", "part": {"path": "/b"}}),
+        ({"path": "a"}, None),
+        ({"text": "x"}, None),
+        ({"text": "x", "path": "/"}, None),
+        ({"path": "/", "name": "long"}, None),
+        ({"path": "/", "name": ""}, None),
+        ({"path": "/", "kind": "c"}, None),
+        ({"path": "/", "kind": '"a"'}, None),
+        ({"path": "/", "lines": "[a]"}, None),
+        ({"path": "/", "other": "a"}, None),
+        ({"path": "/", "text": "a\n</parameter>b"}, None),
+        ({"path": "/", "part": '{"path": "b"}'}, None),
+        ({"path": "/", "unknown": "b"}, None),
+    ],
+)
+def test_elements_are_what_the_schema_says_and_read_as_it_says(values, read):
+    tools = fl.tools([Edit], "qwen3_coder", choice="required")
+    text = call(**values)
+    assert fl.compile(tools, PLAIN).matches(text) == (read is not None)
+    if read is not None:
+        (found,), error = read_value(tools, text)
+        assert error is None
+        assert json.loads(found.text) == read
+        assert found.arguments == Edit.model_validate(read)
+
+
+def test_a_schema_may_name_its_parts():
+    schema = {
+        "$ref": "#/$defs/whole",
+        "$defs": {
+            "whole": {"type": "object", "properties": {"a": {"$ref": "#/$defs/s"}, "b": True}},
+            "s": {"const": "x"},
+        },
+    }
+    listed = parameters("f", JsonSchema(schema))
+    assert [(one.name, one.is_text, one.required) for one in listed] == [
+        ("a", True, False),
+        ("b", False, False),
+    ]
+    constraint = fl.compile(elements(listed), PLAIN)
+    assert constraint.matches("<parameter=a>\nx\n</parameter>\n<parameter=b>\n[]\n</parameter>\n")
+    assert as_json(listed, "<parameter=b>\n[]\n</parameter>\n") == '{"b": []}'
+    assert constraint.matches("")
+
+
+def test_references_that_go_round_are_json():
+    (one,) = parameters(
+        "f",
+        JsonSchema(
+            {"properties": {"a": {"$ref": "#/$defs/r"}}, "$defs": {"r": {"$ref": "#/$defs/r"}}}
+        ),
+    )
+    assert not one.is_text
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        ({"anyOf": [{}]}, "anyOf of arguments"),
+        ({"properties": {"a": {"type": "string", "format": "date"}}}, "f: a: format of a string"),
+        ({"properties": {"a b": {}}}, "no name of an element"),
+        ({"required": ["a"]}, "has no schema"),
+    ],
+)
+def test_what_has_no_form_as_an_element_is_refused_by_name(schema: Any, said: str):
+    with pytest.raises(UnsupportedError, match=said):
+        parameters("f", JsonSchema({"type": "object", **schema}))
+
+
+def test_harmony_names_who_is_called_behind_the_channel_or_the_role():
+    tools = fl.tools([Edit], "harmony")
+    constraint = fl.compile(tools, MARKED)
+    for head in (
+        "<|channel|>commentary to=functions.Edit <|constrain|>json",
+        " to=functions.Edit<|channel|>commentary json",
+        " to=functions.Edit<|channel|>commentary <|constrain|>json",
+        " to=functions.Edit<|channel|>commentary<|constrain|>json",
+    ):
+        text = head + '<|message|>{"path": "/"}'
+        assert constraint.matches(text)
+        (found,), _ = read_value(tools, text)
+        assert found.arguments == Edit(path="/")
+    assert not constraint.matches(
+        ' to=functions.Edit<|channel|>commentaryjson<|message|>{"path":"/"}'
+    )
+
+
+def test_llama_says_that_it_is_a_function_or_does_not():
+    tools = fl.tools([Edit], "llama3_python_tag")
+    constraint = fl.compile(tools, MARKED)
+    for begin in ('{"name"', '{"type": "function", "name"'):
+        text = f'Well. <|python_tag|>{begin}: "Edit", "parameters": {{"path": "/"}}}}'
+        assert constraint.matches(text)
+        (found,), _ = read_value(tools, text)
+        assert found.arguments == Edit(path="/")
