@@ -13,6 +13,7 @@ import pytest
 import fairlead as fl
 from fairlead.cli import console, extract, models
 from fairlead.cli.main import run
+from fairlead.cli.models import healed
 from fairlead.engine.fake import FakeModel
 from fairlead.vocabulary.cache import cache_folder
 from small_tokenizers import byte_level
@@ -230,6 +231,19 @@ def test_what_a_search_needs_is_said(capsys: pytest.CaptureFixture[str]) -> None
 
 
 @pytest.mark.usefixtures("fake")
+def test_a_prompt_is_healed_where_that_is_asked_for(capsys, monkeypatch) -> None:
+    vocabulary = fl.Vocabulary([b":", b"://", b"x", b"<end>"], eos_ids={3})
+    model = fl.Model(FakeModel(vocabulary, lambda prefix: [1.0, 9.0, 0.0, 0.0]))
+    monkeypatch.setattr(fl, "load", lambda name: model)
+    for options, written in (([], "://\n"), (["--heal"], "//\n")):
+        assert status("generate", "x:", "--plain", "-n", "1", *options) == 0
+        assert capsys.readouterr().out == written
+    assert healed([], heal=False) == {}
+    monkeypatch.setattr(extract, "as_prompt", lambda *given: [])
+    assert status("extract", "x x", "--schema", "/x/", "--heal") == 2
+    assert "--plain" in capsys.readouterr().err
+
+
 def test_generate_without_a_source_is_free_text_with_its_limits(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -150,6 +150,67 @@ def test_what_cannot_be_decided_is_refused_by_name(source: Source, feature: str)
         lower_source(source)
 
 
+def listed(most: int, low: int) -> fl.JsonSchema:
+    """Arrays of whole numbers, and what is in them; nested, so that they are not regular."""
+    number = {"type": "integer", "minimum": low}
+    inner = {"type": "array", "items": {"anyOf": [number, {"$ref": "#"}]}, "maxItems": most}
+    return fl.JsonSchema(inner, whitespace="compact")
+
+
+PIPE, ONE, TWO, FIVE = (
+    fl.Gbnf('root ::= "[" root "]" | "|"'),
+    listed(1, 0),
+    listed(9, 5),
+    listed(9, 0),
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "pairs"),
+    [
+        ((ONE | fl.Regex(r"\[[0-9]\]")) & TWO, [(ONE, TWO), (fl.Regex(r"\[[0-9]\]"), TWO)]),
+        (
+            (ONE & TWO | fl.Choice(["[[5]]", "[[4]]"])) & FIVE,
+            [(ONE, TWO), (fl.Choice(["[[5]]", "[[4]]"]), FIVE)],
+        ),
+        ((ONE | TWO) & (FIVE | fl.Choice(["[]"])), [(ONE, FIVE), (TWO, FIVE)]),
+        (
+            fl.Choice(["[5]", "[|]", "[[|]]", "[4,5]"]) - (PIPE | TWO),
+            [(fl.Choice(["[4,5]"]), FIVE)],
+        ),
+        (
+            fl.Choice(["[5]", "[4]", "[5,5]", "|"]) - (ONE & TWO),
+            [(fl.Choice(["[4]", "[5,5]"]), FIVE), (fl.Choice(["|"]), PIPE)],
+        ),
+    ],
+)
+def test_alternatives_that_nest_meet_one_by_one(source, pairs):
+    found = Derivatives(lower_source(source, Decisions()))
+    each = [[Derivatives(lower_source(one, Decisions())) for one in pair] for pair in pairs]
+
+    def holds(machine: Derivatives, text: str) -> bool:
+        state: Expr | None = machine.start()
+        for byte in text.encode():
+            state = None if state is None else machine.step(state, byte)
+        return state is not None and machine.accepts(state)
+
+    accepted = 0
+    for text in ("".join(w) for n in range(6) for w in product("[]45,|", repeat=n)):
+        expected = any(all(holds(one, text) for one in pair) for pair in each)
+        assert holds(found, text) == expected, text
+        accepted += expected
+    assert accepted
+
+
+def test_alternatives_are_refused_where_one_is_and_where_they_are_too_many():
+    with pytest.raises(fl.UnsupportedError, match=r"Gbnf.*& Gbnf"):
+        lower_source((NEST | ONE) & BALANCED, Decisions())
+    many = NEST | "a" | "b" | "c" | "d" | "e" | "f" | "g" | "h"
+    with pytest.raises(fl.UnsupportedError, match=r"\| 'h'.*nest without end"):
+        lower_source(many & (BALANCED | many), Decisions())
+    assert lower_source((ONE | TWO) & fl.JsonSchema({"type": "object"}), Decisions()) is EMPTY
+
+
 def test_without_a_search_what_nests_still_meets_what_is_regular():
     expr = lower_source(NEST & fl.Regex("x+"))
     machine = Derivatives(expr)

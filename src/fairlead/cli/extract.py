@@ -5,13 +5,14 @@ from typing import Annotated, Final
 import typer
 
 from fairlead.cli.console import read_text
-from fairlead.cli.models import answer, as_prompt, open_model, show
+from fairlead.cli.models import answer, as_prompt, healed, open_model, show
 from fairlead.cli.options import (
     BUILT_IN,
     AsJson,
     BestBy,
     BestOf,
     Exactness,
+    Heal,
     MaxNewTokens,
     MinP,
     Model,
@@ -33,6 +34,7 @@ def extract(
         str, typer.Argument(help="A file, - for standard input, or the text itself in quotes.")
     ],
     schema: Annotated[str, typer.Option("--schema", "-s", help=f"{FORMS}.")],
+    heal: Heal = False,
     model: Model = BUILT_IN,
     max_new_tokens: MaxNewTokens = 512,
     temperature: Temperature = None,
@@ -57,5 +59,6 @@ def extract(
     settings |= given(num_beams=num_beams, penalty_alpha=penalty_alpha, best_of=best_of)
     settings |= given(best_by=best_by, exactness=exactness)
     prompt = as_prompt(loaded, REQUEST.format(text=content.strip()), None)
+    settings |= healed(prompt, heal=heal)
     settings |= {"max_new_tokens": max_new_tokens, "schema_in_prompt": True}
     show(answer(loaded, prompt, source, settings), as_json=as_json)

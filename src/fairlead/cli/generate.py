@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from fairlead.cli.console import read_prompt
-from fairlead.cli.models import answer, as_prompt, open_model, show, show_parts
+from fairlead.cli.models import answer, as_prompt, healed, open_model, show, show_parts
 from fairlead.cli.options import (
     BUILT_IN,
     SEARCHES,
@@ -13,6 +13,7 @@ from fairlead.cli.options import (
     BestBy,
     BestOf,
     Exactness,
+    Heal,
     MaxNewTokens,
     MinP,
     Model,
@@ -37,6 +38,7 @@ def generate(
         bool, typer.Option("--plain", help="Go on from the prompt, without the chat format.")
     ] = False,
     system: System = None,
+    heal: Heal = False,
     stop: Annotated[
         list[str] | None, typer.Option(help="End before this text (may be repeated).")
     ] = None,
@@ -66,6 +68,7 @@ def generate(
     settings |= given(best_by=best_by, exactness=exactness)
     settings |= given(stop=stop or None, max_new_tokens=max_new_tokens)
     asked = text if plain else as_prompt(loaded, text, system)
+    settings |= healed(asked, heal=heal)
     if as_json or SEARCHES & settings.keys():
         show(answer(loaded, asked, held, settings), as_json=as_json)
     else:

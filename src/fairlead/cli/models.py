@@ -32,6 +32,20 @@ def as_prompt(model: "Model", text: str, system: str | None) -> "str | list[dict
     return [{"role": "system", "content": system}, *asked] if system else asked
 
 
+def healed(prompt: "str | list[dict[str, str]]", *, heal: bool) -> dict[str, bool]:
+    """The setting that heals a prompt, where that is asked for.
+
+    Raises:
+        typer.BadParameter: the prompt is a message, whose end is the chat template's.
+    """
+    if heal and not isinstance(prompt, str):
+        raise typer.BadParameter(
+            "--heal is about a text that goes on; here the prompt is a message of a chat, and the "
+            "answer begins behind the template's own tokens (generate has --plain)"
+        )
+    return {"heal": True} if heal else {}
+
+
 def answer(
     model: "Model",
     prompt: "str | list[dict[str, str]]",

@@ -30,6 +30,10 @@ Exactness = Annotated[
     str | None, typer.Option(help="local, rejection, asap or smc: how exactly texts are drawn.")
 ]
 System = Annotated[str | None, typer.Option(help="A system message for the model.")]
+Heal = Annotated[
+    bool,
+    typer.Option("--heal", help="Write the end of the prompt again: a token may go on across it."),
+]
 SEARCHES: Final = frozenset({"num_beams", "penalty_alpha", "best_of", "exactness"})
 """Settings by which several texts are looked at: there is nothing to print before the end."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything known, as a JSON object.")]

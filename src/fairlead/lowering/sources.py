@@ -2,8 +2,11 @@
 
 from collections.abc import Callable
 from functools import partial
+from itertools import chain, product
+from math import prod
+from typing import Final, TypeAlias
 
-from fairlead.errors import SourceError
+from fairlead.errors import SourceError, UnsupportedError
 from fairlead.lowering.alternatives import either
 from fairlead.lowering.expr import alt, concat, literal, repeat
 from fairlead.lowering.fuel import spend
@@ -42,6 +45,12 @@ from fairlead.syntax.sources import (
 from fairlead.syntax.special import Special
 from fairlead.syntax.substrings import Substring
 from fairlead.syntax.written import written
+
+Meeting: TypeAlias = tuple[Source, bool]
+"""What meets others, and whether it is denied."""
+
+MOST_WAYS: Final = 64
+"""Ways to take one alternative of each of several that meet."""
 
 
 def lower_source(source: Source, decide: Decider | None = None) -> Expr:
@@ -89,9 +98,9 @@ def _lower_notation(
         case Lark(text):
             spend(len(text))
             return lower_lark(read_lark(source), lower)
-        case Gbnf(text, root):
-            spend(len(text))
-            return lower_grammar(parse_gbnf(text, root))
+        case _:
+            spend(len(source.text))
+            return lower_grammar(parse_gbnf(source.text, source.root))
 
 
 def _lower_combination(
@@ -129,12 +138,52 @@ def _lower_place(
 def _lower_meet(
     source: Both | Inverse, lower: Callable[[Source], Expr], decide: Decider | None
 ) -> Expr:
+    """What meets; where that is refused as a whole, alternative by alternative.
+
+    (a | b) & c is (a & c) | (b & c), of which each may be exact where the whole is not.
+    """
+    parts = _parts(source)
+    try:
+        return _met(parts, lower, decide)
+    except UnsupportedError:
+        ways = _alternatives(parts)
+        if len(ways) == 1:
+            raise
+    spend(len(ways) * len(parts))
+    return alt(*(_met(way, lower, decide) for way in ways))
+
+
+def _alternatives(parts: list[Meeting]) -> list[list[Meeting]]:
+    """The same with one alternative of each part; as it is where there are none, or too many."""
+    options = [
+        [[(part, True)]] if denied else [_parts(option) for option in _options(part)]
+        for part, denied in parts
+    ]
+    if prod(map(len, options)) > MOST_WAYS:
+        return [parts]
+    return [[*chain.from_iterable(way)] for way in product(*options)]
+
+
+def _options(source: Source) -> list[Source]:
+    """The alternatives that a source is made of; of others, itself."""
+    found: list[Source] = []
+    todo = [source]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, Either):
+            todo += reversed(part.parts)
+        else:
+            found.append(part)
+    return found
+
+
+def _met(parts: list[Meeting], lower: Callable[[Source], Expr], decide: Decider | None) -> Expr:
     """What meets, JSON Schemas as one of them where they are one document."""
     operands: list[Operand] = []
     held: list[JsonSchema] = []
     denied: list[JsonSchema] = []
     schemas: list[tuple[Source, bool]] = []
-    for part, sign in _parts(source):
+    for part, sign in parts:
         if isinstance(part, JsonSchema | PythonType):
             schemas.append((part, sign))
             (denied if sign else held).append(_schema(part))
@@ -150,16 +199,23 @@ def _lower_meet(
     return meet(operands, decide, option)
 
 
-def _parts(source: Both | Inverse) -> list[tuple[Source, bool]]:
-    """What meets in the end, and whether it is denied: meets of meets are one, ~~a is a."""
-    found: list[tuple[Source, bool]] = []
-    todo: list[tuple[Source, bool]] = [(source, False)]
+def _parts(source: Source) -> list[Meeting]:
+    """What meets in the end, and whether it is denied: meets of meets are one, ~~a is a.
+
+    ~(a | b) is ~a & ~b, and ~(a & b) is ~a | ~b.
+    """
+    found: list[Meeting] = []
+    todo: list[Meeting] = [(source, False)]
     while todo:
         part, denied = todo.pop()
         if isinstance(part, Inverse):
             todo.append((part.item, not denied))
         elif isinstance(part, Both) and not denied:
             todo += reversed([(each, False) for each in part.parts])
+        elif isinstance(part, Either) and denied:
+            todo += reversed([(each, True) for each in part.parts])
+        elif isinstance(part, Both):
+            found.append((Either(tuple(map(Inverse, part.parts))), False))
         else:
             found.append((part, denied))
     return found
