@@ -15,6 +15,7 @@ from fairlead.api.result import Part, Result
 from fairlead.api.tool_calls import called
 from fairlead.api.values import partial_value, read_captures, read_value
 from fairlead.constraints.compile import compile as compile_source
+from fairlead.constraints.compiled import CompiledConstraint
 from fairlead.engine.ensemble import Ensemble, Prompts
 from fairlead.engine.loop import Decoding
 from fairlead.engine.prompt import Prompt as Read
@@ -24,7 +25,7 @@ from fairlead.engine.views import read
 from fairlead.errors import FairleadError, SourceError, UnsupportedError
 from fairlead.lowering.special import beginning
 from fairlead.sampling.settings import Sampling
-from fairlead.syntax.sources import Source
+from fairlead.syntax.sources import Source, Text
 from fairlead.syntax.tools import tools_of
 
 ANSWER: Final = "Answer with JSON of this form:"
@@ -67,9 +68,10 @@ class Call:
         shown: whether the type is described in the prompt.
         trace: how many tokens of each stage are traced.
         heal: whether the last tokens of text prompts are taken back.
+        canonical: whether only those tokens are kept that encoding the text would give.
 
     Raises:
-        SourceError: the last two are something else.
+        SourceError: the last three are something else.
     """
 
     ensemble: Ensemble
@@ -81,12 +83,14 @@ class Call:
     shown: bool = False
     trace: int = 0
     heal: bool = False
+    canonical: bool = False
 
     def __post_init__(self) -> None:
         """Check what was given."""
         object.__setattr__(self, "trace", checked_trace(self.trace))
-        if not isinstance(self.heal, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise SourceError(f"heal is {self.heal!r}: it must be True or False")
+        for name, given in (("heal", self.heal), ("canonical", self.canonical)):
+            if not isinstance(given, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise SourceError(f"{name} is {given!r}: it must be True or False")
 
     def jobs(self) -> list[Job]:
         """The rows, each sample of each prompt one of them."""
@@ -198,10 +202,11 @@ class Call:
         tools = () if source is None else tools_of(source)
         main, *others = read_prompts(self.ensemble, prompt, heal=self.heal, tools=tools)
         constraint = None
-        if self.heal:
+        if self.heal or self.canonical or source is not None:
             check_lossless(self.ensemble)
-        if source is not None:
-            check_lossless(self.ensemble)
+        if self.canonical:
+            constraint = canonical_constraint(self.ensemble, source)
+        elif source is not None:
             constraint = compile_source(source, self.ensemble.vocabulary)
         return Request(
             main.tokens,
@@ -211,8 +216,28 @@ class Call:
             others=tuple(each.tokens for each in others),
             asked=prompt if isinstance(prompt, str) else "",
             trace=self.trace,
-            taken=main.taken,
+            # How a canonical text is cut is settled, where it goes across the prompt's end, too.
+            taken=() if self.canonical else main.taken,
+            free=source is None,
         )
+
+
+def canonical_constraint(ensemble: Ensemble, source: Source | None) -> CompiledConstraint:
+    """What holds a text to its source, any text without one, and to its canonical tokens.
+
+    Raises:
+        UnsupportedError: there is no tokenizer that says which these are, or it is not followed.
+        FairleadError: as `fairlead.compile`.
+    """
+    tokenizer = ensemble.contexts[0].reader.tokenizer
+    if tokenizer is None:
+        raise UnsupportedError(
+            "canonical tokens are those that the model's tokenizer gives, and this model has none: "
+            "give it one, as in fairlead.Model(language_model, tokenizer)",
+            feature="canonical",
+        )
+    whole = Text() if source is None else source
+    return compile_source(whole, ensemble.vocabulary, canonical=tokenizer)
 
 
 def _interrupted(texts: Iterable[Result | Completion]) -> bool:

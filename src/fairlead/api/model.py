@@ -231,8 +231,7 @@ class Model:
 
         Args:
             p: above 0, at most 1.
-            plausibility: "post_mask" takes the set of what the constraint allows; "pre_mask" of
-                everything, as papers without constraints do.
+            plausibility: "post_mask": of what the constraint allows; "pre_mask": of everything.
         """
         return Model.of(Nucleus(self.node, number(p, "p", 1e-9, 1), checked_mask(plausibility)))
 
@@ -261,8 +260,7 @@ class Model:
         """The model as if it ended after so many of its blocks; it shares the whole one's forward.
 
         Raises:
-            SourceError: there is no such block.
-            UnsupportedError: the model's blocks are not known.
+            SourceError, UnsupportedError: there is no such block, or blocks are not known.
         """
         return Model.of(exited(self.node, block))
 
@@ -276,8 +274,7 @@ class Model:
             name: how it is printed.
 
         Raises:
-            ModelError: it cannot be read, or does not fit the model (when it is first run).
-            UnsupportedError: it is another kind of adapter, or the model takes none.
+            ModelError, UnsupportedError: it cannot be read, or does not fit the model.
         """
         return Model.of(adapted(self.node, adapter, name))
 
@@ -290,7 +287,7 @@ class Model:
         return Model.of(watermarked(self.whole, watermark))
 
     def named(self, name: str) -> "Model":
-        """The model under another name in printed expressions."""
+        """The model under another name in what is printed."""
         return Model.of(named(self.node, name))
 
     def generate(
@@ -303,21 +300,22 @@ class Model:
         retries: int = 0,
         trace: bool | int = False,
         heal: bool = False,
+        canonical: bool = False,
         **settings: Any,
     ) -> Any:
         """Texts that follow the prompts, held to their sources, and read as values.
 
         Args:
-            prompt: a text as it is, or chat messages, which the model's template renders; or a list
-                of prompts, which run as one batch.
+            prompt: a text as it is, or chat messages for the model's template; in a batch a list.
             source: what the text must be: a Python type, a source, a JSON Schema as a dict, or None
-                for any text; in a batch also a list, one for each prompt.
-            sampling: the settings as a `Sampling`; in a batch also a list of them.
+                for any text; in a batch also a list.
+            sampling: the settings as a `Sampling`; in a batch also a list.
             schema_in_prompt: whether to describe the type in the prompt.
             retries: how often to ask again where a validator of the type refuses the value.
-            trace: whether results tell what each stage did at each step (`Result.trace`), or of how
-                many tokens; 5 where it is True.
+            trace: of how many tokens results tell what each stage did at each step; 5 for True.
             heal: whether the last tokens of a text prompt are written again (`fairlead.heal`).
+            canonical: whether only those tokens come that encoding the text (with what `heal`
+                writes again before it) would give; see `fairlead.compile`.
             **settings: the settings as arguments, by the names of `Sampling`.
 
         Returns:
@@ -329,7 +327,8 @@ class Model:
             LimitError: no text of the source fits into `max_new_tokens`, naming what is needed.
             ModelError: the model gave values that are no numbers.
         """
-        call = self._call(prompt, source, sampling, settings, schema_in_prompt, trace, heal)
+        more = (sampling, settings, schema_in_prompt, trace, heal, canonical)
+        call = self._call(prompt, source, *more)
         results = call.results(jobs := call.jobs(), checked_retries(retries))
         return results if call.batch or jobs[0].kept > 1 else results[0]
 
@@ -346,6 +345,7 @@ class Model:
         schema_in_prompt: bool = False,
         trace: bool | int = False,
         heal: bool = False,
+        canonical: bool = False,
         **settings: Any,
     ) -> Iterator[Part]:
         """The text as it grows, with what can be read from it already.
@@ -355,7 +355,8 @@ class Model:
         Yields:
             Parts; the last one holds the whole `Result`.
         """
-        call = self._call(prompt, source, sampling, settings, schema_in_prompt, trace, heal)
+        more = (sampling, settings, schema_in_prompt, trace, heal, canonical)
+        call = self._call(prompt, source, *more)
         return grown(job := call.only_job(), Decoding(self._ensemble, [job.request]))
 
     async def astream(
@@ -381,8 +382,8 @@ class Model:
             Choice → probability, in the order given; they sum to 1.
 
         Raises:
-            SourceError: the choices are not such texts.
-            UnsupportedError: there are several prompts, or the tokenizer loses information.
+            SourceError, UnsupportedError: the choices are not such texts, there are several
+                prompts, or the tokenizer loses information.
             LimitError: the prompt and a choice are longer than the model's context.
             DeadEndError: no choice has a probability.
             ModelError: it gave values that are no numbers.

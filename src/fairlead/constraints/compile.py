@@ -6,11 +6,14 @@ A compiled constraint is remembered by the content of its source, its vocabulary
 that compiling in a loop costs a dictionary look-up.
 """
 
+from typing import TypeAlias
+
 from fairlead.automata.budget import Budget, Meter
 from fairlead.automata.decided import Decisions
 from fairlead.automata.derivative import Derivatives
 from fairlead.constraints.compiled import CompiledConstraint
 from fairlead.constraints.conflicts import conflict
+from fairlead.constraints.cutters import cutter_of
 from fairlead.constraints.remembered import Remembered
 from fairlead.constraints.special_tokens import resolve
 from fairlead.constraints.token_graph import TokenGraph
@@ -22,16 +25,21 @@ from fairlead.lowering.sources import lower_source
 from fairlead.lowering.special import shown
 from fairlead.masks.rows import Rows
 from fairlead.syntax.sources import Source, source
+from fairlead.vocabulary.cutter import Cutter
 from fairlead.vocabulary.spellings import Vocabulary
 
-remembered: Remembered[tuple[Source, Vocabulary, Budget], CompiledConstraint] = Remembered(
-    most=64, most_bytes=512 << 20
-)
+Key: TypeAlias = tuple[Source, Vocabulary, Budget, Cutter | None]
+
+remembered: Remembered[Key, CompiledConstraint] = Remembered(most=64, most_bytes=512 << 20)
 """The constraints compiled last."""
 
 
 def compile(  # noqa: A001  the contract fixes the name
-    source_or_type: object, vocabulary: Vocabulary, budget: Budget | None = None
+    source_or_type: object,
+    vocabulary: Vocabulary,
+    budget: Budget | None = None,
+    *,
+    canonical: object = None,
 ) -> CompiledConstraint:
     """The constraint that holds texts to `source_or_type`.
 
@@ -41,11 +49,24 @@ def compile(  # noqa: A001  the contract fixes the name
         >>> fl.compile(fl.Choice(["yes", "no"]), vocabulary).matches("no")
         True
 
+        Canonical tokens, of a tokenizer that merges "a" and "b":
+
+        >>> from tokenizers import Tokenizer, models
+        >>> own = Tokenizer(models.BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]))
+        >>> vocabulary = fl.Vocabulary([b"a", b"b", b"ab", None], eos_ids={3})
+        >>> constraint = fl.compile(fl.Regex("a?b"), vocabulary, canonical=own)
+        >>> constraint.mask(constraint.start()).tolist()  # "b" and "ab"; behind "a" nothing comes
+        [6]
+
     Args:
         source_or_type: a source (`Regex`, `Choice`, `JsonSchema`, `Text`, or a combination), a
             string (that literal), or a Python type (the JSON of its values).
         vocabulary: the tokens of the model.
         budget: how much work and memory, `Budget.default()` if not given.
+        canonical: the tokenizer of the vocabulary (one of transformers, or a
+            `tokenizers.Tokenizer`): then of all tokens that spell a text (with the lead of
+            `start`) only those are kept that encoding it would give. Texts that it changes, or in
+            which it reads the name of a special token, have none, and are left out.
 
     Raises:
         SourceError: the source is not well formed.
@@ -60,7 +81,8 @@ def compile(  # noqa: A001  the contract fixes the name
     limits = Budget.default() if budget is None else budget
     if not isinstance(limits, Budget):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise SourceError(f"a budget is a fairlead.Budget, not {type(limits).__name__}")
-    key = (source(source_or_type), vocabulary, limits)
+    cutter = None if canonical is None else cutter_of(canonical, vocabulary)
+    key = (source(source_or_type), vocabulary, limits, cutter)
     made = remembered.get(key)
     if made is None:
         made = _compile(*key)
@@ -68,7 +90,9 @@ def compile(  # noqa: A001  the contract fixes the name
     return made
 
 
-def _compile(what: Source, vocabulary: Vocabulary, budget: Budget) -> CompiledConstraint:
+def _compile(
+    what: Source, vocabulary: Vocabulary, budget: Budget, cutter: Cutter | None
+) -> CompiledConstraint:
     meter = Meter(budget)
     resolved = resolve(what, vocabulary)
     spelled = resolved.vocabulary
@@ -79,12 +103,19 @@ def _compile(what: Source, vocabulary: Vocabulary, budget: Budget) -> CompiledCo
             raise _unsatisfiable(resolved.source, expr, meter)
         machine.settle()
     graph = None
-    if not spelled.closed:
+    if not spelled.closed and cutter is None:
         start = concat(literal(vocabulary.lead), expr)
         graph = TokenGraph(start, machine, Rows(machine, spelled, budget), spelled)
     meter.release()
     return CompiledConstraint(
-        expr, machine, vocabulary, budget, graph, spelled=spelled, names=resolved.names
+        expr,
+        machine,
+        vocabulary,
+        budget,
+        graph,
+        spelled=spelled,
+        names=resolved.names,
+        cutter=cutter,
     )
 
 

@@ -21,6 +21,7 @@ from fairlead.automata.budget import Budget, Meter
 from fairlead.automata.decided import Decisions
 from fairlead.automata.derivative import Derivatives
 from fairlead.automata.words import LONGEST
+from fairlead.constraints.canonical import CanonicalStates
 from fairlead.constraints.comparison import Comparison, Language, equal, included
 from fairlead.constraints.explored import ExploredStates
 from fairlead.constraints.readings import read_text
@@ -28,7 +29,7 @@ from fairlead.constraints.segmentation import fewest_tokens
 from fairlead.constraints.special_tokens import resolve
 from fairlead.constraints.tables import MOST_STATES, Tables, build_tables
 from fairlead.constraints.token_graph import TokenGraph
-from fairlead.errors import LimitError, TokenRejected
+from fairlead.errors import LimitError, TokenRejected, UnsupportedError
 from fairlead.lowering.expr import concat, literal
 from fairlead.lowering.fuel import metered
 from fairlead.lowering.nodes import Expr
@@ -40,6 +41,7 @@ from fairlead.masks.rows import Rows
 from fairlead.masks.states import State, States
 from fairlead.syntax.sources import source
 from fairlead.syntax.special import Special
+from fairlead.vocabulary.cutter import Cutter
 from fairlead.vocabulary.spellings import Vocabulary
 
 DecodeState: TypeAlias = State
@@ -71,17 +73,23 @@ class CompiledConstraint:
         *,
         spelled: Vocabulary | None = None,
         names: frozenset[str] = frozenset(),
+        cutter: Cutter | None = None,
     ) -> None:
         """Put the parts together; `fairlead.compile` makes them.
 
-        `spelled` is the vocabulary with the marks of special tokens, those of `names` among them.
+        `spelled` is the vocabulary with the marks of special tokens, those of `names` among them;
+        `cutter` says which tokens are canonical, where no others are wanted.
         """
         self.vocabulary = vocabulary
         self._spelled = vocabulary if spelled is None else spelled
         self._expr, self._machine, self._graph = expr, machine, graph
         self._budget, self._names = budget, names
-        self._states: States | ExploredStates
-        if graph is None:
+        self._canonical: CanonicalStates | None = None
+        self._states: States | ExploredStates | CanonicalStates
+        if cutter is not None:
+            self._canonical = CanonicalStates(expr, machine, self._rows, self._spelled, cutter)
+            self._states = self._canonical
+        elif graph is None:
             self._states = States(expr, machine, self._spelled, budget)
         else:
             self._states = ExploredStates(expr, graph, self._rows, self._spelled)
@@ -171,11 +179,15 @@ class CompiledConstraint:
 
         0 exactly where `accepts`; else some allowed token has a distance smaller by at least one.
         """
+        if self._canonical is not None:
+            return self._canonical.distance(state)
         with self._lock:
             return self._distance(self._states.rest(state))
 
     def fits(self, state: DecodeState, tokens: int) -> bool:
         """Whether `tokens` suffice to reach an accepting state: `distance(state) <= tokens`."""
+        if self._canonical is not None:
+            return self._canonical.distance(state) <= tokens
         with self._lock:
             return self._fits(self._states.rest(state), tokens)
 
@@ -187,6 +199,8 @@ class CompiledConstraint:
         """
         if state.ended or tokens_left > LONGEST:
             return self.mask(state)
+        if self._canonical is not None:
+            return self._canonical.within(state, tokens_left)
         with self._lock:
             needed = self._distance(self._states.rest(state))
             if needed > tokens_left:
@@ -214,7 +228,9 @@ class CompiledConstraint:
         with self._lock:
             if self._graph is not None:
                 return self._graph.matches(self._lead, readings)
-            return readings.matches(self._machine, self._expr)
+            if not readings.matches(self._machine, self._expr):
+                return False
+            return self._canonical is None or self._canonical.spells(readings)
 
     def marked(self, tokens: Iterable[int]) -> bytes:
         """What tokens spell, with marks where special tokens stand (`lowering.special`)."""
@@ -226,6 +242,8 @@ class CompiledConstraint:
         with self._lock:
             if self._graph is not None:
                 return shown(self._graph.example()[len(self._lead) :]).decode()
+            if self._canonical is not None:
+                return shown(self._canonical.example()[len(self._lead) :]).decode()
             return shown(self._machine.shortest(self._expr)).decode()
 
     def includes(self, other: object) -> Comparison:
@@ -289,6 +307,11 @@ class CompiledConstraint:
             LimitError: there are more than `most_states` states of bytes, or the tables take more
                 work or memory than the budget allows.
         """
+        if self._canonical is not None:
+            raise UnsupportedError(
+                "canonical tokens have no tables: which of them may follow depends on the last one",
+                feature="tables of canonical tokens",
+            )
         start = concat(literal(self._lead), self._expr)
         return build_tables(start, self._spelled, self._budget, most_states)
 

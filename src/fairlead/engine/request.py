@@ -33,6 +33,8 @@ class Request:
             (`engine.ensemble`), in their order.
         asked: the prompt as a text, for classifiers; "" for chats.
         trace: how many tokens of each stage are kept for `Completion.trace`; 0 keeps no trace.
+        free: whether the text may be any, and is cut at `max_new_tokens`, though a constraint says
+            which tokens spell it.
     """
 
     prompt: tuple[int, ...]
@@ -44,6 +46,7 @@ class Request:
     asked: str = ""
     trace: int = 0
     taken: tuple[int, ...] = ()
+    free: bool = False
 
     @property
     def held(self) -> bool:

@@ -132,7 +132,8 @@ class Sequence:
         if self._stopped() or (over and not self.closing):
             self.finish_reason = "stop"
         elif len(self.tokens) >= self.most:
-            whole = self.constrained and self._cursor.accepts
+            held = self.constrained and not self.request.free
+            whole = held and self._cursor.accepts
             self.finish_reason = "stop" if whole else "length"
         return True
 

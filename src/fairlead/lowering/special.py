@@ -74,6 +74,20 @@ def unmarked(data: bytes) -> bytes:
     return data.partition(b"\xff")[0]
 
 
+def split_marks(data: bytes) -> list[tuple[bytes, bool]]:
+    """A text cut before and behind each mark; what is a mark is told.
+
+    >>> [is_mark for _, is_mark in split_marks(b"a" + mark("<b>") + mark("<c>"))]
+    [False, True, True]
+    """
+    found: list[tuple[bytes, bool]] = []
+    end = 0
+    for each in _MARK.finditer(data):
+        found += [(data[end : each.start()], False), (each[0], True)]
+        end = each.end()
+    return [part for part in [*found, (data[end:], False)] if part[0]]
+
+
 def _name(found: re.Match[bytes]) -> bytes:
     digits = [byte - _DIGIT for byte in found[1]]
     threes = zip(digits[::3], digits[1::3], digits[2::3], strict=True)

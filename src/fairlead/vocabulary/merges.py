@@ -1,0 +1,234 @@
+r"""Byte-pair encoding as a relation of neighbours: which tokens stay as they are side by side.
+
+BPE cuts a piece of text into symbols and merges, again and again, the pair of neighbours of the
+lowest rank, the leftmost of several. Tokens t₁ … tₙ are what it makes of their text exactly if each
+of them is what it makes of its own, and no two neighbours tᵢ tᵢ₊₁ merge across the cut when the two
+are encoded together. (Up to the first merge across a cut both sides are merged as if they were
+alone, and in which order is told by their ranks, whatever stands farther away. Berglund and van der
+Merwe 2023, "Formalizing BPE tokenization", have it for dictionaries that training makes.)
+
+Whether two of them merge, the trees of merges tell::
+
+    t = "ab·c"      right edge of t:  "abc" from 5 on, "c" from 0 to 5     (c is merged at rank 5)
+    u = "d·e"       left edge of u:   "de"  from 3 on, "d" from 0 to 3
+
+A merge of rank r of a symbol on the right edge of t with one on the left edge of u takes place if
+both are there at a time, and neither is merged inside before r. Times are ranks, where each symbol
+is made before it is merged. A few tokens are not made so ("odd": 107 of llama3's, which has several
+merges for one token; runs of blanks of gemma3's): what was just made is merged at a lower rank.
+They are merged step by step, and their times are the greatest rank so far.
+
+What this module does not know: characters, pre-tokenizers.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate, groupby, pairwise
+from typing import Final, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ids: TypeAlias = NDArray[np.int64]
+Edge: TypeAlias = tuple[int, int, int, int]  # symbol, born, until, merged inside at which rank
+
+NEVER: Final = 1 << 40  # the rank of what is not merged
+MOST_ROWS: Final = 4096  # of `clashes`, a few KB each
+
+
+@final
+class Merges:
+    """The merges of a tokenizer.
+
+    Example:
+        >>> letters = {0: (0,), 1: (1,), 2: (0, 1), 3: (1, 1)}  # a, b, ab, bb
+        >>> merges = Merges(4, [(0, 1, 2), (1, 1, 3)], letters)
+        >>> merges.joins(2, 1), merges.joins(1, 1), merges.clashes(1).tolist()
+        (True, False, [1, 3])
+
+    Attributes:
+        whole: bool[tokens], whether BPE makes a token of its own text.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        merges: Sequence[tuple[int, int, int]],
+        symbols: Mapping[int, tuple[int, ...]],
+    ) -> None:
+        """Find the tree of each token.
+
+        Args:
+            size: ids are below this.
+            merges: left, right and what they become, the first rank first.
+            symbols: what each token begins as; an id that is not here is no token.
+        """
+        self._size, self._symbols = size, symbols
+        self._ranks = dict[int, tuple[int, int]]()
+        for rank, (left, right, made) in enumerate(merges):
+            self._ranks.setdefault(left * size + right, (rank, made))
+        self._left, self._right = [-1] * size, [-1] * size
+        self._birth = [NEVER] * size
+        self._odd = dict[int, tuple[list[Edge], list[Edge]]]()
+        self._clashes = OrderedDict[int, Ids]()
+        self.whole: NDArray[np.bool_] = np.zeros(size, np.bool_)
+        for token, parts in symbols.items():
+            if len(parts) == 1 and parts[0] == token:
+                self.whole[token], self._birth[token] = True, -1
+        self._grow(merges)
+        self._index(merges)
+
+    def joins(self, before: int, after: int) -> bool:
+        """Whether two tokens, each of them whole, stay what they are side by side."""
+        return not self._crosses(before, after)
+
+    def clashes(self, before: int) -> Ids:
+        """The tokens, ascending, that do not stay what they are behind `before`."""
+        found = self._clashes.get(before)
+        if found is None:
+            found = self._clashes[before] = self._clashing(before)
+            if len(self._clashes) > MOST_ROWS:
+                self._clashes.popitem(last=False)
+        self._clashes.move_to_end(before)
+        return found
+
+    def cut(self, symbols: Sequence[int]) -> tuple[int, ...]:
+        """What BPE makes of symbols: by its definition."""
+        return self._run(symbols)[-1][1]
+
+    def _run(self, symbols: Sequence[int]) -> list[tuple[int, tuple[int, ...]]]:
+        """The symbols after each merge, with its rank; the first rank is −1."""
+        row = tuple(symbols)
+        steps = [(-1, row)]
+        while True:
+            known = [
+                (*found, at)
+                for at, pair in enumerate(pairwise(row))
+                if (found := self._ranks.get(pair[0] * self._size + pair[1])) is not None
+            ]
+            if not known:
+                return steps
+            rank, made, at = min(known, key=lambda way: (way[0], way[2]))
+            row = (*row[:at], made, *row[at + 2 :])
+            steps.append((rank, row))
+
+    def _grow(self, merges: Sequence[tuple[int, int, int]]) -> None:
+        """Trees, of the shortest tokens first: the merge that made each from its two halves."""
+        known, whole, birth = self._symbols, self.whole, self._birth
+        order = sorted(range(len(merges)), key=lambda rank: len(known.get(merges[rank][2], ())))
+        for _, ranks in groupby(order, key=lambda rank: len(known.get(merges[rank][2], ()))):
+            doubtful: list[int] = []
+            for rank in ranks:
+                left, right, made = merges[rank]
+                if whole[made] or not (whole[left] and whole[right]) or made not in known:
+                    continue
+                oddly = left in self._odd or right in self._odd
+                if oddly or rank < birth[left] or rank < birth[right]:
+                    doubtful.append(rank)
+                elif not self._crosses(left, right, apart=True):
+                    whole[made] = True
+                    self._left[made], self._right[made], birth[made] = left, right, rank
+            for rank in doubtful:  # most of these tokens are made by another merge
+                if not whole[merges[rank][2]]:
+                    self._grow_oddly(merges[rank][2], rank)
+
+    def _grow_oddly(self, token: int, rank: int) -> None:
+        steps = self._run(self._symbols[token])
+        if steps[-1][1] != (token,):
+            return
+        self.whole[token], self._birth[token] = True, rank
+        levels = [*accumulate((step[0] for step in steps), max), NEVER]
+        limits = [step[0] for step in steps[1:]] + [NEVER]
+        times = [*zip(levels, levels[1:], limits, strict=False)]
+        self._odd[token] = (
+            [(row[0], *time) for (_, row), time in zip(steps, times, strict=True)],
+            [(row[-1], *time) for (_, row), time in zip(steps, times, strict=True)],
+        )
+
+    def _right_edge(self, token: int) -> list[Edge]:
+        """The symbols on the right edge of a token."""
+        if token in self._odd:
+            return self._odd[token][1]
+        found: list[Edge] = []
+        end = NEVER
+        while token >= 0:
+            born = self._birth[token]
+            found.append((token, born, end, end))
+            end, token = born, self._right[token]
+        return found
+
+    def _left_edge(self, token: int) -> Iterable[Edge]:
+        if token in self._odd:
+            yield from self._odd[token][0]
+            return
+        end = NEVER
+        while token >= 0:
+            born = self._birth[token]
+            yield token, born, end, end
+            end, token = born, self._left[token]
+
+    def _crosses(self, before: int, after: int, *, apart: bool = False) -> bool:
+        """Whether a merge goes across the cut; `apart`: other than of the two themselves."""
+        left = [*self._left_edge(after)]
+        for a, born_a, until_a, limit_a in self._right_edge(before):
+            row = a * self._size
+            for b, born_b, until_b, limit_b in left:
+                found = self._ranks.get(row + b)
+                if found is None or born_a > until_b or born_b >= until_a:
+                    continue
+                # Of equal ranks the left goes first: inside `before`, across, inside `after`.
+                themselves = apart and a == before and b == after
+                if found[0] < limit_a and found[0] <= limit_b and not themselves:
+                    return True
+        return False
+
+    def _index(self, merges: Sequence[tuple[int, int, int]]) -> None:
+        """What `clashes` looks up: partners of a symbol, and the tokens with a symbol at the left.
+
+        `_edges` are sorted by symbol and by when it is merged there.
+        """
+        pairs = np.array(merges, np.int64).reshape(-1, 3)
+        order = np.argsort(pairs[:, 0], kind="stable")
+        self._partners, self._partner_ranks = pairs[order, 1], order
+        self._partner_offsets = np.searchsorted(pairs[order, 0], np.arange(self._size + 1))
+        self._births = np.array(self._birth, np.int64)
+        left = np.array(self._left, np.int64)
+        tokens = np.flatnonzero(self.whole)
+        tokens = tokens[~np.isin(tokens, np.array([*self._odd], np.int64))]
+        symbols, ends = tokens, np.full(len(tokens), NEVER)
+        keys: list[Ids] = []
+        owners: list[Ids] = []
+        while tokens.size:
+            keys.append(symbols * (NEVER + 1) + ends)
+            owners.append(tokens)
+            ends, symbols = self._births[symbols], left[symbols]
+            kept = symbols >= 0
+            tokens, symbols, ends = tokens[kept], symbols[kept], ends[kept]
+        key = np.concatenate([*keys, np.zeros(0, np.int64)])
+        by_key = np.argsort(key, kind="stable")
+        self._edges = key[by_key]
+        self._owners = np.concatenate([*owners, np.zeros(0, np.int64)])[by_key]
+
+    def _clashing(self, before: int) -> Ids:
+        found = [np.array([t for t in self._odd if not self.joins(before, t)], np.int64)]
+        for a, born, until, limit in self._right_edge(before):
+            low, high = self._partner_offsets[a : a + 2].tolist()
+            partners, ranks = self._partners[low:high], self._partner_ranks[low:high]
+            near = (ranks < limit) & (self._births[partners] < until)
+            partners, ranks = partners[near], ranks[near]
+            wide = NEVER + 1
+            starts = self._edge_places(partners * wide + np.maximum(ranks, born))
+            stops = self._edge_places((partners + 1) * wide)
+            found.append(self._owners[_ranges(starts, stops)])
+        return np.unique(np.concatenate(found))
+
+    def _edge_places(self, keys: Ids) -> Ids:
+        return np.array(np.searchsorted(self._edges, keys), np.int64)
+
+
+def _ranges(starts: Ids, stops: Ids) -> Ids:
+    """All places from each start to below its stop."""
+    lengths = np.maximum(stops - starts, 0)
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if ends.size else 0
+    return np.arange(total) + np.repeat(starts - (ends - lengths), lengths)

@@ -1,0 +1,43 @@
+"""Bytes as characters, where both ends may lie inside of one."""
+
+from dataclasses import dataclass
+from typing import final
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Bytes of a text.
+
+    Attributes:
+        head: the end of a character that has begun before.
+        chars: whole characters.
+        tail: the beginning of a character that is not complete.
+    """
+
+    head: bytes
+    chars: str
+    tail: bytes
+
+
+def parts(data: bytes) -> Parts | None:
+    r"""The characters in `data`, None if no text holds these bytes.
+
+    Example:
+        >>> parts("é€".encode()[1:-1])
+        Parts(head=b'\xa9', chars='', tail=b'\xe2\x82')
+        >>> parts(b"a\xff") is None
+        True
+    """
+    head = 0
+    while head < len(data) and 0x80 <= data[head] < 0xC0:
+        head += 1
+    if head > 3:
+        return None
+    rest = data[head:]
+    try:
+        return Parts(data[:head], rest.decode(), b"")
+    except UnicodeDecodeError as error:
+        if error.reason != "unexpected end of data":
+            return None
+        return Parts(data[:head], rest[: error.start].decode(), rest[error.start :])

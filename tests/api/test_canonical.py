@@ -1,0 +1,91 @@
+"""`canonical=True`: what is generated is what the tokenizer gives for its text."""
+
+from typing import Any
+
+import pytest
+from transformers import PreTrainedTokenizerFast
+
+import fairlead as fl
+from canonical_tokenizers import library, vocabulary
+from fairlead.api.model import Model
+from fairlead.engine.fake import FakeModel
+
+SOURCES = [
+    None,
+    fl.Regex("[ab]{2,5}( ab?)*'s"),
+    fl.Gbnf('root ::= "a" ("b" | " " root)'),
+    fl.JsonSchema({"type": "array", "items": {"enum": ["a", "ab"]}}, whitespace="compact"),
+]
+HOWS: list[dict[str, Any]] = [
+    {},
+    {"temperature": 1.5, "seed": 0, "num_return_sequences": 4},
+    {"num_beams": 3},
+    {"stochastic_beams": True, "num_beams": 3, "seed": 0, "num_return_sequences": 3},
+    {"best_of": 3, "seed": 1},
+    *({"exactness": how, "seed": 2} for how in ("rejection", "asap", "smc")),
+]
+
+
+def model(name: str) -> fl.Model:
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=library(name), eos_token="<end>")
+    return fl.Model(FakeModel.random(vocabulary(name), 3), tokenizer)
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=str)
+@pytest.mark.parametrize("how", HOWS, ids=str)
+def test_any_way_of_choosing_gives_the_tokens_of_the_text(source: Any, how: Any) -> None:
+    own = model("gpt2" if not isinstance(source, fl.JsonSchema) else "gpt2 json")
+    found = own.generate("a", source, canonical=True, max_new_tokens=12, **how)
+    for result in found if isinstance(found, list) else [found]:
+        encoded = own.tokenizer.encode(result.text, add_special_tokens=False)
+        assert list(result.tokens) == encoded
+        assert result.log_z < 0
+
+
+def test_free_text_is_cut_at_its_limit_where_its_tokens_are_canonical() -> None:
+    own = model("gpt2")
+    for seed in range(8):
+        result = own.generate("a", canonical=True, max_new_tokens=5, seed=seed, min_new_tokens=5)
+        assert (len(result.tokens), result.finish_reason) == (5, "length")
+        assert result.value == result.text
+        encoded = own.tokenizer.encode(result.text, add_special_tokens=False)
+        assert list(result.tokens) == encoded
+
+
+def test_with_a_watermark_and_in_an_expression_it_holds_as_well() -> None:
+    own = model("gpt2")
+    other = fl.Model(FakeModel.random(vocabulary("gpt2"), 5), own.tokenizer)
+    guided = (own + 0.5 * (other - own)).watermarked(fl.Watermark(key=3))
+    for part in guided.stream("a", canonical=True, max_new_tokens=8, seed=1):
+        if part.result is not None:
+            encoded = own.tokenizer.encode(part.text, add_special_tokens=False)
+            assert list(part.result.tokens) == encoded
+
+
+def test_a_healed_prompt_is_encoded_with_the_text() -> None:
+    own = model("gpt2")
+    for seed in range(6):
+        result = own.generate("sa", "bb", heal=True, canonical=True, seed=seed)
+        assert result.text == "bb"
+        encoded = own.tokenizer.encode("abb", add_special_tokens=False)
+        assert list(result.tokens) == encoded
+
+
+def test_without_a_tokenizer_or_a_truth_value_it_is_refused() -> None:
+    plain = fl.Model(FakeModel.random(vocabulary("gpt2")))
+    with pytest.raises(fl.UnsupportedError, match="this model has none"):
+        plain.generate("a", canonical=True)
+    with pytest.raises(fl.SourceError, match="canonical is 1: it must be True or False"):
+        plain.generate("a", canonical=1)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.model
+def test_the_built_in_model_writes_what_its_tokenizer_gives(built_in: Model) -> None:
+    person = {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}
+    sources = [None, fl.Regex("[a-z ,']{3,20}\\."), person, fl.Gbnf('root ::= "it" ("\'s" | root)')]
+    settings: list[dict[str, Any]] = [{}, {"temperature": 1.5, "seed": 3}]
+    for each in settings:
+        found = built_in.generate(["Once"] * 4, sources, canonical=True, max_new_tokens=10, **each)
+        for result in found:
+            encoded = built_in.tokenizer.encode(result.text, add_special_tokens=False)
+            assert list(result.tokens) == encoded, result.text
