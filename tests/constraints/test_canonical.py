@@ -47,9 +47,8 @@ def sequences(constraint: CompiledConstraint) -> set[Sequence]:
         if constraint.accepts(state):
             found.add(tokens)
             assert constraint.distance(state) == 0
-        for token in allowed:
-            if token not in ends:
-                stack.append(((*tokens, token), constraint.advance(state, token)))
+        going_on = [token for token in allowed if token not in ends]
+        stack += [((*tokens, token), constraint.advance(state, token)) for token in going_on]
     return found
 
 

@@ -55,7 +55,7 @@ def test_a_pattern_that_leaves_characters_out_is_refused() -> None:
     plain = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
     parts = [split, {**plain, "use_regex": False}]
     own = changed("pre_tokenizer", {"type": "Sequence", "pretokenizers": parts})
-    with pytest.raises(fl.UnsupportedError, match="leaves '.*' out"):
+    with pytest.raises(fl.UnsupportedError, match=r"leaves '.*' out"):
         Cutter.of(own, vocabulary("gpt2").tokens)
 
 

@@ -51,8 +51,9 @@ def compile(  # noqa: A001  the contract fixes the name
 
         Canonical tokens, of a tokenizer that merges "a" and "b":
 
-        >>> from tokenizers import Tokenizer, models
+        >>> from tokenizers import Tokenizer, decoders, models
         >>> own = Tokenizer(models.BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]))
+        >>> own.decoder = decoders.Fuse()
         >>> vocabulary = fl.Vocabulary([b"a", b"b", b"ab", None], eos_ids={3})
         >>> constraint = fl.compile(fl.Regex("a?b"), vocabulary, canonical=own)
         >>> constraint.mask(constraint.start()).tolist()  # "b" and "ab"; behind "a" nothing comes
