@@ -111,7 +111,7 @@ def test_behind_an_item_that_was_not_kept_there_is_a_way_on():
 
 
 @pytest.mark.untraced
-@pytest.mark.parametrize("depth", [1, 120])
+@pytest.mark.parametrize("depth", [1, 40, pytest.param(120, marks=pytest.mark.slow)])
 def test_equal_items_are_told_however_deep_they_nest(depth):
     one, other = ("[" * depth + inner + "]" * depth for inner in ("1", "2"))
     different = machine({"type": "array", "uniqueItems": True})
