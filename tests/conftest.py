@@ -29,6 +29,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Before anything of fairlead is imported.
 shape_checks.install()
 
+# Garbage is looked for seldom, as there is little: that took a sixth of the time of tests.
+gc.set_threshold(50_000, 20, 20)
+
 # No deadline: a run under coverage on a busy machine is slow without being wrong.
 settings.register_profile("ci", max_examples=100, derandomize=True, deadline=None, database=None)
 settings.register_profile(
@@ -67,14 +70,32 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         measured.start()
 
 
-def pytest_collection_finish() -> None:
-    """What is there before the first test stays: garbage is not looked for among it each time.
+# Files of few tests that take long begin first: at the end one process would wait for the other.
+LONG: Final = (
+    "examples",
+    "model",
+    "test_hostile.py",
+    "suites",
+    "engine/backends",
+    "engine/search",
+    "engine/test_marking.py",
+    "cli",
+    "api/test_watermark.py",
+    "integrations",
+)
 
-    And seldom among the rest, of which little is garbage: that took a sixth of the tests' time.
-    """
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Otherwise the order stays, which pytest-randomly has made."""
+    long = [HERE / name for name in LONG]
+    items.sort(key=lambda item: not any(item.path.is_relative_to(path) for path in long))
+
+
+def pytest_collection_finish() -> None:
+    """What is there before the first test stays: garbage is not looked for among it each time."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
 
 
 def pytest_unconfigure() -> None:

@@ -34,7 +34,8 @@ LANES: list[dict[str, list[str]]] = [
 # `pytest` called by hand takes a new seed each time and prints it.
 # Two processes, as CI has two cores; a file's tests stay together, as they share what is costly.
 PYTEST = [PYTHON, "-m", "pytest", "--cov=fairlead", "--randomly-seed=20261121"]
-PYTEST += ["-n", "2", "--dist", "loadfile"]
+# Files begin in the order of tests/conftest.py, not those of the most tests first.
+PYTEST += ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
 
 
 def say(text: str) -> None:
