@@ -8,6 +8,10 @@ route from it to an end; `routes` looks for that.
     row = tokens with a route that begin a piece
         | tokens with a route in a piece that goes on, and that the last token does not merge with
 
+What a step costs, on smollm2 (49,152 tokens, one thread): 1 ms in the median, 4 ms in the mean for
+an object of three keys and 15 ms for any text; the first row of a new kind of place, where most is
+allowed, takes 0.1 to 0.6 s. On qwen2.5 (151,665): 1.2 ms, 20 ms and 100 ms.
+
 A state is found again as long as somebody holds it.
 """
 

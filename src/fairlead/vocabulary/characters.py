@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, final
 
+import numpy as np
+
 from fairlead.vocabulary.bounded import remember
 
 NO_SORT: Final = -1
@@ -47,6 +49,7 @@ class Characters:
         self._sorts = dict[str, int]()
         self._known = dict[tuple[int, ...], int]()
         self._of: list[tuple[int, ...]] = []
+        self._within = dict[tuple[int, int], frozenset[int]]()
         self._stable = dict[tuple[str, str], bool]()
         self.normalises = normalise is not None
 
@@ -78,10 +81,28 @@ class Characters:
             if char in lost or not self._unchanged(char):
                 self._sorts[char] = NO_SORT
                 continue
-            sort = self._known.setdefault(tuple(own), len(self._of))
-            if sort == len(self._of):
-                self._of.append(tuple(own))
-            self._sorts[char] = sort
+            self._sorts[char] = self._number(tuple(own))
+
+    def within(self, low: int, high: int) -> frozenset[int]:
+        """The sorts of the characters from one code point to another; perhaps some more."""
+        found = self._within.get((low, high))
+        if found is None:
+            chars = [chr(code) for code in range(low, high + 1) if not 0xD800 <= code < 0xE000]
+            text = "".join(self._replaced.get(char, char) for char in chars)
+            bits = np.zeros((len(chars), len(self._atoms)), np.int64)
+            for level, patterns in enumerate(self._atoms):
+                for number, pattern in enumerate(patterns):
+                    bits[_members(pattern, text), level] |= 1 << number
+            rows = np.unique(bits, axis=0).tolist() if self._atoms else [()]
+            found = frozenset(self._number(tuple(row)) for row in rows)
+            remember(self._within, (low, high), found, _MOST)
+        return found
+
+    def _number(self, own: tuple[int, ...]) -> int:
+        sort = self._known.setdefault(own, len(self._of))
+        if sort == len(self._of):
+            self._of.append(own)
+        return sort
 
     def tail(self, before: str, chars: str) -> str:
         """The end of a text that what follows might change, where `before` was that end."""

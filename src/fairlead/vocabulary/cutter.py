@@ -117,7 +117,7 @@ class Cutter:
             tokenization.splitters,
             Unions(tokenization.unions),
             tokenization.alone,
-            self.characters.atoms,
+            self.characters,
         )
         self._places: list[Place] = [Place(DEAD, b"", NONE)]
         self._numbers: dict[Place, int] = {self._places[0]: NOWHERE}
@@ -320,7 +320,9 @@ class Cutter:
         return found
 
     def _ending(self, ways: int, end: int) -> int:
-        return NOWHERE if ways == DEAD else self._number(Place(ways, *self._groups.ends[end]))
+        tail, begun = self._groups.ends[end]
+        lives = ways != DEAD and self._ways.live(ways, tail)
+        return self._number(Place(ways, tail, begun)) if lives else NOWHERE
 
     def _goes_on(self, here: Place) -> NDArray[np.bool_]:
         """The tokens that may go on with an added token in the making."""
@@ -352,7 +354,8 @@ class Cutter:
         ways = self._ways.entered(here.ways, token, joined=joined, inside=bool(here.partial))
         for sort in sorts:
             ways = self._ways.step(ways, sort)
-        return None if begun is None or ways == DEAD else Place(ways, tail, begun)
+        lives = begun is not None and ways != DEAD and self._ways.live(ways, tail)
+        return Place(ways, tail, begun) if begun is not None and lives else None
 
     def _matched(self, here: Place, text: str) -> Place | None:
         """After an added token."""

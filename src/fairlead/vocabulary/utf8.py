@@ -20,6 +20,21 @@ class Parts:
     tail: bytes
 
 
+def span(begun: bytes) -> tuple[int, int]:
+    r"""The first and the last of the characters that begin with these bytes.
+
+    >>> [hex(code) for code in span(b"\xe2\x82")]
+    ['0x2080', '0x20bf']
+    """
+    length = 2 if begun[0] < 0xE0 else 3 if begun[0] < 0xF0 else 4
+    value = begun[0] & (0x7F >> length)
+    for byte in begun[1:]:
+        value = value << 6 | byte & 0x3F
+    missing = 6 * (length - len(begun))
+    low = max(value << missing, (0x80, 0x800, 0x10000)[length - 2])
+    return low, min((value + 1 << missing) - 1, 0x10FFFF)
+
+
 def parts(data: bytes) -> Parts | None:
     r"""The characters in `data`, None if no text holds these bytes.
 

@@ -5,14 +5,16 @@ are numbered, and where a character leads is tabulated, so that a whole vocabula
 look-ups in arrays, column by column.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlead.vocabulary.characters import Characters
 from fairlead.vocabulary.splitting import Claim, Splitter
+from fairlead.vocabulary.utf8 import span
 
 Numbers: TypeAlias = NDArray[np.int32]
 Claims: TypeAlias = tuple[Claim, ...]
@@ -22,6 +24,7 @@ DEAD: Final = 0
 
 _FRESH: Final = -1  # the union of a piece without tokens
 _UNKNOWN: Final = -1
+_BLOCK: Final = 4096
 
 
 @final
@@ -81,11 +84,12 @@ class Ways:
         splitters: tuple[Splitter, ...],
         unions: Unions,
         alone: frozenset[int],
-        atoms: Callable[[int], tuple[int, ...]],
+        characters: Characters,
     ) -> None:
-        """Take the splitters, what tokens do to a piece, and the atoms of a sort of characters."""
+        """Take the splitters, what tokens do to a piece, and how characters are told apart."""
         self._splitters, self._unions, self._alone = splitters, unions, alone
-        self._atoms = atoms
+        self._characters = characters
+        self._lives = dict[tuple[int, bytes], bool]()
         self.members = unions.members | alone
         self._sets: list[frozenset[Way]] = []
         self._numbers: dict[frozenset[Way], int] = {}
@@ -121,7 +125,7 @@ class Ways:
         """The ways after a character of a sort."""
         found = int(self._table[ways, sort]) if sort < self._table.shape[1] else _UNKNOWN
         if found == _UNKNOWN:
-            atoms = self._atoms(sort)
+            atoms = self._characters.atoms(sort)
             after = (self._after(way, atoms) for way in self._sets[ways])
             found = self._number(frozenset(way for way in after if way is not None))
             while sort >= self._table.shape[1]:
@@ -139,6 +143,20 @@ class Ways:
             for pair in np.unique(ways[unknown].astype(np.int64) * width + sorts[unknown]).tolist():
                 self.step(*divmod(pair, width))
             found = self._table[ways, sorts]
+        return found
+
+    def live(self, ways: int, begun: bytes) -> bool:
+        """Whether a character that begins with these bytes leaves a way.
+
+        Whole planes have few sorts of characters: a search would look at each of a million.
+        """
+        key = (ways, begun)
+        found = not begun or self._lives.get(key)
+        if found is None:
+            low, high = span(begun)
+            blocks = ((at, min(at + _BLOCK, high + 1) - 1) for at in range(low, high + 1, _BLOCK))
+            sorts = (sort for block in blocks for sort in self._characters.within(*block))
+            found = self._lives[key] = any(self.step(ways, sort) != DEAD for sort in sorts)
         return found
 
     def _cuts(self, way: Way) -> Iterable[Claims]:
