@@ -67,6 +67,11 @@ COUNTS: dict[str, Any] = {
         "uniqueItems": True,
         "items": {"type": "string", "maxLength": 3},
     },
+    "distinct objects": {
+        "type": "array",
+        "uniqueItems": True,
+        "items": {"properties": {"a": {"enum": [1, "x"]}}, "additionalProperties": {"const": 1}},
+    },
     "names": {"type": "object", "propertyNames": {"maxLength": 4}, "maxProperties": 2},
 }
 SCHEMAS = {**OBJECTS, **COUNTS}

@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol, final
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlead.masks.bits import unpack
+from fairlead.masks.bits import Row, unpack
 from fairlead.masks.forest import address
 from fairlead.masks.kernels import layout as at
 
@@ -239,9 +239,9 @@ class Arena:
         accepts, unsure = self._array(at.MACRO)[macro * 4 + 2 : macro * 4 + 4].tolist()
         return bool(accepts), bool(unsure)
 
-    def unsure(self) -> list[int]:
-        """The tokens that the last mask could not decide."""
-        return unpack(self._array(at.UNSURE)).tolist()
+    def unsure(self, row: Row) -> list[int]:
+        """The tokens that the last mask could not decide, but for those that it has anyway."""
+        return unpack(self._array(at.UNSURE) & ~row).tolist()
 
     def leads(self) -> NDArray[np.uint64]:
         """The bytes that the last closure's configurations begin with."""

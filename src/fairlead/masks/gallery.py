@@ -4,7 +4,8 @@ The picture of a lexical state has the tokens whose bytes it can all read, as a 
 where they are few. A token that leaves the state on the way, because the language may end there, is
 in the trie of its exits: of what is then left of such tokens. What follows has a picture over that
 trie, and so on. Where very much is left (behind white space any word may stand), there is a trie
-for each set of bytes that something began with that followed.
+for each set of bytes that something began with that followed. Tokens for which it would matter what
+a capture has read are listed as unsure.
 
 For counted items there is a row for each number of items that may still be begun, and a trie for
 each number of them before an exit.
@@ -74,7 +75,7 @@ class Gallery:
         self._left = untouched(_MOST_EXITS, np.int32)
         self._lock = threading.Lock()
         self._walk = np.zeros(self.deepest + 2, np.int32)
-        self._begun = np.zeros(self.deepest + 2, np.int32)
+        self._begun = np.zeros(self.deepest + 3, np.int32)
         self.plan = Plan(self)
         self._context = self.plan.context.copy()
         self._context[at.WALK], self._context[at.BEGUN] = address(self._walk), address(self._begun)
@@ -184,8 +185,10 @@ class Gallery:
     def _picture(self, below: int, state: int) -> int:
         """Make a picture; its number, or NO_PICTURE."""
         count, left = self._taken(below, state, _ALL_BYTES)
-        few = below != 0 or count <= _FEW
-        if count > len(self._found) or not self._has_room(0 if few else 1, count):
+        few, doubts = below != 0 or count <= _FEW, int(self._begun[2])
+        if count > len(self._found) or (doubts and left + doubts > len(self._left)):
+            return NO_PICTURE
+        if not self._has_room(0 if few else 1, count + doubts + 1):
             return NO_PICTURE
         tokens, exits = self._found[:count], None
         if left <= len(self._left):
@@ -193,22 +196,31 @@ class Gallery:
         if exits is None:
             exits = WIDE_EXITS
             self._wide_states[self._used_pictures] = below, state
+        unsure = 0
+        if doubts:
+            unsure = self._list(np.array([doubts], np.int32)) + 1
+            self._list(self._left[-doubts:])
         if few:
-            first = self._used_listed
-            self._used_listed = first + count
-            self.listed[first : self._used_listed] = tokens
-            return self._hang([-1, first, self._used_listed, exits, 0, 0])
+            first = self._list(tokens)
+            return self._hang([-1, first, first + count, exits, 0, unsure])
         row = self._used_rows
         self._used_rows += 1
         self.base[row] = pack(tokens, self.words * 32)
-        return self._hang([row, 0, 0, exits, 0, 0])
+        return self._hang([row, 0, 0, exits, 0, unsure])
+
+    def _list(self, numbers: "NDArray[np.int32]") -> int:
+        """Keep a list of numbers; gives where it begins."""
+        first = self._used_listed
+        self._used_listed = first + len(numbers)
+        self.listed[first : self._used_listed] = numbers
+        return first
 
     def _taken(self, below: int, state: int, leads: "NDArray[np.uint64]") -> tuple[int, int]:
         """Walk below a node from a state: the numbers of tokens and of exits found."""
         from fairlead.masks.kernels.entry import picture
 
         self._context[CURSOR] = 0
-        self._begun[:2] = 0
+        self._begun[:3] = 0
         found, left = self._found, self._left
         code = self._served(lambda c: picture(c, below, state, found, left, leads))
         return code >> 32, code & 0xFFFFFFFF

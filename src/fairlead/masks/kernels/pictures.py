@@ -35,6 +35,7 @@ from fairlead.masks.kernels.layout import (
 from fairlead.masks.kernels.skips import EVERYWHERE, stays
 from fairlead.masks.kernels.views import (
     Context,
+    Ints,
     Sets,
     WholeInts,
     inner,
@@ -60,10 +61,11 @@ def take_picture(
     """List the tokens below a trie node that stay within a lexical state, and its exits.
 
     An exit is the node of the first byte outside; those that do not begin with one of `leads` are
-    left out. Gives tokens << 32 | exits, what has no room being counted only, or a code below 0
-    (at least MANY_EXITS if not all were looked for, which is only where all of them are wanted);
-    then it goes on at CURSOR, after which BEGUN has the numbers so far, so that a state that must
-    be expanded first costs no second walk.
+    left out. Nodes from which on the tokens are unsure are listed from the end of `exits` on, their
+    number is in BEGUN. Gives tokens << 32 | exits, what has no room being counted only, or a code
+    below 0 (at least MANY_EXITS if not all were looked for, which is only where all of them are
+    wanted); then it goes on at CURSOR, after which BEGUN has the numbers so far, so that a state
+    that must be expanded first costs no second walk.
     """
     rows, flags = int32s(context, LEX), uint8s(context, LEX_FLAG)
     depths, bytes_, ends = (
@@ -90,8 +92,10 @@ def take_picture(
         if after < 0:
             node = int(ends[node])
             continue
-        if flags[after] & DOUBTS:  # which no picture shows
-            return (tokens.shape[0] + 1) << 32
+        if flags[after] & DOUBTS:
+            _list_doubt(so_far, exits, left, node)
+            node = int(ends[node])
+            continue
         states[depth] = after
         whole = stays(context, node, int(after), leads) if below == 0 else 0
         if whole < 0:
@@ -109,6 +113,14 @@ def take_picture(
             left = _list_exits(context, node, exits, left, leads)
         node = end
     return (found << 32) | left
+
+
+@inner
+def _list_doubt(so_far: Ints, exits: WholeInts, left: int, node: int) -> None:
+    """List a node at the end of the exits, if there is room."""
+    so_far[2] += 1
+    if left + so_far[2] <= exits.shape[0]:
+        exits[exits.shape[0] - so_far[2]] = node
 
 
 @inner

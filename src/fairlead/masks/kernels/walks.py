@@ -9,6 +9,7 @@ from fairlead.masks.kernels.layout import (
     MACRO,
     OK,
     P_BASE,
+    P_DOUBTS,
     P_LISTED,
     P_MOST,
     PICTURE,
@@ -108,13 +109,16 @@ def walk_below(context: Context, row: Words, below: int, macro: int) -> int:
 
 @inner
 def add_picture(context: Context, row: Words, picture: int) -> None:
-    """The tokens that stay within a lexical state."""
-    pictures = int32s(context, PICTURE)
-    first = pictures[picture * 6 + P_BASE]
+    """The tokens that stay within a lexical state, and those of which that is not sure."""
+    pictures, tokens = int32s(context, PICTURE), int32s(context, LISTED)
+    first, doubts = pictures[picture * 6 + P_BASE], pictures[picture * 6 + P_DOUBTS]
+    if doubts > 0:
+        ends = int32s(context, TRIE_END)
+        for index in range(doubts, doubts + tokens[doubts - 1]):
+            note_unsure(context, int(tokens[index]), int(ends[tokens[index]]))
     if first >= 0:
         add_base(context, row, int(first))
         return
-    tokens = int32s(context, LISTED)
     for index in range(pictures[picture * 6 + P_LISTED], pictures[picture * 6 + P_LISTED + 1]):
         token = tokens[index]
         row[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
