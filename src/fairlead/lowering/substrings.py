@@ -5,9 +5,11 @@ at the same places, so that there are at most two states for each chunk. States 
 longest runs back: what one leads to is made before it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import final
 
-from fairlead.lowering.expr import EPSILON, alt, concat, literal
+from fairlead.lowering.expr import EMPTY, EPSILON, alt, byte_set, concat, literal
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.nodes import Expr
 
@@ -22,9 +24,40 @@ def lower_substring(chunks: Sequence[str]) -> Expr:
     made: list[Expr] = [EPSILON] * len(ways)
     for state in sorted(range(len(ways)), key=longest.__getitem__, reverse=True):
         spend(1 + len(ways[state]))
-        steps = (concat(literal(chunk), made[to]) for chunk, to in ways[state].items())
-        made[state] = alt(EPSILON, *steps)
+        steps = {chunk.encode(): made[to] for chunk, to in ways[state].items()}
+        made[state] = alt(EPSILON, _tree(steps) if len(steps) > 1 else _chain(steps))
     return made[0]
+
+
+def _chain(steps: Mapping[bytes, Expr]) -> Expr:
+    return alt(*(concat(literal(chunk), rest) for chunk, rest in steps.items()))
+
+
+def _tree(steps: Mapping[bytes, Expr]) -> Expr:
+    """One of many chunks and what follows it, byte by byte: what they begin with is there once."""
+    root = _Node()
+    for chunk, rest in steps.items():
+        node = root
+        for byte in chunk:
+            node = node.below.setdefault(byte, _Node())
+        node.rests.append(rest)
+    nodes = [root]
+    for node in nodes:  # grows while we go
+        nodes += node.below.values()
+    for node in reversed(nodes):
+        below = (concat(byte_set(1 << byte), each.made) for byte, each in node.below.items())
+        node.made = alt(*node.rests, *below)
+    return root.made
+
+
+@final
+@dataclass(slots=True)
+class _Node:
+    """A beginning of chunks: what follows where it is one, and longer beginnings, by byte."""
+
+    rests: list[Expr] = field(default_factory=list[Expr])
+    below: dict[int, "_Node"] = field(default_factory=dict[int, "_Node"])
+    made: Expr = EMPTY
 
 
 def _automaton(chunks: Sequence[str]) -> tuple[list[dict[str, int]], list[int]]:
