@@ -101,6 +101,33 @@ def test_a_state_goes_on_in_a_new_network_where_the_old_one_is_full(
     assert not failures
 
 
+@pytest.mark.parametrize("begun", [True, False])
+def test_where_nothing_has_room_the_plain_engine_reads_on(
+    begun: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> int:
+        raise fl.LimitError("full", limit="parts", given=1)
+
+    source = fl.Regex("(ab|c)*d&(a|b)*&c*|(ab|c)*d")
+    constraint = fl.compile(source, BYTES)
+    state, expected = constraint.start(), list[list[int]]()
+    for byte in b"abcd":
+        expected.append(constraint.mask(state).tolist())
+        state = constraint.advance(state, byte)
+    fl.clear_cache()
+    fresh = fl.compile(source, BYTES)
+    state = fresh.start() if begun else None
+    monkeypatch.setattr(Network, "run", full)
+    monkeypatch.setattr(lexicon.Lexicon, "alive", full)
+    state = state or fresh.start()
+    for byte, allowed in zip(b"abcd", expected, strict=True):
+        with pytest.raises(fl.TokenRejected):
+            fresh.advance(state, ord("x"))
+        assert fresh.mask(state).tolist() == allowed
+        state = fresh.advance(state, byte)
+    assert fresh.accepts(state)
+
+
 def test_a_text_goes_on_where_what_all_constraints_share_is_full(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -63,8 +63,8 @@ class Living:
         self._known: dict[Expr, bool] = {}
         self._judge: Callable[[Expr], bool] | None = None
 
-    def consult(self, judge: Callable[[Expr], bool]) -> None:
-        """From now on ask `judge` whether a regular expression has a text, instead of a search."""
+    def consult(self, judge: Callable[[Expr], bool] | None) -> None:
+        """From now on ask `judge` whether a regular expression has a text; None: search for one."""
         self._judge = judge
 
     def forget(self) -> None:

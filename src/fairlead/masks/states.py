@@ -160,8 +160,11 @@ class States:
         try:
             found = self._enter(self._network, rest)
         except LimitError:  # what others have filled is left to them
-            self._renew()
-            found = self._enter(self._network, rest)
+            try:
+                self._renew()
+                found = self._enter(self._network, rest)
+            except LimitError:
+                found = self._plain_state(rest)
         found.know_rest(rest)
         return found
 
@@ -170,6 +173,9 @@ class States:
         macro = network.enter(rest)
         if not network.arena.macro(macro)[1]:
             return self._state(network, macro)
+        return self._plain_state(rest)
+
+    def _plain_state(self, rest: Expr) -> State:
         if len(self._plain_states) > self._budget.rows:
             self._plain_states.clear()
         return self._plain_states.setdefault(rest, State(None, _PLAIN, rest.nullable, rest))
@@ -180,8 +186,12 @@ class States:
             try:
                 return self._filled(state)
             except LimitError:
-                self._move(state)
-                return self._filled(state)
+                try:
+                    self._move(state)
+                    return self._filled(state)
+                except LimitError:
+                    self._leave(state)
+                    return self._filled(state)
 
     def after(self, state: State, token: int) -> State | None:
         """The state after a token, None where its bytes cannot be read."""
@@ -191,9 +201,21 @@ class States:
                 try:
                     found = self._after(state, token)
                 except LimitError:
-                    self._move(state)
-                    found = self._after(state, token)
+                    found = self._after_all(state, token)
         return found
+
+    def _after_all(self, state: State, token: int) -> State | None:
+        """The state after a token, though there was no room for it."""
+        try:
+            self._move(state)
+            return self._after(state, token)
+        except LimitError:
+            self._leave(state)
+            rest = self._read_plainly(state, token)
+            found = None if rest is None else self._plain_state(rest)
+            if found is not None:
+                state.follow(token, found)
+            return found
 
     def _move(self, state: State) -> None:
         """Let a state go on in a new network, as what it shared with others is full."""
@@ -203,6 +225,16 @@ class States:
         state.network, state.macro = found.network, found.macro
         if found.network is not None:
             self._network.states[state.macro] = state
+
+    def _leave(self, state: State) -> None:
+        """Leave a state to the plain engine, as what it needs has no room in an empty network.
+
+        That is slower by far, and needs no table whose room is bounded: once a constraint is
+        compiled its masks do not fail.
+        """
+        self._machine.living.consult(None)
+        state.know_rest(self.rest(state))
+        state.network, state.macro = None, _PLAIN
 
     def end(self, state: State) -> State:
         """The state after an end id."""
