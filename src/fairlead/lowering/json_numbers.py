@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import TypeVar
 
+from fairlead.lowering.number_far import FAR
 from fairlead.syntax.json_schema_tree import Bound, Numbers
 
 _Value = TypeVar("_Value", bound="str | Decimal")
@@ -47,8 +48,8 @@ def no_number(numbers: Numbers) -> bool:
 
 
 def within(value: Decimal, numbers: Numbers) -> bool:
-    """Whether a value satisfies the keywords."""
-    return (
+    """Whether a value satisfies the keywords, or may, as what is far away."""
+    return value == FAR or (
         not (numbers.integer and value != value.to_integral_value())
         and all(_above(value, bound) for bound in numbers.lower)
         and all(_above(value.copy_negate(), _mirror(bound)) for bound in numbers.upper)

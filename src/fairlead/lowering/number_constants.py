@@ -6,7 +6,8 @@ be read, the point after each of its digits in turn::
 
     25    2(5(ε|.00*|e0)|.50*e1)|0.(250*e2|0(250*e3|...))
 
-As beside bounds, exponents are told up to DEPTH digits before the point, or zeros behind it.
+As beside bounds, exponents are told up to DEPTH digits before the point, or zeros behind it. What is
+only known to be far away (`FAR`) has no spelling that is told.
 
 What this module does not know: signs, zero, keywords.
 """
@@ -15,6 +16,7 @@ from decimal import Decimal
 
 from fairlead.lowering.expr import EMPTY, EPSILON, alt, concat, literal, repeat
 from fairlead.lowering.nodes import Expr
+from fairlead.lowering.number_far import FAR
 from fairlead.lowering.number_forms import exponents
 from fairlead.lowering.number_readers import DEPTH
 from fairlead.syntax.json_schema_multiples import without_zeros
@@ -29,6 +31,8 @@ def spellings(value: Decimal) -> Expr:
     >>> [contains(spellings(Decimal("2.5")), text) for text in (b"2.50", b"25e-1", b"2.51")]
     [True, True, False]
     """
+    if value == FAR:
+        return EMPTY
     digits = "".join(map(str, without_zeros(value).as_tuple().digits))
     exponent = value.adjusted()
     return alt(
@@ -42,10 +46,12 @@ def _before_point(digits: str, exponent: int) -> Expr:
     rest = EMPTY
     for count in range(max(DEPTH, exponent + 1), 0, -1):  # digits before the point
         end = _end(exponent, count - 1)
-        behind = digits[count:]
-        fraction = concat(literal(f".{behind or '0'}"), _ZEROS, end)
         digit = literal(digits[count - 1 : count] or "0")
-        rest = concat(digit, alt(EMPTY if behind else end, fraction, rest))
+        if end is not EMPTY:  # 5,000 digits have no more than 11 places for the point
+            behind = digits[count:]
+            fraction = concat(literal(f".{behind or '0'}"), _ZEROS, end)
+            rest = alt(EMPTY if behind else end, fraction, rest)
+        rest = concat(digit, rest)
     return rest
 
 
@@ -53,7 +59,8 @@ def _behind_point(digits: str, exponent: int) -> Expr:
     """So many zeros, then the first digit."""
     rest = EMPTY
     for zeros in range(max(DEPTH, -exponent), 0, -1):
-        here = concat(literal(digits), _ZEROS, _end(exponent, -zeros))
+        end = _end(exponent, -zeros)
+        here = EMPTY if end is EMPTY else concat(literal(digits), _ZEROS, end)
         rest = alt(here, concat(literal("0"), rest))
     return rest
 

@@ -32,6 +32,7 @@ from fairlead.lowering.expr import (
 )
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.nodes import Expr, Rule
+from fairlead.lowering.number_far import FAR, FARTHEST
 from fairlead.lowering.number_forms import (
     ANY_EXPONENT,
     ANY_NUMBER,
@@ -71,12 +72,29 @@ def all_but(values: Iterable[Decimal], *, plain: bool) -> Expr:
     given = list(values)
     if not given:
         return PLAIN_NUMBER if plain else ANY_NUMBER
+    told = PLAIN_NUMBER if plain else _TOLD
+    if FAR in given:
+        told = both(told, _near())
+        given = [value for value in given if value != FAR]
     taken = alt(
         _spelled(value for value in given if value > 0),
         concat(literal("-"), _spelled(value.copy_abs() for value in given if value < 0)),
         _ZERO if any(not value for value in given) else EMPTY,
     )
-    return both(PLAIN_NUMBER if plain else _TOLD, complement(taken))
+    return both(told, complement(taken))
+
+
+@lru_cache(maxsize=1)
+def _near() -> Expr:
+    """The numbers told apart that are not far away."""
+    shifts = exponents(DEPTH - FARTHEST, FARTHEST - DEPTH)
+    magnitudes = alt(
+        concat(NONZERO, repeat(DIGIT, 0, FARTHEST), FRACTION),
+        concat(literal("0."), repeat(literal("0"), 0, FARTHEST - 1), NONZERO, DIGITS),
+        concat(NONZERO, repeat(DIGIT, 0, DEPTH - 1), FRACTION, shifts),
+        concat(literal("0."), repeat(literal("0"), 0, DEPTH - 1), NONZERO, DIGITS, shifts),
+    )
+    return alt(concat(SIGN, magnitudes), _ZERO)
 
 
 @final

@@ -12,7 +12,7 @@ What this module does not know: JSON Schema.
 import json
 import re
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
+from decimal import MAX_EMAX, Decimal, InvalidOperation
 from hashlib import blake2b
 from typing import Any, Final, NoReturn, TypeAlias, cast
 
@@ -178,19 +178,29 @@ def _integer(digits: str) -> int:
 
 def _decimal(digits: str) -> Decimal:
     _check_digits(len(digits))
-    value = Decimal(digits)
-    _check_digits(abs(value.adjusted()) if value else 0)
+    mantissa = digits.lower().partition("e")[0]
+    if not mantissa.strip("-0."):
+        return Decimal(mantissa)
+    try:
+        value = Decimal(digits)
+    except InvalidOperation:  # its exponent is more than a Decimal can hold
+        raise _too_long(MAX_EMAX) from None
+    _check_digits(abs(value.adjusted()))
     return value
 
 
 def _check_digits(count: int) -> None:
     if count > MAX_DIGITS:
-        raise LimitError(
-            f"a number of {count} digits is too long: at most {MAX_DIGITS}",
-            limit="digits",
-            needed=count,
-            given=MAX_DIGITS,
-        )
+        raise _too_long(count)
+
+
+def _too_long(count: int) -> LimitError:
+    return LimitError(
+        f"a number of {count} digits is too long: at most {MAX_DIGITS}",
+        limit="digits",
+        needed=count,
+        given=MAX_DIGITS,
+    )
 
 
 def _constant(name: str) -> NoReturn:
