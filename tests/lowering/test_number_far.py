@@ -1,4 +1,4 @@
-"""Numbers whose digits nobody can write down: told from those that are nearer, not from each other."""
+"""Numbers whose digits nobody can write down: told by their exponents."""
 
 from decimal import Decimal
 
@@ -6,40 +6,61 @@ import pytest
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.errors import LimitError
+from fairlead.lowering.json_numbers import within
 from fairlead.lowering.json_values import exact
-from fairlead.lowering.number_far import FAR
+from fairlead.lowering.number_far import BEYOND
 from fairlead.lowering.number_others import all_but
 from fairlead.lowering.numbers import exactly
+from fairlead.syntax.json_schema_tree import Numbers
 from fairlead.syntax.json_text import read_json
 from json_schemas import machine, matches
 
-FAR_AWAY = ("1e-999999999", "-1E99999999999999999999", "2.5e401")
+FAR_AWAY = ("1e-999999999", "-1E4001", "2.5e99999999999999999999", "-1e-99999999999999999999")
+BEYOND_COUNTING = FAR_AWAY[2:]
 
 
 @pytest.mark.parametrize("first", FAR_AWAY)
 def test_items_that_differ_may_follow_a_number_that_is_far_away(first):
     different = machine({"uniqueItems": True})
-    for other in ("1", "-0.5", "1e300", "1e-300", "0e-9999999999999999999", '"1"'):
+    for other in ("1", "-0.5", "1e300", "1e-300", "0e-9999999999999999999", '"1"', "12e5000"):
         assert matches(different, f"[{first},{other}]"), other
-    for other in FAR_AWAY[1:]:  # which may be equal
-        assert not matches(different, f'[{{"a":{first}}},{{"a":{other}}}]'), other
+    for other in BEYOND_COUNTING:  # which may be equal, if this is
+        told = first not in BEYOND_COUNTING
+        assert matches(different, f'[{{"a":{first}}},{{"a":{other}}}]') == told, other
+    assert not matches(different, f"[{first},{first}]")
 
 
 @pytest.mark.parametrize("first", FAR_AWAY)
-def test_a_number_that_is_far_away_is_not_told_to_come_twice(first):
+def test_a_number_that_is_far_away_may_come_twice_if_its_exponent_can_be_counted(first):
     twice = machine({"type": "array", "not": {"uniqueItems": True}})
-    assert not matches(twice, f"[{first},{first}]")
+    assert matches(twice, f"[{first},{first}]") == (first not in BEYOND_COUNTING)
     assert matches(twice, f"[{first},1,1.0]")
     assert matches(twice, f"[{first},0e9999999999999999999,0]")
+    assert not matches(twice, f"[{first},1]")
+
+
+def test_a_number_that_is_far_away_is_a_multiple_or_not_without_its_zeros():
+    thirds = Numbers(multiples=(Decimal("0.3"),))
+    for text, divided in (("3e999999999", True), ("1e999999999", False), ("3e-999999999", False)):
+        assert within(Decimal(text), thirds) is divided
+    for text, divided in (("0e-99", True), ("0.9", True), ("1.20", True), ("0.10", False)):
+        assert within(Decimal(text), thirds) is divided
 
 
 def test_none_and_all_but_of_what_is_far_away():
-    assert not Derivatives(exactly(FAR)).alive(exactly(FAR))
-    left = Derivatives(all_but([FAR, Decimal(5)], plain=False))
-    for told in ("4", "-0.0", "1" + "0" * 400, "0." + "0" * 399 + "1", "1.5e395", "0.001e-395"):
+    assert not Derivatives(exactly(BEYOND)).alive(exactly(BEYOND))
+    left = Derivatives(all_but([BEYOND, Decimal(5)], plain=False))
+    for told in ("4", "-0.0", "1" + "0" * 4000, "1.5e9999", "0.001e-9999"):
         assert matches(left, told), told
-    for not_told in ("5", "1" + "0" * 401, "0." + "0" * 400 + "1", "1e396", "1e-396"):
+    for not_told in ("5", "0." + "0" * 4000 + "1", "1e99999999999999999"):
         assert not matches(left, not_told), not_told
+    far = Decimal("12e-5000")
+    but_far, one = Derivatives(all_but([far], plain=False)), Derivatives(exactly(far))
+    for text in ("12e-5000", "1.2e-4999", "0.0120e-4997"):
+        assert matches(one, text)
+        assert not matches(but_far, text)
+    assert matches(but_far, "12e-5001")
+    assert not matches(one, "12e-5001")
 
 
 def test_long_numbers_have_few_places_for_the_point():

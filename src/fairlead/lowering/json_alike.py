@@ -73,7 +73,9 @@ class Alike:
 
 
 def _combines(schema: Schema) -> bool:
-    return bool(schema.any_of or schema.one_of or schema.none_of or schema.condition)
+    """Whether parts are asked about together: branches, or key patterns, which may overlap."""
+    branches = schema.any_of or schema.one_of or schema.none_of or schema.condition
+    return bool(branches) or len(schema.objects.patterns) > 1
 
 
 def _parts(schema: Schema) -> list[Address]:

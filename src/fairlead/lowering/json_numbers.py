@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import TypeVar
 
-from fairlead.lowering.number_far import FAR
+from fairlead.lowering.number_far import BEYOND
 from fairlead.syntax.json_schema_tree import Bound, Numbers
 
 _Value = TypeVar("_Value", bound="str | Decimal")
@@ -48,8 +48,8 @@ def no_number(numbers: Numbers) -> bool:
 
 
 def within(value: Decimal, numbers: Numbers) -> bool:
-    """Whether a value satisfies the keywords, or may, as what is far away."""
-    return value == FAR or (
+    """Whether a value satisfies the keywords, or may, as what is beyond counting."""
+    return value == BEYOND or (
         not (numbers.integer and value != value.to_integral_value())
         and all(_above(value, bound) for bound in numbers.lower)
         and all(_above(value.copy_negate(), _mirror(bound)) for bound in numbers.upper)
@@ -66,9 +66,16 @@ def _mirror(bound: Bound) -> Bound:
 
 
 def _divides(multiple: Decimal, value: Decimal) -> bool:
-    """In whole numbers, as Decimals round."""
-    (top, bottom), (high, low) = value.as_integer_ratio(), multiple.as_integer_ratio()
-    return (top * low) % (bottom * high) == 0
+    """In whole numbers, as Decimals round, and without the zeros of 1e999999999."""
+    (_, digits, power), (_, others, unit) = value.as_tuple(), multiple.as_tuple()
+    top, bottom, shift = _whole(digits), _whole(others), int(power) - int(unit)
+    if shift >= 0:  # the twos and fives in a number are no more than its bits
+        return top * 10 ** min(shift, bottom.bit_length()) % bottom == 0
+    return not top or (-shift < len(digits) and top % (bottom * 10**-shift) == 0)
+
+
+def _whole(digits: tuple[int, ...]) -> int:
+    return int(Decimal((0, digits, 0)))
 
 
 def common(sets: "Iterable[frozenset[_Value] | None]") -> "frozenset[_Value] | None":

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeAlias, cast, final
 
-from fairlead.lowering.number_far import near
+from fairlead.lowering.number_far import read_number
 from fairlead.syntax.json_schema_tree import Kind
 from fairlead.syntax.json_schema_values import kind_of
 from fairlead.syntax.json_text import Json
@@ -27,7 +27,7 @@ from fairlead.syntax.json_text_deep import read_deep
 Exact: TypeAlias = tuple[Kind, Hashable]
 
 _DEEP = 100  # levels that the reader in C may have; it uses Python's stack
-_DECODER = json.JSONDecoder(parse_int=near, parse_float=near)
+_DECODER = json.JSONDecoder(parse_int=read_number, parse_float=read_number)
 
 
 @final
@@ -82,7 +82,7 @@ def exact(value: Json) -> Exact:
 
 
 def read_exact(text: bytes) -> Exact:
-    """The hashable form of a JSON text; numbers that are far away are one (`number_far`).
+    """The hashable form of a JSON text; numbers beyond counting are one (`number_far`).
 
     >>> read_exact(b'{"b": 1.0, "a": 2}') == read_exact(b'{"a": 2, "b": 10e-1}')
     True

@@ -6,8 +6,8 @@ be read, the point after each of its digits in turn::
 
     25    2(5(ε|.00*|e0)|.50*e1)|0.(250*e2|0(250*e3|...))
 
-As beside bounds, exponents are told up to DEPTH digits before the point, or zeros behind it. What is
-only known to be far away (`FAR`) has no spelling that is told.
+As beside bounds, exponents are told up to DEPTH digits before the point, or zeros behind it. What
+is far away (`number_far`) has spellings with an exponent only.
 
 What this module does not know: signs, zero, keywords.
 """
@@ -16,7 +16,7 @@ from decimal import Decimal
 
 from fairlead.lowering.expr import EMPTY, EPSILON, alt, concat, literal, repeat
 from fairlead.lowering.nodes import Expr
-from fairlead.lowering.number_far import FAR
+from fairlead.lowering.number_far import BEYOND, FARTHEST
 from fairlead.lowering.number_forms import exponents
 from fairlead.lowering.number_readers import DEPTH
 from fairlead.syntax.json_schema_multiples import without_zeros
@@ -31,7 +31,7 @@ def spellings(value: Decimal) -> Expr:
     >>> [contains(spellings(Decimal("2.5")), text) for text in (b"2.50", b"25e-1", b"2.51")]
     [True, True, False]
     """
-    if value == FAR:
+    if value == BEYOND:
         return EMPTY
     digits = "".join(map(str, without_zeros(value).as_tuple().digits))
     exponent = value.adjusted()
@@ -44,7 +44,8 @@ def spellings(value: Decimal) -> Expr:
 def _before_point(digits: str, exponent: int) -> Expr:
     """The first digit stands before the point, and perhaps others."""
     rest = EMPTY
-    for count in range(max(DEPTH, exponent + 1), 0, -1):  # digits before the point
+    most = exponent + 1 if exponent <= FARTHEST else 0
+    for count in range(max(DEPTH, most), 0, -1):  # digits before the point
         end = _end(exponent, count - 1)
         digit = literal(digits[count - 1 : count] or "0")
         if end is not EMPTY:  # 5,000 digits have no more than 11 places for the point
@@ -58,7 +59,8 @@ def _before_point(digits: str, exponent: int) -> Expr:
 def _behind_point(digits: str, exponent: int) -> Expr:
     """So many zeros, then the first digit."""
     rest = EMPTY
-    for zeros in range(max(DEPTH, -exponent), 0, -1):
+    most = -exponent if -exponent <= FARTHEST else 0
+    for zeros in range(max(DEPTH, most), 0, -1):
         end = _end(exponent, -zeros)
         here = EMPTY if end is EMPTY else concat(literal(digits), _ZEROS, end)
         rest = alt(here, concat(literal("0"), rest))

@@ -1,8 +1,9 @@
-"""Numbers so far from 1 that they are not told from one another.
+"""Numbers so far from 1 that nobody writes their digits down.
 
-A text may hold 1e-999999999, whose digits nobody writes down, and 1e99999999999999999999, which is
-no `Decimal`. Where values are compared they are all one: whatever is far away may be equal to it,
-what is nearer is not. Schemas have no such numbers; they are refused.
+A text may hold 1e-999999999, which is told from other numbers with an exponent only, or
+1e99999999999999999999, whose exponent is more than a `Decimal` can hold: all those are one where
+values are compared, which may be equal to whatever is as far away. Schemas have neither; they are
+refused.
 
 What this module does not know: how numbers are spelled.
 """
@@ -10,25 +11,34 @@ What this module does not know: how numbers are spelled.
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
-FARTHEST: Final = 400
-"""The largest power of ten of a first digit, or its opposite; those of floats end at 308 and -324.
-"""
+from fairlead.syntax.json_text import MAX_DIGITS
 
-FAR: Final = Decimal("Infinity")
-"""A number of more or less, but for its sign, than these powers of ten."""
+FARTHEST: Final = MAX_DIGITS
+"""What is not far away: the power of ten of the first digit, or its opposite, is at most this."""
+
+BEYOND: Final = Decimal("Infinity")
+"""A number whose exponent, whatever its sign, has more than 17 digits."""
 
 
-def near(digits: str) -> Decimal:
-    """The value of a JSON number, FAR if it is far away.
+def read_number(digits: str) -> Decimal:
+    """The value of a JSON number, or BEYOND.
 
-    >>> near("25e-1"), near("1e-401"), near("0e9999999999999999999")
-    (Decimal('2.5'), Decimal('Infinity'), Decimal('0'))
+    >>> [read_number(text) for text in ("25e-1", "1e9999999999999999999", "0e9999999999999999999")]
+    [Decimal('2.5'), Decimal('Infinity'), Decimal('0')]
     """
-    mantissa = digits.lower().partition("e")[0]
-    if not mantissa.strip("-0."):
+    if not digits.lower().partition("e")[0].strip("-0."):
         return Decimal(0)
     try:
         value = Decimal(digits)
     except InvalidOperation:
-        return FAR
-    return value if abs(value.adjusted()) <= FARTHEST else FAR
+        return BEYOND
+    return value if abs(value.adjusted()) < 10**17 else BEYOND
+
+
+def is_far(value: Decimal) -> bool:
+    """Whether a number is written with an exponent only.
+
+    >>> is_far(Decimal("1e4000")), is_far(Decimal("1e-4001")), is_far(BEYOND)
+    (False, True, True)
+    """
+    return value == BEYOND or abs(value.adjusted()) > FARTHEST

@@ -32,7 +32,7 @@ from fairlead.lowering.expr import (
 )
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.nodes import Expr, Rule
-from fairlead.lowering.number_far import FAR, FARTHEST
+from fairlead.lowering.number_far import BEYOND, FARTHEST, is_far
 from fairlead.lowering.number_forms import (
     ANY_EXPONENT,
     ANY_NUMBER,
@@ -73,9 +73,9 @@ def all_but(values: Iterable[Decimal], *, plain: bool) -> Expr:
     if not given:
         return PLAIN_NUMBER if plain else ANY_NUMBER
     told = PLAIN_NUMBER if plain else _TOLD
-    if FAR in given:
-        told = both(told, _near())
-        given = [value for value in given if value != FAR]
+    if any(map(is_far, given)):
+        told = both(told, _near(counted=BEYOND in given))
+        given = [value for value in given if value != BEYOND]
     taken = alt(
         _spelled(value for value in given if value > 0),
         concat(literal("-"), _spelled(value.copy_abs() for value in given if value < 0)),
@@ -84,10 +84,10 @@ def all_but(values: Iterable[Decimal], *, plain: bool) -> Expr:
     return both(told, complement(taken))
 
 
-@lru_cache(maxsize=1)
-def _near() -> Expr:
-    """The numbers told apart that are not far away."""
-    shifts = exponents(DEPTH - FARTHEST, FARTHEST - DEPTH)
+@lru_cache(maxsize=2)
+def _near(*, counted: bool) -> Expr:
+    """The numbers that are not far away, or have an exponent; `counted`: up to 16 digits of it."""
+    shifts = exponents(1 - 10**16, 10**16 - 1) if counted else ANY_EXPONENT
     magnitudes = alt(
         concat(NONZERO, repeat(DIGIT, 0, FARTHEST), FRACTION),
         concat(literal("0."), repeat(literal("0"), 0, FARTHEST - 1), NONZERO, DIGITS),
@@ -120,7 +120,8 @@ def _spelled(values: Iterable[Decimal]) -> Expr:
         for digit in without_zeros(value).as_tuple().digits:
             node = node.below.setdefault(digit, _Node())
         node.powers.append(power)
-        most, least = max(most, power), min(least, power)
+        if abs(power) <= FARTHEST:
+            most, least = max(most, power), min(least, power)
         spend(1)
     return _Spellings(most, least).all(root) if root.below else EMPTY
 
