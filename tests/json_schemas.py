@@ -248,7 +248,7 @@ def read_exactly(text: str) -> Any:
 
     def number(digits: str) -> float | int:
         value = Decimal(digits)
-        if value.adjusted() > 4000:
+        if value and value.adjusted() > 4000:
             return int(Decimal((value.as_tuple().sign, (1,), 4000)))
         return int(value) if value == value.to_integral_value() else float(value)
 

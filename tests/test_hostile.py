@@ -230,6 +230,9 @@ SCHEMAS = {
     "key patterns of 2^21 states": r"""{"patternProperties": {
         "^(a|b)*a(a|b){20}$": {"type": "null"}, "^(a|b)*b(a|b){20}$": {"type": "string"}},
         "additionalProperties": false}""",
+    "key patterns of 2^21 states that ask for the same": r"""{"patternProperties": {
+        "^(a|b)*a(a|b){20}$": {"type": "null"}, "^(a|b)*b(a|b){20}$": {"type": "null"}},
+        "additionalProperties": false}""",
 }
 
 
