@@ -12,7 +12,7 @@ from fairlead.lowering.json_schema import Lowering, lower_json_schema
 from fairlead.lowering.nodes import Call, Expr, Rule
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.json_schema_tame import read_tame
-from json_schemas import matches, verdict
+from json_schemas import machine, matches, verdict
 
 TEXT, WORDS = {"type": "string"}, {"enum": ["a", "b"]}
 AGAIN = {"$ref": "#/$defs/a"}
@@ -194,3 +194,10 @@ def test_values_are_remembered_by_what_they_say(monkeypatch: pytest.MonkeyPatch)
     first = value({"type": "string", "maxLength": 7, "title": "A"})
     assert value({"maxLength": 7, "type": "string"}) is first
     assert value({"enum": [1]}) is not value({"enum": [True]})
+
+
+@pytest.mark.parametrize("valued", [{"enum": [[1, 1]]}, {"const": [1, 1.0]}])
+def test_values_whose_items_are_equal_are_none_where_they_have_to_differ(valued):
+    different = machine({**valued, "uniqueItems": True})
+    assert not different.alive(different.start())
+    assert matches(machine({**valued, "uniqueItems": False}), "[1,1]")

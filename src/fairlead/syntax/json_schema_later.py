@@ -18,7 +18,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
 
-from fairlead.syntax.json_schema_needs import Raw, needs
+from fairlead.syntax.json_schema_needs import VALUED, Raw, needs
 from fairlead.syntax.regex import parse_regex
 from fairlead.syntax.regex_tree import Anchor, Sequence, Text
 
@@ -49,7 +49,8 @@ def needs_of_late(raw: Raw, said: set[str], said_of: Said) -> list[Any] | None:
     """
     late = said & LATE
     if late == {"uniqueItems"}:
-        few = raw["uniqueItems"] is False or raw.get("minItems", 0) <= 1
+        free = raw.get("minItems", 0) <= 1 and said.isdisjoint(VALUED)
+        few = raw["uniqueItems"] is False or free
         return needs(raw, said - late) if raw["uniqueItems"].__class__ is bool and few else None
     if "uniqueItems" in late or not said <= _OF_OBJECTS | late or not _is_plain(raw, late, said_of):
         return None
