@@ -101,9 +101,9 @@ def test_a_state_goes_on_in_a_new_network_where_the_old_one_is_full(
     assert not failures
 
 
-@pytest.mark.parametrize("begun", [True, False])
+@pytest.mark.parametrize(("begun", "masked"), [(True, True), (True, False), (False, False)])
 def test_where_nothing_has_room_the_plain_engine_reads_on(
-    begun: bool, monkeypatch: pytest.MonkeyPatch
+    begun: bool, masked: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object, **__: object) -> int:
         raise fl.LimitError("full", limit="parts", given=1)
@@ -120,6 +120,8 @@ def test_where_nothing_has_room_the_plain_engine_reads_on(
     monkeypatch.setattr(Network, "run", full)
     monkeypatch.setattr(lexicon.Lexicon, "alive", full)
     state = state or fresh.start()
+    if masked:
+        assert fresh.mask(state).tolist() == expected[0]
     for byte, allowed in zip(b"abcd", expected, strict=True):
         with pytest.raises(fl.TokenRejected):
             fresh.advance(state, ord("x"))
