@@ -6,7 +6,7 @@ import fairlead as fl
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import literal, repeat
 from fairlead.lowering.sources import lower_source
-from fairlead.masks import lexicon, records
+from fairlead.masks import lexicon, records, states
 from fairlead.masks.bits import unpack
 from fairlead.masks.network import Network
 from fairlead.masks.states import States
@@ -53,7 +53,8 @@ def test_a_network_that_is_too_large_is_left_to_the_states_that_use_it() -> None
         ({"type": "array", "uniqueItems": True, "items": {"$ref": "#"}}, "[[[],[[]]],[[]],[]]"),
     ],
 )
-def test_captures_within_captures_are_read_exactly(schema, text) -> None:
+def test_captures_within_captures_are_read_exactly(schema, text, monkeypatch) -> None:
+    monkeypatch.setattr(states, "_DOUBTS", 1)
     source = fl.JsonSchema(schema, whitespace="compact", spelling="plain")
     expr = lower_source(source)
     machine = Derivatives(expr)
