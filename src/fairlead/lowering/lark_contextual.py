@@ -14,11 +14,13 @@ What this module does not know: how stacks work, what a terminal matches, how wi
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from itertools import islice
 from typing import Final, cast, final
 
 from fairlead.errors import UnsatisfiableError
 from fairlead.lowering.expr import EMPTY, EPSILON, ahead, alt, call, concat, stop
 from fairlead.lowering.lark_automaton import Automaton
+from fairlead.lowering.lark_freedom import Freedom, freedom
 from fairlead.lowering.lark_indentation import Lines, Place, ReadLine
 from fairlead.lowering.lark_scanners import Scanners, Way
 from fairlead.lowering.nodes import Expr, Look
@@ -45,7 +47,7 @@ def lower_lark_contextual(grammar: LarkGrammar, parts: Mapping[str, Expr] | None
         UnsatisfiableError: it has no text.
         UnsupportedError: what a terminal matches is not regular, or depends on what is before it.
     """
-    places = _Places(grammar, parts or {})
+    places = Places(grammar, parts or {})
     start = places.start
     places.check()
     if places.needs(start) is None:
@@ -56,8 +58,15 @@ def lower_lark_contextual(grammar: LarkGrammar, parts: Mapping[str, Expr] | None
 
 
 @final
-class _Places:
-    """The template of one grammar; its arguments are places, and lines that are being read."""
+class Places:
+    """The template of one grammar; its arguments are places, and lines that are being read.
+
+    Attributes:
+        table: the automaton.
+        indentation: how lines are indented, if they are.
+        start: where texts begin.
+        level: at which it looks ahead.
+    """
 
     def __init__(self, grammar: LarkGrammar, parts: Mapping[str, Expr]) -> None:
         if grammar.table is None:
@@ -67,6 +76,7 @@ class _Places:
         # What looks ahead here looks over what does within a part.
         self.level = max((each.looks for each in parts.values()), default=0)
         self._scanners = Scanners(grammar, parts, self.level)
+        self._grammar, self.table, self.indentation = grammar, grammar.table, grammar.indentation
         told, lines = grammar.indentation, None
         if told is not None:
             # A block is as much wider as one character, at least; its end takes none.
@@ -101,6 +111,33 @@ class _Places:
         """A number of characters below which no text ends from here."""
         return self._automaton.needs(place.stack)
 
+    def ways(self, state: int) -> tuple[Way, ...]:
+        """What may be taken in a state."""
+        return self._scanners.ways(self._automaton.terminals(state))
+
+    def freedom(self, spellable: int) -> Freedom | None:
+        """Behind what each stack has a text to the end in these bytes, if that is known."""
+        return freedom(self._grammar, self._scanners, spellable)
+
+    def place(
+        self, states: Iterable[tuple[int, int]], brackets: int, widths: Iterable[int]
+    ) -> Place:
+        """The place with these states and their margins, the lowest first."""
+        stack = self._automaton.start
+        for state, margin in islice(states, 1, None):
+            stack = stack.push(state, margin)
+        return Place(stack, brackets, tuple(widths))
+
+    def taken(self, place: Place, terminal: str | None) -> Expr:
+        """All texts from a place behind a terminal, None being one that is ignored."""
+        after = place if terminal is None else self._behind(place, terminal)
+        return EMPTY if after is None else self.rest(after)
+
+    def line(self, place: Place, text: Expr, columns: int | None, after: Expr) -> Expr:
+        """All texts from the terminal of newlines on that is being read at a place."""
+        lines = cast("Lines", self._lines)
+        return call(self, lines.begun(place, text, columns, after), self.level + 1)
+
     # The protocol of templates.
 
     def unfold(self, argument: Hashable, look: Look) -> Expr:
@@ -116,20 +153,22 @@ class _Places:
         return found
 
     def _place(self, place: Place) -> Expr:
-        ways = self._scanners.ways(self._automaton.terminals(place.stack.state))
-        return alt(*(self._after(place, way) for way in ways))
+        return alt(*(self._after(place, way) for way in self.ways(place.stack.state)))
 
     def _after(self, place: Place, way: Way) -> Expr:
         if way.ignored:
             return concat(way.text, self.rest(place))
+        if self._lines is not None and way.terminal == self._lines.newline:
+            return self._newline(self._lines, place, way)
+        after = self._behind(place, way.terminal)
+        return EMPTY if after is None else concat(way.text, self.rest(after))
+
+    def _behind(self, place: Place, terminal: str) -> Place | None:
+        """The place after a terminal that ends no line."""
         if self._lines is not None:
-            if way.terminal == self._lines.newline:
-                return self._newline(self._lines, place, way)
-            place_after = self._lines.take(place, way.terminal)
-        else:
-            stack = self._automaton.feed(place.stack, way.terminal)
-            place_after = None if stack is None else Place(stack, 0, (0,))
-        return EMPTY if place_after is None else concat(way.text, self.rest(place_after))
+            return self._lines.take(place, terminal)
+        stack = self._automaton.feed(place.stack, terminal)
+        return None if stack is None else Place(stack, 0, (0,))
 
     def _newline(self, lines: Lines, place: Place, way: Way) -> Expr:
         """The end of a line, up to what is before the text of the next."""

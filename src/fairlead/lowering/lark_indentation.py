@@ -91,6 +91,10 @@ class Lines:
             stack = stack and self._automaton.feed(stack, self._told.dedent)
         return stack
 
+    def begun(self, place: Place, text: Expr, columns: int | None, after: Expr) -> ReadLine:
+        """The terminal of newlines at a place, so far as it has been read."""
+        return ReadLine(text, self._told_apart(columns, self._widest(place)), after, place)
+
     def steps(self, line: ReadLine) -> Iterator[tuple[Expr, ReadLine]]:
         """Sets of bytes, and how far a line is read after one of them."""
         widest = self._widest(line.place)
@@ -98,10 +102,11 @@ class Lines:
             least = (members & -members).bit_length() - 1
             text = derivative(line.text, least)
             if text is not EMPTY:
-                columns = self._columns(line.columns, least)
-                if columns is not None and widest is not None:
-                    columns = min(columns, widest)
+                columns = self._told_apart(self._columns(line.columns, least), widest)
                 yield byte_set(members), ReadLine(text, columns, line.after, line.place)
+
+    def _told_apart(self, columns: int | None, widest: int | None) -> int | None:
+        return columns if columns is None or widest is None else min(columns, widest)
 
     def needs(self, line: ReadLine) -> int | None:
         """A number of characters below which no text ends from here, one byte at least."""

@@ -34,7 +34,7 @@ from fairlead.lowering.expr import (
 from fairlead.lowering.nodes import Alt, And, Bytes, Concat, Expr, Not, Repeat
 from fairlead.lowering.preferred import Exit, begins, exits
 from fairlead.lowering.regex import lower_regex
-from fairlead.lowering.regular import derivative
+from fairlead.lowering.regular import contains, derivative
 from fairlead.syntax.lark_tree import LarkGrammar, LarkTerminal
 from fairlead.syntax.regex import parse_regex
 from fairlead.syntax.regex_tree import Pattern
@@ -207,7 +207,11 @@ class _Terminal:
 
     def exits_within(self, string: "_Terminal", named: Expr) -> list[Exit]:
         """What is taken of this regex and equals a string, those named before excepted."""
-        words = string.whole if named is EMPTY else both(string.whole, complement(named))
+        words, word = string.whole, one_word(string.whole)
+        if word is not None:
+            words = EMPTY if contains(named, word) else words
+        elif named is not EMPTY:
+            words = both(words, complement(named))
         found = [Exit(_met(each.text, words), each.after) for each in self.exits]
         return [each for each in found if each.text is not EMPTY]
 

@@ -81,7 +81,10 @@ _PYTHON: Final = (  # what Python alone writes, with the elements at first
     (at.OBJECT, np.int32, 16 * 4),
     (at.NAME, np.int32, 6 * 16),
     (at.KEYS, np.int32, 6 * 256),
+    (at.LALR, np.int32, 16),
+    (at.LALR_WORK, np.int32, 16),
 )
+_ZEROS: Final = (0, 0, 0, 0, 0)
 _LINE: Final = 64  # bytes; no two arrays share a cache line
 
 
@@ -175,20 +178,20 @@ class Arena:
             self.context[at.STEPS] = 0
             rehash_steps(self.context, old[at.STEP_KEY], old[at.STEP_VALUE])
         elif table.hashes:
-            self._build(self.context, at.REHASH, 0, count, 0, 0, 0)
+            self._build(self.context, at.REHASH, 0, count, 0, 0, 0, 0)
 
-    def make(self, kind: int, a: int = 0, b: int = 0, c: int = 0, d: int = 0) -> int:
-        """The node of this kind with these fields."""
-        return self._built(at.MAKE_NODE, kind, a, b, c, d)
+    def make(self, kind: int, *fields: int) -> int:
+        """The node of this kind with these fields, five at most."""
+        return self._built(at.MAKE_NODE, kind, *fields, *_ZEROS[len(fields) :])
 
     def first_frame(self, thing: int) -> int:
         """The frame of an empty object."""
-        return self._built(at.FIRST_FRAME, 0, thing, 0, 0, 0)
+        return self._built(at.FIRST_FRAME, 0, thing, *_ZEROS[1:])
 
-    def _built(self, what: int, kind: int, a: int, b: int, c: int, d: int) -> int:
+    def _built(self, what: int, kind: int, *fields: int) -> int:
         """What `kernels.entry.build` makes, when there is room for it."""
         while True:
-            made = self._build(self.context, what, kind, a, b, c, d)
+            made = self._build(self.context, what, kind, *fields)
             if made >= 0:
                 return made
             self.grow(int(self.context[at.WANT]))
@@ -261,13 +264,13 @@ class Arena:
         """The number of a text."""
         made = 0
         for byte in text:
-            made = self._built(at.MAKE_TEXT, 0, made, byte, 0, 0)
+            made = self._built(at.MAKE_TEXT, 0, made, byte, *_ZEROS[2:])
         return made
 
     def put(self, slot: int, values: NDArray[Any]) -> int:
         """Append to an array that Python alone writes; where the values now begin."""
         begin = self.reserve(slot, len(values))
-        self._array(slot)[begin : begin + len(values)] = values
+        self.write(slot, begin, values)
         return begin
 
     def reserve(self, slot: int, size: int) -> int:
@@ -280,6 +283,16 @@ class Arena:
             grown[:begin] = array[:begin]
             self._place(slot, grown)
         return begin
+
+    def write(self, slot: int, begin: int, values: NDArray[Any]) -> None:
+        """Write to what was reserved in such an array."""
+        self._array(slot)[begin : begin + len(values)] = values
+
+    def set_scanner(self, table: int, state: int, start: int, count: int) -> None:
+        """Say what may be taken in a state of a table."""
+        tables = self._array(at.LALR)
+        place = int(tables[table + at.T_SCANNER]) + 2 * state
+        tables[place], tables[place + 1] = start, count
 
     def _place(self, slot: int, array: NDArray[Any]) -> None:
         self.nbytes += array.nbytes

@@ -28,6 +28,8 @@ from fairlead.lowering.expr import ANYTHING, EMPTY, EPSILON, both, concat, repea
 from fairlead.lowering.json_members import MembersTemplate, Rest
 from fairlead.lowering.json_objects import START, ObjectTemplate
 from fairlead.lowering.json_text import QUOTE, alternatives_in, is_choice_of_words
+from fairlead.lowering.lark_contextual import Places
+from fairlead.lowering.lark_indentation import Place, ReadLine
 from fairlead.lowering.nodes import (
     Ahead,
     Alt,
@@ -50,6 +52,8 @@ from fairlead.masks.bounded import shared_bounds
 from fairlead.masks.conjunctions import counted_apart, holds
 from fairlead.masks.gallery import Gallery
 from fairlead.masks.kernels import layout as at
+from fairlead.masks.lalr import LalrNodes
+from fairlead.masks.literals import is_byte, run_of
 from fairlead.masks.members import MemberNodes
 from fairlead.masks.objects import describe_object, is_plain_object
 from fairlead.masks.verdicts import Verdicts
@@ -58,7 +62,6 @@ _WORTH_COUNTING: Final = 4
 _OFTEN: Final = 4  # after so many states that one mask lacked, the next are made together,
 _AHEAD: Final = 64  # as every one that is lacking starts its walk anew
 _MANY: Final = 64  # the same for nodes: 5,400 of an enum of 100,000 words took 1.6 s one by one
-_RUN: Final = 4096  # bytes of a literal translated at once
 
 
 @final
@@ -88,7 +91,11 @@ class Network:
         self.arena.make(at.DEAD)
         self.arena.make(at.NIL)
         self.arena.make(at.LITERAL, brace, 1, at.NIL)
-        self._verdicts = Verdicts(self.arena, self.lexicon, self._exprs, machine.alive)
+        self._automata = dict[int, LalrNodes]()
+        self._tables = dict[Places, LalrNodes]()
+        self._verdicts = Verdicts(
+            self.arena, self.lexicon, self._exprs, self._automata, machine.alive
+        )
         self._looks = expr.looks > 0
         if self._looks:
             self.arena.context[at.LOOKS] = 1
@@ -146,6 +153,9 @@ class Network:
             self._measure(wanted)
         elif code == at.NEED_JUDGE:
             self._verdicts.judge(wanted, lambda most: self.run(at.JUDGE, wanted, most))
+        elif code == at.NEED_SCANNER:
+            _, table, state, *_ = self.arena.record(wanted)
+            self._automata[table].scan(state)
         elif code == at.NEED_SETTLED:
             self.arena.set_settled(wanted, self._verdicts.settled(wanted))
         else:
@@ -269,7 +279,7 @@ class Network:
         )
 
     def _sequence(self, expr: Concat, head: Expr, tail: Expr) -> int:
-        run, rest = _run(expr)
+        run, rest = run_of(expr)
         if run:
             return self._literal(run, rest)
         if self._is_apart(head):
@@ -278,9 +288,9 @@ class Network:
             found = self._conjunction(head, tail)
             if found is not None:
                 return found
-        if _is_byte(tail):
+        if is_byte(tail):
             unit, rest = concat(head, tail), EPSILON
-        elif isinstance(tail, Concat) and _is_byte(tail.head):
+        elif isinstance(tail, Concat) and is_byte(tail.head):
             unit, rest = concat(head, tail.head), tail.tail
         else:
             unit, rest = head, tail
@@ -336,6 +346,8 @@ class Network:
 
     def _call(self, expr: Call) -> int:
         template = expr.template
+        if isinstance(template, Places) and isinstance(expr.argument, Place | ReadLine):
+            return self._automaton_of(template).node(expr.argument)
         if expr.looks:
             return self.node(self._machine.unfold(expr))
         if (
@@ -347,6 +359,13 @@ class Network:
         if isinstance(template, MembersTemplate) and isinstance(expr.argument, Rest):
             return self._members_of(template).node(expr.argument)
         return self.node(self._machine.unfold(expr))
+
+    def _automaton_of(self, places: Places) -> LalrNodes:
+        found = self._tables.get(places)
+        if found is None:
+            found = self._tables[places] = LalrNodes(places, self, self.lexicon)
+            self._automata[found.table] = found
+        return found
 
     def _members_of(self, template: MembersTemplate) -> MemberNodes:
         found = self._members.get(template)
@@ -365,22 +384,3 @@ class Network:
             self.arena.context[at.CAPTURES] = 1
         text = at.UNKNOWN_TEXT if capture.read is None else self.arena.read_text(capture.read)
         return self.arena.make(at.CAPTURE, self.lexicon.state(capture.item), text, number)
-
-
-def _is_byte(expr: Expr) -> bool:
-    return isinstance(expr, Bytes) and expr.members & (expr.members - 1) == 0
-
-
-def _run(expr: Expr) -> tuple[bytes, Expr]:
-    """The single bytes that an expression begins with, and what follows them."""
-    found = bytearray()
-    rest = expr
-    while len(found) < _RUN:
-        head = rest.head if isinstance(rest, Concat) else rest
-        if not (isinstance(head, Bytes) and head.members & (head.members - 1) == 0):
-            break
-        found.append(head.members.bit_length() - 1)
-        if not isinstance(rest, Concat):
-            return bytes(found), EPSILON
-        rest = rest.tail
-    return bytes(found), rest

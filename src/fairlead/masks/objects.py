@@ -106,5 +106,5 @@ class Names:
         thing = arena.put(at.OBJECT, np.array(fields, np.int32)) // 16
         if self._trie is None:
             self._trie = arena.reserve(at.KEYS, 6 * (self._length + 1)) // 6
-            build(arena.context, at.BUILD_KEYS, 0, thing, self._trie, 0, 0)
+            build(arena.context, at.BUILD_KEYS, 0, thing, self._trie, 0, 0, 0)
         return arena.first_frame(thing)

@@ -8,8 +8,8 @@ doubt: it has to be asked with all else that may follow a text, where it seldom 
 What this module does not know: how a byte is read.
 """
 
-from collections.abc import Callable
-from typing import Final, final
+from collections.abc import Callable, Mapping
+from typing import Final, Protocol, final
 
 from fairlead.errors import LimitError
 from fairlead.lowering.expr import EPSILON, ahead, concat, literal, repeat
@@ -24,6 +24,18 @@ _LOOKED_AT: Final = 64  # expressions, before something is taken for not settled
 _DEEPEST: Final = 1024  # expressions of a stack
 
 
+class Automaton(Protocol):
+    """What says what the nodes of one of Lark's automata stand for."""
+
+    def taken(self, took: list[int], states: list[tuple[int, int]]) -> Expr:
+        """A TOOK node on these states and margins, the lowest first."""
+        ...
+
+    def lined(self, line: list[int], took: list[int], states: list[tuple[int, int]]) -> Expr:
+        """A LINE node on a TOOK node on them."""
+        ...
+
+
 @final
 class Verdicts:
     """The verdicts of one network.
@@ -32,6 +44,7 @@ class Verdicts:
         arena: where the places are.
         lexicon: the lexical states.
         exprs: the expressions that nodes name by their index.
+        automata: what reads the stacks of Lark's automata, by their tables.
         alive: whether an expression has a text.
     """
 
@@ -40,8 +53,10 @@ class Verdicts:
         arena: Arena,
         lexicon: Lexicon,
         exprs: list[Expr],
+        automata: Mapping[int, Automaton],
         alive: Callable[[Expr], bool],
     ) -> None:
+        self._automata = automata
         self._arena, self._lexicon, self._exprs, self._alive = arena, lexicon, exprs, alive
         self._settled: dict[Expr, bool] = {}
 
@@ -81,8 +96,14 @@ class Verdicts:
     def _whole(self, node: int, stack: int) -> Expr | None:
         """All that is on a place; None if that cannot be said as an expression."""
         parts: list[Expr] = []
+        if self._arena.record(node)[0] == at.GUARDED:
+            _, node, guards, *_ = self._arena.record(node)
+            parts += self._guards(guards)
         while len(parts) < _DEEPEST:
-            expr = self._said(node)
+            if self._arena.record(node)[0] in (at.LINE, at.TOOK):
+                expr, stack = self._read(node, stack)
+            else:
+                expr = self._said(node)
             if expr is None:
                 return None
             parts.append(expr)
@@ -91,12 +112,25 @@ class Verdicts:
             node, stack = self._arena.pop(stack)
         return None
 
+    def _read(self, node: int, stack: int) -> tuple[Expr, int]:
+        """What is taken from a stack of Lark's automaton, and the stack below."""
+        arena, record = self._arena, self._arena.record(node)
+        took, states = record, list[tuple[int, int]]()
+        if record[0] == at.LINE:
+            top, stack = arena.pop(stack)
+            took = arena.record(top)
+        below = arena.record(arena.pop(stack)[0])[4]
+        while stack != below:
+            state, stack = arena.pop(stack)
+            states.append((arena.record(state)[2], arena.record(state)[3]))
+        automaton, states = self._automata[took[1]], states[::-1]
+        if record[0] == at.LINE:
+            return automaton.lined(record, took, states), stack
+        return automaton.taken(took, states), stack
+
     def _said(self, node: int) -> Expr | None:
         """A node as an expression."""
         kind, a, b, c, *_ = self._arena.record(node)
-        if kind == at.GUARDED:
-            inner = self._said(a)
-            return None if inner is None else concat(*self._guards(b), inner)
         if kind == at.LITERAL:
             rest = self._said(c)
             return None if rest is None else concat(literal(self._arena.pooled(a, b)), rest)

@@ -246,6 +246,13 @@ def _table(rules: list[Any], start: str) -> LarkTable:
         productions=tuple(_production(rule) for rule in rules),
         start=int(made.start_states[start]),
         end=int(made.end_states[start]),
+        denied=tuple(
+            (state, numbers[rule], str(terminal.name))
+            for state, itemset in enumerate(analyzer.lr0_itemsets)
+            for terminal, rules in itemset.lookaheads.items()
+            if len(rules) > 1 or terminal in itemset.transitions
+            for rule in rules
+        ),
     )
 
 

@@ -69,6 +69,8 @@ class LarkTable:
         productions: the expansions.
         start: the state at the bottom of the stack.
         end: the state on top of it when all is read.
+        denied: states, productions and terminals before which Lark never reduces by them there,
+            though the grammar would allow it: it resolves conflicts so.
     """
 
     shifts: tuple[Mapping[str, int], ...]
@@ -78,6 +80,7 @@ class LarkTable:
     productions: tuple[Production, ...]
     start: int
     end: int
+    denied: tuple[tuple[int, int, str], ...]
 
 
 @final

@@ -8,8 +8,8 @@ import numpy as np
 
 from fairlead.masks.kernels.forks import MANY, fork_found
 from fairlead.masks.kernels.frames import any_may_come, frame_field, object_field
-from fairlead.masks.kernels.guards import GONE, guards_behind, under_guards, with_guard
-from fairlead.masks.kernels.intern import first_visit, full, macro_of, node_of, stack_of
+from fairlead.masks.kernels.guards import GONE, guards_behind, with_guard
+from fairlead.masks.kernels.intern import first_visit, macro_of, node_of
 from fairlead.masks.kernels.layout import (
     ACCEPT,
     ACCEPTS,
@@ -19,6 +19,7 @@ from fairlead.masks.kernels.layout import (
     BOUNDED,
     CAPTURE,
     CHOICE,
+    CLEAR,
     CLOSE_BRACE,
     CONFIG,
     COUNTED,
@@ -31,15 +32,17 @@ from fairlead.masks.kernels.layout import (
     FIRST,
     FORKED,
     FOUND,
-    GENERATION,
     GOES_ON,
     GUARDED,
     GUARDING,
     KEY,
+    LALRS,
     LEADS,
     LEX_FIRST,
     LEX_FLAG,
     LEXEME,
+    LINE,
+    LINED,
     LITERAL,
     LOOKS,
     MACRO,
@@ -54,20 +57,23 @@ from fairlead.masks.kernels.layout import (
     O_NAMES,
     OK,
     OPENED,
+    PLACE,
     POOL,
     QUOTE_BYTE,
     RESUME,
+    SCAN,
     SCRATCH,
     SEQUENCE,
     STACK,
     STOP,
     TARGET,
     TODO,
+    TOOK,
     UNKNOWN_TEXT,
-    VISITED,
     WANT,
     WORK_ROOM,
 )
+from fairlead.masks.kernels.scans import expand_line, expand_scan
 from fairlead.masks.kernels.verdicts import judge_found
 from fairlead.masks.kernels.views import (
     Context,
@@ -79,18 +85,7 @@ from fairlead.masks.kernels.views import (
     uint8s,
     uint64s,
 )
-
-
-@inner
-def begin(context: Context) -> None:
-    """Start a closure."""
-    context[GENERATION] += 1
-    context[FOUND] = 0
-    context[TODO] = 0
-    context[VISITED] = 0
-    context[ACCEPT] = 0
-    context[DOUBTFUL] = 0
-    context[GUARDING] = 0
+from fairlead.masks.kernels.worklist import found, push, push_under
 
 
 @inner
@@ -114,45 +109,7 @@ def settle_found(context: Context) -> int:
         code = judge_found(context)
         if code < 0:
             return code
-    return fork_found(context) if context[FOUND] >= MANY else OK
-
-
-@inner
-def push(context: Context, node: int, stack: int) -> int:
-    """Put a configuration on the closure's work list."""
-    if context[TODO] >= context[WORK_ROOM] or context[VISITED] >= context[WORK_ROOM]:
-        return full(context, VISITED)
-    if context[GUARDING] != 0:
-        node = under_guards(context, node)
-        if node < 0:
-            return node
-    int64s(context, SCRATCH)[context[WORK_ROOM] + context[TODO]] = (node << 32) | stack
-    context[TODO] += 1
-    return OK
-
-
-@inner
-def push_under(context: Context, node: int, rest: int, stack: int) -> int:
-    """The same for `node`, then `rest`."""
-    if rest != NIL:
-        stack = stack_of(context, rest, stack)
-        if stack < 0:
-            return stack
-    return push(context, node, stack)
-
-
-@inner
-def found(context: Context, node: int, stack: int) -> int:
-    """A configuration that reads a byte."""
-    if context[FOUND] >= context[WORK_ROOM]:
-        return full(context, VISITED)
-    if context[GUARDING] != 0:
-        node = under_guards(context, node)
-        if node < 0:
-            return node
-    int64s(context, SCRATCH)[context[FOUND]] = (node << 32) | stack
-    context[FOUND] += 1
-    return OK
+    return fork_found(context) if context[FOUND] >= MANY and context[LALRS] == 0 else OK
 
 
 @inner
@@ -208,8 +165,12 @@ def _expand_rare(context: Context, kind: int, node: int, frame: int, stack: int)
             return push(context, target - 1, stack)
         context[WANT] = node
         return NEED_NODE
+    if kind == LINE:
+        return expand_line(context, node, stack)
     if kind == FORKED:
         return _forked(context, node)
+    if kind in (PLACE, SCAN, TOOK, LINED, CLEAR):
+        return expand_scan(context, kind, node, stack)
     if kind in (AHEAD, STOP):
         return _look(context, kind, node, stack)
     if kind == DOUBT:

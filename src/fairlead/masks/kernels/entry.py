@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fairlead.masks.kernel_cache import Kernels
 from fairlead.masks.kernels.bounded import measure
-from fairlead.masks.kernels.closure import begin, close, finish
+from fairlead.masks.kernels.closure import close, finish
 from fairlead.masks.kernels.fill import fill as _fill
 from fairlead.masks.kernels.frames import build_keys, first_frame, rehash_frames
 from fairlead.masks.kernels.intern import (
@@ -88,6 +88,7 @@ from fairlead.masks.kernels.views import (
     prepare,
     uint8s,
 )
+from fairlead.masks.kernels.worklist import begin
 
 _kernels = Kernels(
     "the mask engine",
@@ -159,16 +160,16 @@ def run(slots: WholeNumbers, what: int, a: int, b: int, row: WholeWords, spare: 
     return OK
 
 
-@_kernels.compiled("int64(int64[::1], int64, int64, int64, int64, int64, int64)")
-def build(slots: WholeNumbers, what: int, kind: int, a: int, b: int, c: int, d: int) -> int:
+@_kernels.compiled("int64(int64[::1], int64, int64, int64, int64, int64, int64, int64)")
+def build(slots: WholeNumbers, what: int, kind: int, a: int, b: int, c: int, d: int, e: int) -> int:
     """Make one thing that needs none.
 
-    MAKE_NODE: of a kind with four fields. MAKE_TEXT: text a with byte b behind it. BUILD_KEYS: the
+    MAKE_NODE: of a kind with five fields. MAKE_TEXT: text a with byte b behind it. BUILD_KEYS: the
     key trie of object a from row b on. FIRST_FRAME: of object a. REHASH: the empty table of a.
     """
     context = bare(slots)
     if what == MAKE_NODE:
-        return node_of(context, kind, a, b, c, d, 0)
+        return node_of(context, kind, a, b, c, d, e)
     if what == MAKE_TEXT:
         return text_of(context, a, b)
     if what == BUILD_KEYS:

@@ -12,7 +12,7 @@ walks the tokens, which is short where few bytes lead on.
 import numpy as np
 
 from fairlead.masks.kernels.bounded import bounded_walk, draw_bounded
-from fairlead.masks.kernels.closure import add_leads, begin, close, finish, settle_found
+from fairlead.masks.kernels.closure import add_leads, close, finish, settle_found
 from fairlead.masks.kernels.frames import frame_after_other, frame_field, object_field
 from fairlead.masks.kernels.intern import node_of
 from fairlead.masks.kernels.key_walks import walk_keys
@@ -84,6 +84,7 @@ from fairlead.masks.kernels.views import (
     uint64s,
 )
 from fairlead.masks.kernels.walks import add_items, add_picture, note_unsure, set_tokens, walk_below
+from fairlead.masks.kernels.worklist import begin
 
 
 @once

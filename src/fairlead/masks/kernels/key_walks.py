@@ -8,7 +8,6 @@ from typing import Final
 
 import numpy as np
 
-from fairlead.masks.kernels.closure import begin
 from fairlead.masks.kernels.frames import (
     frame_after_name,
     frame_after_other,
@@ -61,6 +60,7 @@ from fairlead.masks.kernels.views import (
     uint64s,
 )
 from fairlead.masks.kernels.walks import clear_tokens, note_unsure, set_tokens
+from fairlead.masks.kernels.worklist import begin
 
 _CLOSED: Final = 0  # only declared names may come
 _AGAIN: Final = 1  # others, too: their tokens are set already

@@ -155,6 +155,12 @@ SEARCH_DOUBT: Final = 163  # whether anything was doubtful
 SEARCH_TURN: Final = 164  # how many such searches there have been
 SETTLED: Final = 165  # int32[nodes]: whether it is read without leaving a guard; 0 unknown, 1, 2 no
 PENDING: Final = 166  # whether a mask goes on with what is on its work list
+# Of this constraint, where Lark's automaton reads (`kernels.lalr`):
+LALR: Final = 167  # int32[n]: tables, see below
+LALR_WORK: Final = 168  # int32[n]: states that a reduction has put on a stack
+LALR_DEPTH: Final = 169  # scalars: how many they are,
+LALR_REST: Final = 170  # and the stack below them
+LALRS: Final = 171  # whether there is any table
 CONTEXT_SIZE: Final = 176
 
 # What `entry.build` and, from ENTER on, `entry.run` can be asked for.
@@ -180,6 +186,7 @@ NEED_EXITS: Final = -7  # WANT is a picture of whose exits those are missing tha
 NEED_BOUND: Final = -9  # WANT is a BOUNDED node whose picture is missing
 NEED_JUDGE: Final = -10  # WANT is a place whose verdict is missing
 NEED_SETTLED: Final = -11  # WANT is a node of which SETTLED is not known
+NEED_SCANNER: Final = -12  # WANT is a SCAN node of whose state the terminals are missing
 
 # Kinds of nodes, with their fields.
 DEAD: Final = 0
@@ -204,6 +211,15 @@ GUARDED: Final = 19  # a node, and its guards
 GUARD: Final = 20  # lexical state, level, next GUARD or 0
 AHEAD: Final = 21  # lexical state, level: from here on a guard
 STOP: Final = 22  # level: the guards of it end here
+PLACE: Final = 23  # table, LINES, start in EDGE of states and margins, how many, LINE or 0
+SCAN: Final = 24  # table, state, LINES, whether the text must not end here
+TOOK: Final = 25  # table, terminal or IGNORED, LINES
+READ_STATE: Final = 26  # table, state, margin, the stack below the lowest state
+LINE: Final = 27  # lexical state, columns or -1, lexical state of what follows, width of tabs, and
+# whether each newline in it is the beginning of any line
+LINED: Final = 28  # table, LINES, columns
+LINES: Final = 29  # open brackets, width of the innermost block, LINES of those around it or 0
+CLEAR: Final = 30  # the end, if there are no guards; or whether that does not matter
 
 # Verdicts.
 V_UNKNOWN: Final = 0
@@ -273,6 +289,32 @@ B_ENDS: Final = 6  # tokens that the closing byte ends
 B_EXITS: Final = 8  # root of the trie of what is left behind the closing byte,
 B_EXIT: Final = 9  # and of each number of characters, in EXIT: from, to
 
+# Fields of a table of LALR.
+T_TERMINALS: Final = 0  # how many, the end of the text being the last;
+T_RULES: Final = 1  # how many;
+T_END: Final = 2  # the state on top when all is read
+T_NEWLINE: Final = 3  # terminals, -1 if lines are not indented
+T_INDENT: Final = 4
+T_DEDENT: Final = 5
+T_TAB: Final = 6
+T_FREE: Final = (
+    7  # a node: from each stack a text leads to the end behind it; 0 if that is not known
+)
+T_DEPTH: Final = 8  # more states than a reduction puts on a stack, unless without end
+T_ACTION: Final = 9  # where in LALR: for each state and terminal, the next state plus one, or a
+T_GOTO: Final = 10  # production as -1 - n; for each state and rule, the next state plus one;
+T_PRODUCTION: Final = 11  # for each production its length and rule;
+T_BRACKET: Final = 12  # for each terminal, what it adds to the brackets that are open;
+T_SCANNER: Final = 13  # for each state, the first of its ways in EDGE plus one, 0 unknown, how many
+T_LEVEL: Final = 14  # at which it looks ahead
+T_REACHED: Final = 15  # a CLEAR node that does not ask for guards
+T_FIELDS: Final = 16
+# A way is three numbers: a node, the terminal or IGNORED, and where it is one.
+EVERYWHERE: Final = 0
+OUTSIDE: Final = 1  # of brackets
+INSIDE: Final = 2
+IGNORED: Final = -1
+
 # Flags of lexical states.
 ACCEPTS: Final = 1
 GOES_ON: Final = 2
@@ -286,4 +328,7 @@ MANY_EXITS: Final = 1 << 24
 UNKNOWN_TEXT: Final = -1
 CLOSE_BRACE: Final = 2  # the node of "}"
 QUOTE_BYTE: Final = 0x22
+NEWLINE_BYTE: Final = 0x0A
+TAB_BYTE: Final = 0x09
+BLANK_BYTE: Final = 0x20
 BACKSLASH: Final = 0x5C

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from fairlead.masks.kernels.closure import add_leads, begin, close
+from fairlead.masks.kernels.closure import add_leads, close
 from fairlead.masks.kernels.layout import (
     ACCEPT,
     BOUNDED,
@@ -41,6 +41,7 @@ from fairlead.masks.kernels.pictures import is_lead
 from fairlead.masks.kernels.step import step_config
 from fairlead.masks.kernels.verdicts import SURE, place_of
 from fairlead.masks.kernels.views import Context, inner, int32s, int64s, once, uint64s
+from fairlead.masks.kernels.worklist import begin
 
 _ALIVE: Final = 1
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from fairlead.masks.kernels.bounds import after_byte
-from fairlead.masks.kernels.closure import begin, close, finish
+from fairlead.masks.kernels.closure import close, finish
 from fairlead.masks.kernels.frames import (
     frame_after_name,
     frame_after_other,
@@ -19,6 +19,7 @@ from fairlead.masks.kernels.intern import node_of, remember_step, stack_of, step
 from fairlead.masks.kernels.keys import key_after
 from fairlead.masks.kernels.layout import (
     BEHIND,
+    BLANK_BYTE,
     BLUR,
     BOUNDED,
     CAPTURE,
@@ -32,11 +33,13 @@ from fairlead.masks.kernels.layout import (
     KEY,
     LEX,
     LEXEME,
+    LINE,
     LITERAL,
     MACRO,
     MEMBER,
     N_VALUE,
     NEED_LEX,
+    NEWLINE_BYTE,
     NODE,
     O_BARE,
     O_COLON,
@@ -48,10 +51,12 @@ from fairlead.masks.kernels.layout import (
     QUOTE_BYTE,
     STEP_KEY,
     STEP_VALUE,
+    TAB_BYTE,
     UNKNOWN_TEXT,
     WANT,
 )
 from fairlead.masks.kernels.views import Context, Sets, inner, int32s, int64s, once, uint8s, uint64s
+from fairlead.masks.kernels.worklist import begin
 
 
 @inner
@@ -132,6 +137,8 @@ def _step_lexical(context: Context, node: int, state: int, stack: int, byte: int
         return _step_counted(context, node, state, stack)
     if kind == BOUNDED:
         return _step_bounded(context, node, state, stack, byte)
+    if kind == LINE:
+        return _step_line(context, node, state, stack, byte)
     after = node_of(context, LEXEME, state, 0, 0, 0, 0)
     return close(context, after, stack) if after >= 0 else after
 
@@ -154,6 +161,20 @@ def _step_counted(context: Context, node: int, state: int, stack: int) -> int:
 def _step_bounded(context: Context, node: int, state: int, stack: int, byte: int) -> int:
     after = after_byte(context, node, state, byte)
     return close(context, after, stack) if after > DEAD else after
+
+
+@once
+def _step_line(context: Context, node: int, state: int, stack: int, byte: int) -> int:
+    """One more byte of newlines: the columns of the last line."""
+    nodes = int32s(context, NODE)
+    columns, tab = int(nodes[node * 6 + 2]), int(nodes[node * 6 + 4])
+    if byte == NEWLINE_BYTE:
+        columns = 0
+    elif columns >= 0 and byte in (BLANK_BYTE, TAB_BYTE):
+        columns += 1 if byte == BLANK_BYTE else tab
+    following, free = int(nodes[node * 6 + 3]), int(nodes[node * 6 + 5])
+    after = node_of(context, LINE, state, columns, following, tab, free)
+    return close(context, after, stack) if after >= 0 else after
 
 
 @once

@@ -8,33 +8,48 @@ its place, a node and a stack, whose verdict is remembered; `searches` and Pytho
 
 from typing import Final
 
-from fairlead.masks.kernels.intern import judgement_of
+from fairlead.masks.kernels.guards import GONE, guards_after
+from fairlead.masks.kernels.intern import judgement_of, stack_of
+from fairlead.masks.kernels.lalr import may_take, some_line_fits, top_field
 from fairlead.masks.kernels.layout import (
     BEHIND,
     BOUNDED,
     CAPTURE,
+    CLEAR,
     COUNTED,
     DOUBT,
     DOUBTFUL,
     EXPR,
     FOUND,
+    GUARDED,
     KEY,
+    LALR,
+    LALRS,
+    LEX,
     LEXEME,
+    LINE,
     LITERAL,
     MEMBER,
     NAMED,
     NEED_JUDGE,
+    NEED_LEX,
     NEED_SETTLED,
+    NEWLINE_BYTE,
     NIL,
     NODE,
     OK,
     OPENED,
+    READ_STATE,
     RESUME,
     SCRATCH,
     SETTLED,
     STACK,
     STOP,
+    T_FREE,
+    T_REACHED,
+    TOOK,
     V_ALIVE,
+    V_DEAD,
     V_DOUBT,
     V_SEARCH,
     V_UNKNOWN,
@@ -43,6 +58,7 @@ from fairlead.masks.kernels.layout import (
 )
 from fairlead.masks.kernels.views import Context, apart, inner, int32s, int64s
 
+_ABOVE: Final = 4  # nodes at most between what is read and what is done with it
 SURE: Final = 0  # no place: it can come to an end
 
 
@@ -50,16 +66,14 @@ SURE: Final = 0  # no place: it can come to an end
 def judge_found(context: Context) -> int:
     """Leave out what the closure has found that cannot come to an end; OK, or a code below 0."""
     apart()
-    found, verdicts, kept = int64s(context, SCRATCH), int32s(context, VERDICT), 0
+    found, automata, kept = int64s(context, SCRATCH), context[LALRS] != 0, 0
     for index in range(context[FOUND]):
         config = int(found[index])
-        place = place_of(context, config >> 32, config & 0xFFFFFFFF)
-        if place < 0:
-            return place
-        verdict = V_ALIVE if place == SURE else int(verdicts[place * 4])
-        if verdict in (V_UNKNOWN, V_SEARCH):
-            context[WANT] = place
-            return NEED_JUDGE
+        verdict = _freely(context, config >> 32, config & 0xFFFFFFFF) if automata else V_UNKNOWN
+        if verdict == V_UNKNOWN:
+            verdict = _verdict(context, config >> 32, config & 0xFFFFFFFF)
+        if verdict < 0:
+            return verdict
         if verdict == V_DOUBT:
             context[DOUBTFUL] = 1
         if verdict == V_ALIVE:
@@ -67,6 +81,103 @@ def judge_found(context: Context) -> int:
             kept += 1
     context[FOUND] = kept
     return OK
+
+
+@inner
+def _verdict(context: Context, node: int, stack: int) -> int:
+    """The verdict of a configuration, or a code below 0."""
+    place = place_of(context, node, stack)
+    if place <= SURE:
+        return V_ALIVE if place == SURE else place
+    verdict = int(int32s(context, VERDICT)[place * 4])
+    if verdict in (V_UNKNOWN, V_SEARCH):
+        context[WANT] = place
+        return NEED_JUDGE
+    return verdict
+
+
+@inner
+def _freely(context: Context, node: int, stack: int) -> int:
+    """The verdict of what Lark's automaton is to take, V_UNKNOWN if it is none, or a code below 0.
+
+    Where there is a text to the end from each of its stacks, behind what T_FREE says, only what is
+    read at the moment matters, and that is little: no stack has to be judged by itself.
+    """
+    apart()
+    nodes, pairs, at = int32s(context, NODE), int64s(context, STACK), stack
+    above, kind = 0, int(nodes[(pairs[at] >> 32) * 6]) if at != 0 else NIL
+    while kind not in (TOOK, READ_STATE, NIL) and above < _ABOVE:
+        at, above = int(pairs[at] & 0xFFFFFFFF), above + 1
+        kind = int(nodes[(pairs[at] >> 32) * 6]) if at != 0 else NIL
+    if kind != TOOK:
+        return V_UNKNOWN
+    took, states = int(pairs[at] >> 32), int(pairs[at] & 0xFFFFFFFF)
+    if not may_take(context, took, states):
+        return V_DEAD
+    table = int(nodes[took * 6 + 1])
+    free = _free_verdict(context, node, stack, above, took)
+    core = int(nodes[node * 6 + 1]) if nodes[node * 6] == GUARDED else node
+    if free != V_UNKNOWN or nodes[core * 6] == LINE:
+        return free
+    # On nothing else does it depend whether what is read comes to its own end.
+    reached = _on_free(context, stack, above, int(int32s(context, LALR)[table + T_REACHED]))
+    verdict = _verdict(context, node, reached) if reached > 0 else reached
+    return V_UNKNOWN if verdict in (V_ALIVE, V_DOUBT) else verdict
+
+
+@inner
+def _free_verdict(context: Context, node: int, stack: int, above: int, took: int) -> int:
+    """The verdict where each stack has a text to the end, V_UNKNOWN, or a code below 0."""
+    nodes, at = int32s(context, NODE), stack
+    free = int(int32s(context, LALR)[nodes[took * 6 + 1] + T_FREE])
+    if free == 0:
+        return V_UNKNOWN
+    for _ in range(above + 1):
+        at = int(int64s(context, STACK)[at] & 0xFFFFFFFF)
+    outside = _verdict(context, NIL, top_field(context, at, 4))
+    if outside != V_ALIVE:
+        return outside if outside < 0 else V_UNKNOWN
+    core = int(nodes[node * 6 + 1]) if nodes[node * 6] == GUARDED else node
+    if nodes[core * 6] == LINE:
+        return _line_freely(context, node, core, took, at)
+    judged = _on_free(context, stack, above, free)
+    verdict = _verdict(context, node, judged) if judged > 0 else judged
+    return V_UNKNOWN if verdict in (V_DEAD, V_DOUBT) else verdict
+
+
+@inner
+def _on_free(context: Context, stack: int, above: int, free: int) -> int:
+    """A stack with `free` in the place of all but its topmost nodes, or a code below 0."""
+    pairs, made = int64s(context, STACK), stack_of(context, free, 0)
+    for left in range(above, 0, -1):
+        if made < 0:
+            return made
+        at = stack
+        for _ in range(left - 1):
+            at = int(pairs[at] & 0xFFFFFFFF)
+        made = stack_of(context, int(pairs[at] >> 32), made)
+    return made
+
+
+@inner
+def _line_freely(context: Context, node: int, line: int, took: int, states: int) -> int:
+    """The same for newlines that are being read: another one begins a line of any width."""
+    nodes, lexical = int32s(context, NODE), int(int32s(context, NODE)[line * 6 + 1])
+    if nodes[line * 6 + 5] == 0:
+        return V_UNKNOWN
+    table, lines = int(nodes[took * 6 + 1]), int(nodes[took * 6 + 3])
+    fits = some_line_fits(context, table, states, lines)
+    if fits <= 0:
+        return V_DEAD if fits == 0 else fits
+    following = int(int32s(context, LEX)[lexical * 256 + NEWLINE_BYTE])
+    if following == 0:
+        context[WANT] = lexical
+        return NEED_LEX
+    if node != line:
+        guards = guards_after(context, int(nodes[node * 6 + 2]), NEWLINE_BYTE)
+        if guards != 0:
+            return guards if guards < 0 and guards != GONE else V_UNKNOWN
+    return V_ALIVE if following > 0 else V_UNKNOWN
 
 
 @inner
@@ -90,7 +201,7 @@ def place_of(context: Context, node: int, stack: int) -> int:
 def _is_settled(context: Context, node: int) -> int:
     """Whether a node can be read without leaving a guard behind: 1, 0, or a code below 0."""
     kind = int32s(context, NODE)[node * 6]
-    if kind in (NIL, LEXEME, COUNTED, BOUNDED, STOP, DOUBT):
+    if kind in (NIL, LEXEME, COUNTED, BOUNDED, STOP, DOUBT, CLEAR):
         return 1
     if kind in (CAPTURE, RESUME, NAMED, OPENED, MEMBER, KEY, BEHIND):
         return 1  # where these look ahead, they are no such nodes

@@ -1,0 +1,249 @@
+"""Whether each stack of Lark's automaton has a text to the end, and behind what: told once for all.
+
+Some terminals lead on from each stack to the end (`lark_plans`). That they can be written follows
+from what is looked at here; it is more than is needed, so that no stack has to be looked at again:
+
+- some text is ignored in every state, in front of some text of each terminal there, and behind it
+  each is what it is whatever follows: this text, the spacer, stands between any two of them;
+- newlines are what they are before each of these, and take any number of blanks.
+
+Where one of these is not so, nothing is said: then each stack is judged by itself.
+
+What this module does not know: how stacks are read.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from typing import Final, final
+
+from fairlead.lowering.expr import ALL_BYTES, ANYTHING, EMPTY
+from fairlead.lowering.lark_plans import always_completed
+from fairlead.lowering.lark_scanners import Scanners, Way, one_word
+from fairlead.lowering.nodes import Ahead, Expr
+from fairlead.lowering.preferred import Exit
+from fairlead.lowering.regular import byte_classes, derivative
+from fairlead.syntax.lark_tree import END, LarkGrammar, LarkTable
+
+_WORDS: Final = 1  # texts of a terminal that are tried,
+_LOOKED_AT: Final = 256  # and what is left of its pattern on the way to them
+_NEWLINE: Final = b"\n"
+_BLANK: Final = ord(" ")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Freedom:
+    """Behind what each stack has a text to the end.
+
+    Attributes:
+        spacer: this, where no guard is left behind it.
+        lines: and what newlines match of which each newline is the beginning of any line.
+    """
+
+    spacer: bytes
+    lines: frozenset[Exit]
+
+
+def freedom(grammar: LarkGrammar, scanners: Scanners, spellable: int = ALL_BYTES) -> Freedom | None:
+    r"""What may stand between any two terminals, if each stack has a text to the end behind it.
+
+    Example:
+        >>> from fairlead.syntax.lark_reader import read_lark
+        >>> from fairlead.syntax.lark_source import Lark
+        >>> grammar = read_lark(Lark('start: "a" start "b" | "c"\n%ignore " "'))
+        >>> freedom(grammar, Scanners(grammar))
+        Freedom(spacer=b' ', lines=frozenset())
+    """
+    table = grammar.table
+    # What is no Lark in a grammar ends where it likes.
+    if table is None or grammar.parts or not always_completed(grammar, table):
+        return None
+    return _Spelling(grammar, table, scanners, spellable).freedom()
+
+
+@final
+class _Spelling:
+    """What stands between two terminals."""
+
+    def __init__(
+        self, grammar: LarkGrammar, table: LarkTable, scanners: Scanners, spellable: int
+    ) -> None:
+        self._spellable = spellable
+        lines = grammar.indentation
+        self._newline = "" if lines is None else lines.newline
+        declared = set[str]() if lines is None else {lines.indent, lines.dedent}
+        wanted = dict[frozenset[str], tuple[Way, ...]]()
+        for shifts, reductions in zip(table.shifts, table.reductions, strict=True):
+            names = frozenset((*shifts, *reductions)) - {END} - declared
+            wanted[names] = scanners.ways(sorted(names))
+        self._wanted = wanted
+        self._kept = dict[tuple[Way, bytes], bytes | None]()
+        self._passed = dict[tuple[Expr, bytes], Expr]()
+
+    def freedom(self) -> Freedom | None:
+        """The first text that may."""
+        ways = {way for ways in self._wanted.values() for way in ways if way.ignored}
+        words = {
+            word
+            for way in ways
+            for leaving in way.exits
+            for word in _words(leaving.text, self._spellable)
+        }
+        for word in sorted(words, key=lambda each: (len(each), each)):
+            lines = self._parts(word)
+            if lines is not None:
+                return Freedom(word, lines)
+        return None
+
+    def _parts(self, space: bytes) -> frozenset[Exit] | None:
+        """Where a text may stand between any two terminals, the newlines that begin any line."""
+        spelled = set[bytes]()
+        for names, ways in self._wanted.items():
+            words = self._spelled(names, ways, space)
+            if words is None or not any(
+                way.ignored and self._stands(way, space, words) for way in ways
+            ):
+                return None
+            spelled |= words
+        return self._lines(spelled) if self._newline else frozenset()
+
+    def _spelled(
+        self, names: frozenset[str], ways: Sequence[Way], space: bytes
+    ) -> set[bytes] | None:
+        """A text of each terminal, where there is one before a space; lines are ended apart."""
+        found = dict[str, bytes]()
+        for way in ways:
+            if way.terminal == self._newline:
+                found[way.terminal] = _NEWLINE
+            elif not way.ignored and way.terminal not in found:
+                word = self._kept_word(way, space)
+                if word is not None:
+                    found[way.terminal] = word + space
+        return {*found.values()} if found.keys() >= names else None
+
+    def _kept_word(self, way: Way, space: bytes) -> bytes | None:
+        """A text of a terminal that it is whatever follows the space behind it."""
+        key = way, space
+        if key not in self._kept:
+            self._kept[key] = next(
+                (
+                    word
+                    for leaving in way.exits
+                    if self._after(leaving.after, space) is ANYTHING
+                    for word in _words(leaving.text, self._spellable)
+                    if self._holds(way, word + space)
+                ),
+                None,
+            )
+        return self._kept[key]
+
+    def _stands(self, way: Way, space: bytes, words: Iterable[bytes]) -> bool:
+        """Whether a space is ignored before each word, and before the end."""
+        followed = [
+            leaving.after for leaving in way.exits if self._after(leaving.text, space).nullable
+        ]
+        guard = way.guard
+        ended = not isinstance(guard, Ahead) or self._after(guard.item, space).nullable
+        return ended and any(
+            after.nullable
+            and all(
+                self._after(after, word) is ANYTHING and self._holds(way, space + word)
+                for word in words
+            )
+            for after in followed
+        )
+
+    def _holds(self, way: Way, text: bytes) -> bool:
+        """Whether no earlier terminal matches, whatever follows the text."""
+        guard = way.guard
+        return not isinstance(guard, Ahead) or self._after(guard.item, text) is ANYTHING
+
+    def _lines(self, words: Iterable[bytes]) -> frozenset[Exit] | None:
+        """The newlines of any width, before each word and before the end; None if some may not be.
+
+        Not before another newline: that would be one with it.
+        """
+        if not self._spellable >> _NEWLINE[0] & self._spellable >> _BLANK & 1:
+            return None
+        found, beginning = set[Exit](), [word for word in words if word != _NEWLINE]
+        newlines = {way for ways in self._wanted.values() for way in ways}
+        for way in newlines:
+            if way.terminal == self._newline:
+                taken = {each for each in way.exits if self._begins_lines(each, beginning)}
+                if not taken or not self._holds(way, _NEWLINE):
+                    return None
+                found |= taken
+        return frozenset(found)
+
+    def _begins_lines(self, newline: Exit, words: Iterable[bytes]) -> bool:
+        return (
+            newline.after.nullable
+            and all(self._after(newline.after, word) is ANYTHING for word in words)
+            and _takes_lines(newline.text)
+        )
+
+    def _after(self, expr: Expr, text: bytes) -> Expr:
+        key = expr, text
+        found = self._passed.get(key)
+        if found is None:
+            found = expr
+            for byte in text:
+                found = derivative(found, byte)
+                if found is EMPTY or found is ANYTHING:
+                    break
+            self._passed[key] = found
+        return found
+
+
+@lru_cache(maxsize=1 << 10)
+def _words(text: Expr, spellable: int) -> tuple[bytes, ...]:
+    """Some of the shortest strings of bytes that exist."""
+    word = one_word(text)
+    if word is not None:
+        return (word,) if all(spellable >> byte & 1 for byte in word) else ()
+    return tuple(islice(_shortest(text, spellable), _WORDS))
+
+
+def _shortest(text: Expr, spellable: int) -> Iterable[bytes]:
+    todo, seen = [(b"", text)], {text}
+    for word, node in todo:  # grows while we go
+        readable = (members & spellable for members in byte_classes(node))
+        for byte in sorted(
+            (members & -members).bit_length() - 1 for members in readable if members
+        ):
+            after = derivative(node, byte)
+            if after is not EMPTY and after not in seen and len(seen) < _LOOKED_AT:
+                longer = word + bytes((byte,))
+                if after.nullable:
+                    yield longer
+                seen.add(after)
+                todo.append((longer, after))
+
+
+def _takes_lines(text: Expr) -> bool:
+    """Whether, wherever a newline may come, it may end there, with any number of blanks behind."""
+    todo, seen, begun = [text], {text}, False
+    for node in todo:  # grows while we go
+        if len(seen) > _LOOKED_AT:
+            return False
+        line = derivative(node, _NEWLINE[0])
+        if line is not EMPTY:
+            begun = True
+            if not _takes_blanks(line):
+                return False
+        for members in byte_classes(node):
+            after = derivative(node, (members & -members).bit_length() - 1)
+            if after is not EMPTY and after not in seen:
+                seen.add(after)
+                todo.append(after)
+    return begun
+
+
+def _takes_blanks(line: Expr) -> bool:
+    seen = set[Expr]()
+    while line.nullable and line not in seen and len(seen) < _LOOKED_AT:
+        seen.add(line)
+        line = derivative(line, _BLANK)
+    return line.nullable and line in seen

@@ -1,0 +1,198 @@
+"""Lark's LALR automaton behind its contextual lexer: its stack is the stack of configurations.
+
+    SCAN, on the states      all that may be taken in the topmost state: for each way of its scanner
+                             the node of its text, on TOOK of the terminal, on the states
+    TOOK, on the states      the reductions before the terminal, its state, and SCAN again
+    LINE, on TOOK            the terminal of newlines, the columns of its last line being counted
+    LINED, on the states     that terminal, and those that begin a block or end some
+
+States are READ_STATE nodes. What `lowering.lark_contextual` says of a place, in tables: there are
+as many nodes as states and ways, where each stack had its own, made by Python.
+"""
+
+from typing import Final
+
+from fairlead.masks.kernels.intern import node_of, stack_of
+from fairlead.masks.kernels.layout import (
+    IGNORED,
+    LALR,
+    LALR_DEPTH,
+    LALR_REST,
+    LALR_WORK,
+    LINES,
+    NODE,
+    READ_STATE,
+    SCAN,
+    STACK,
+    T_ACTION,
+    T_BRACKET,
+    T_DEDENT,
+    T_DEPTH,
+    T_END,
+    T_GOTO,
+    T_INDENT,
+    T_NEWLINE,
+    T_PRODUCTION,
+    T_RULES,
+    T_TAB,
+    T_TERMINALS,
+)
+from fairlead.masks.kernels.views import Context, apart, inner, int32s, int64s
+
+NO_STACK: Final = 0  # there is none: never the stack of a state
+_LONGEST: Final = 1 << 16  # reductions in a row that take nothing from a stack, but without end
+
+
+@inner
+def top_field(context: Context, stack: int, field: int) -> int:
+    """A field of the node on top of a stack."""
+    return int(int32s(context, NODE)[(int64s(context, STACK)[stack] >> 32) * 6 + field])
+
+
+@inner
+def _reduced(context: Context, table: int, stack: int, terminal: int) -> int:
+    """What is done at a terminal after all reductions before it: the action, 0 if there is none.
+
+    At the end of a text 1 if all is read. The states that are then on LALR_REST are in LALR_WORK.
+    """
+    apart()
+    tables, pushed, pairs = (
+        int32s(context, LALR),
+        int32s(context, LALR_WORK),
+        int64s(context, STACK),
+    )
+    depth, idle, end = 0, 0, terminal == tables[table + T_TERMINALS] - 1
+    while depth < tables[table + T_DEPTH] and idle < _LONGEST:
+        state = int(pushed[depth - 1]) if depth > 0 else top_field(context, stack, 2)
+        context[LALR_DEPTH], context[LALR_REST] = depth, stack
+        if end and state == tables[table + T_END]:
+            return 1
+        row = tables[table + T_ACTION] + state * tables[table + T_TERMINALS]
+        action = int(tables[row + terminal])
+        if action >= 0:
+            return 0 if end else action
+        production = tables[table + T_PRODUCTION] - 2 * (action + 1)
+        left, idle = int(tables[production]) - depth, idle + 1
+        depth = max(-left, 0)
+        while left > 0:
+            stack, left, idle = int(pairs[stack] & 0xFFFFFFFF), left - 1, 0
+        state = int(pushed[depth - 1]) if depth > 0 else top_field(context, stack, 2)
+        row = tables[table + T_GOTO] + state * tables[table + T_RULES]
+        pushed[depth] = tables[row + tables[production + 1]] - 1
+        depth += 1
+    return 0
+
+
+@inner
+def _pushed(context: Context, table: int, stack: int, state: int, margin: int) -> int:
+    """A stack with one more state; with the margin of the state below if `margin` is below 0."""
+    if margin < 0:
+        margin = top_field(context, stack, 3)
+    below = top_field(context, stack, 4)
+    node = node_of(context, READ_STATE, table, state, margin, below, 0)
+    return stack_of(context, node, stack) if node >= 0 else node
+
+
+@inner
+def fed(context: Context, table: int, stack: int, terminal: int, margin: int) -> int:
+    """The stack after a terminal, NO_STACK where the automaton has no action, or a code below 0."""
+    apart()
+    action = _reduced(context, table, stack, terminal)
+    if action == 0:
+        return NO_STACK
+    pushed, made = int32s(context, LALR_WORK), int(context[LALR_REST])
+    for index in range(context[LALR_DEPTH]):
+        made = _pushed(context, table, made, int(pushed[index]), -1)
+        if made < 0:
+            return made
+    return _pushed(context, table, made, action - 1, margin)
+
+
+@inner
+def brackets_after(context: Context, table: int, lines: int, terminal: int) -> int:
+    """The brackets that are open after a terminal, below 0 if there were too few."""
+    if lines == 0:
+        return 0
+    tables = int32s(context, LALR)
+    open_ = int(int32s(context, NODE)[lines * 6 + 1])
+    return open_ + int(tables[tables[table + T_BRACKET] + terminal])
+
+
+@inner
+def may_take(context: Context, took: int, stack: int) -> bool:
+    """Whether the automaton can make something of what was taken."""
+    nodes = int32s(context, NODE)
+    table, terminal = int(nodes[took * 6 + 1]), int(nodes[took * 6 + 2])
+    if terminal == IGNORED:
+        return True
+    if brackets_after(context, table, int(nodes[took * 6 + 3]), terminal) < 0:
+        return False
+    return _reduced(context, table, stack, terminal) != 0
+
+
+@inner
+def may_end(context: Context, table: int, stack: int, lines: int) -> int:
+    """Whether all is read if the text ends here, its blocks too: 1, 0, or a code below 0."""
+    tables, nodes = int32s(context, LALR), int32s(context, NODE)
+    while lines != 0 and nodes[lines * 6 + 3] != 0:
+        stack, lines = (
+            fed(context, table, stack, tables[table + T_DEDENT], -1),
+            nodes[lines * 6 + 3],
+        )
+        if stack <= 0:
+            return stack
+    return _reduced(context, table, stack, tables[table + T_TERMINALS] - 1)
+
+
+@inner
+def scan_of(context: Context, table: int, stack: int, lines: int) -> int:
+    """What reads on from a stack."""
+    return node_of(context, SCAN, table, top_field(context, stack, 2), lines, 0, 0)
+
+
+@inner
+def lines_taken(context: Context, table: int, lines: int, terminal: int) -> int:
+    """The lines after a terminal that no bracket is missing for."""
+    nodes = int32s(context, NODE)
+    open_ = brackets_after(context, table, lines, terminal)
+    if lines == 0 or open_ == nodes[lines * 6 + 1]:
+        return lines
+    return node_of(context, LINES, open_, nodes[lines * 6 + 2], nodes[lines * 6 + 3], 0, 0)
+
+
+@inner
+def stack_behind_line(context: Context, table: int, stack: int, lines: int, columns: int) -> int:
+    """The stack where the last line is so wide, NO_STACK if it cannot be, or a code below 0."""
+    apart()
+    tables, nodes = int32s(context, LALR), int32s(context, NODE)
+    stack = fed(context, table, stack, tables[table + T_NEWLINE], -1)
+    if stack > 0 and columns > nodes[lines * 6 + 2]:
+        tab = int(tables[table + T_TAB])
+        margin = columns // tab + columns % tab
+        return fed(context, table, stack, tables[table + T_INDENT], margin)
+    while stack > 0 and columns < nodes[lines * 6 + 2]:
+        stack = fed(context, table, stack, tables[table + T_DEDENT], -1)
+        lines = int(nodes[lines * 6 + 3])
+    return stack if stack <= 0 or columns == nodes[lines * 6 + 2] else NO_STACK
+
+
+@inner
+def lines_behind_line(context: Context, lines: int, columns: int) -> int:
+    """The lines then."""
+    nodes = int32s(context, NODE)
+    if columns > nodes[lines * 6 + 2]:
+        return node_of(context, LINES, 0, columns, lines, 0, 0)
+    while columns < nodes[lines * 6 + 2]:
+        lines = int(nodes[lines * 6 + 3])
+    return lines
+
+
+@inner
+def some_line_fits(context: Context, table: int, stack: int, lines: int) -> int:
+    """Whether any line may follow a newline: 1, 0, or a code below 0."""
+    nodes, each = int32s(context, NODE), lines
+    found = stack_behind_line(context, table, stack, lines, int(nodes[lines * 6 + 2]) + 1)
+    while found == NO_STACK and each != 0:
+        found = stack_behind_line(context, table, stack, lines, int(nodes[each * 6 + 2]))
+        each = int(nodes[each * 6 + 3])
+    return min(found, 1)

@@ -1,0 +1,189 @@
+"""Closures over Lark's automaton: what is to be read from its stack, and what was taken."""
+
+from fairlead.masks.kernels.intern import node_of, stack_of
+from fairlead.masks.kernels.lalr import (
+    fed,
+    lines_behind_line,
+    lines_taken,
+    may_end,
+    may_take,
+    scan_of,
+    stack_behind_line,
+    top_field,
+)
+from fairlead.masks.kernels.layout import (
+    ACCEPT,
+    ACCEPTS,
+    AHEAD,
+    EDGE,
+    EVERYWHERE,
+    EXPANDED,
+    GOES_ON,
+    GUARDING,
+    IGNORED,
+    INSIDE,
+    LALR,
+    LEX_FLAG,
+    LINED,
+    NEED_LEX,
+    NEED_SCANNER,
+    NIL,
+    NODE,
+    OK,
+    OUTSIDE,
+    PLACE,
+    READ_STATE,
+    SCAN,
+    STACK,
+    T_LEVEL,
+    T_NEWLINE,
+    T_SCANNER,
+    TOOK,
+    WANT,
+)
+from fairlead.masks.kernels.views import Context, inner, int32s, int64s, once, uint8s
+from fairlead.masks.kernels.worklist import found, push
+
+
+@once
+def expand_scan(context: Context, kind: int, node: int, stack: int) -> int:
+    """What a node of the automaton comes to without a byte; OK, or a code below 0."""
+    if kind == SCAN:
+        return _scan(context, node, stack)
+    if kind == TOOK:
+        return _took(context, node, stack)
+    if kind == LINED:
+        return _lined(context, node, stack)
+    if kind == PLACE:
+        return _place(context, node, stack)
+    if context[GUARDING] == 0 or int32s(context, NODE)[node * 6 + 1] != 0:
+        context[ACCEPT] = 1
+    return OK
+
+
+@inner
+def _place(context: Context, node: int, stack: int) -> int:
+    """Put the states on the stack, and then what reads on."""
+    nodes, edges = int32s(context, NODE), int32s(context, EDGE)
+    table, lines = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
+    start, count, line = nodes[node * 6 + 3], nodes[node * 6 + 4], int(nodes[node * 6 + 5])
+    below, state = stack, 0
+    for index in range(start, start + 2 * count, 2):
+        state = int(edges[index])
+        read = node_of(context, READ_STATE, table, state, int(edges[index + 1]), below, 0)
+        if read < 0:
+            return read
+        stack = stack_of(context, read, stack)
+        if stack < 0:
+            return stack
+    if line == 0:
+        line = node_of(context, SCAN, table, state, lines, 1, 0)
+        return push(context, line, stack) if line >= 0 else line
+    return _push_on_took(
+        context, line, table, int(int32s(context, LALR)[table + T_NEWLINE]), lines, stack
+    )
+
+
+@inner
+def _push_on_took(
+    context: Context, node: int, table: int, terminal: int, lines: int, stack: int
+) -> int:
+    """Put a node on what is done when the terminal is taken."""
+    took = node_of(context, TOOK, table, terminal, lines, 0, 0)
+    if took < 0:
+        return took
+    stack = stack_of(context, took, stack)
+    return push(context, node, stack) if stack >= 0 else stack
+
+
+@inner
+def _scan(context: Context, node: int, stack: int) -> int:
+    """All that may be taken; and the end, where the text may end."""
+    nodes, tables, edges = int32s(context, NODE), int32s(context, LALR), int32s(context, EDGE)
+    table, state = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
+    lines = int(nodes[node * 6 + 3])
+    scanner = tables[table + T_SCANNER] + 2 * state
+    start = int(tables[scanner]) - 1
+    if start < 0:
+        context[WANT] = node
+        return NEED_SCANNER
+    if nodes[node * 6 + 4] == 0:
+        code = may_end(context, table, stack, lines)
+        if code > 0:
+            code = push(context, NIL, top_field(context, stack, 4))
+        if code < 0:
+            return code
+    where = EVERYWHERE
+    if lines != 0:
+        where = INSIDE if nodes[lines * 6 + 1] > 0 else OUTSIDE
+    for way in range(start, start + 3 * tables[scanner + 1], 3):
+        if edges[way + 2] in (EVERYWHERE, where):
+            read, terminal = int(edges[way]), int(edges[way + 1])
+            code = _push_on_took(context, read, table, terminal, lines, stack)
+            if code < 0:
+                return code
+    return OK
+
+
+@inner
+def _took(context: Context, node: int, stack: int) -> int:
+    """The reductions before a terminal, and its state."""
+    nodes = int32s(context, NODE)
+    table, terminal = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
+    lines = int(nodes[node * 6 + 3])
+    if terminal != IGNORED:
+        if not may_take(context, node, stack):
+            return OK
+        stack = fed(context, table, stack, terminal, -1)
+        if stack <= 0:
+            return stack
+        lines = lines_taken(context, table, lines, terminal)
+        if lines < 0:
+            return lines
+    scan = scan_of(context, table, stack, lines)
+    return push(context, scan, stack) if scan >= 0 else scan
+
+
+@inner
+def _lined(context: Context, node: int, stack: int) -> int:
+    """The terminal of newlines, and those of blocks."""
+    nodes = int32s(context, NODE)
+    table, lines = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
+    columns = int(nodes[node * 6 + 3])
+    stack = stack_behind_line(context, table, stack, lines, columns)
+    if stack <= 0:
+        return stack
+    lines = lines_behind_line(context, lines, columns)
+    if lines < 0:
+        return lines
+    scan = scan_of(context, table, stack, lines)
+    return push(context, scan, stack) if scan >= 0 else scan
+
+
+@once
+def expand_line(context: Context, node: int, stack: int) -> int:
+    """It reads on; or, where it may end and has had a newline, what has to follow is told."""
+    nodes = int32s(context, NODE)
+    state, columns = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
+    following = int(nodes[node * 6 + 3])
+    flags = uint8s(context, LEX_FLAG)[state]
+    if flags & EXPANDED == 0:
+        context[WANT] = state
+        return NEED_LEX
+    if flags & GOES_ON:
+        code = found(context, node, stack)
+        if code < 0:
+            return code
+    if flags & ACCEPTS == 0 or columns < 0:
+        return OK
+    top, states = int64s(context, STACK)[stack] >> 32, int64s(context, STACK)[stack] & 0xFFFFFFFF
+    table, lines = int(nodes[top * 6 + 1]), int(nodes[top * 6 + 3])
+    lined = node_of(context, LINED, table, lines, columns, 0, 0)
+    if lined < 0 or following == 0:
+        return push(context, lined, int(states)) if lined >= 0 else lined
+    under = stack_of(context, lined, int(states))
+    if under < 0:
+        return under
+    level = int(int32s(context, LALR)[table + T_LEVEL])
+    ahead = node_of(context, AHEAD, following, level, 0, 0, 0)
+    return push(context, ahead, under) if ahead >= 0 else ahead

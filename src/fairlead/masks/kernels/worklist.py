@@ -1,0 +1,68 @@
+"""What a closure is made on: the configurations still to look at, and those that read a byte."""
+
+from fairlead.masks.kernels.guards import under_guards
+from fairlead.masks.kernels.intern import full, stack_of
+from fairlead.masks.kernels.layout import (
+    ACCEPT,
+    DOUBTFUL,
+    FOUND,
+    GENERATION,
+    GUARDING,
+    NIL,
+    OK,
+    SCRATCH,
+    TODO,
+    VISITED,
+    WORK_ROOM,
+)
+from fairlead.masks.kernels.views import Context, inner, int64s
+
+
+@inner
+def begin(context: Context) -> None:
+    """Start a closure."""
+    context[GENERATION] += 1
+    context[FOUND] = 0
+    context[TODO] = 0
+    context[VISITED] = 0
+    context[ACCEPT] = 0
+    context[DOUBTFUL] = 0
+    context[GUARDING] = 0
+
+
+@inner
+def push(context: Context, node: int, stack: int) -> int:
+    """Put a configuration on the closure's work list."""
+    if context[TODO] >= context[WORK_ROOM] or context[VISITED] >= context[WORK_ROOM]:
+        return full(context, VISITED)
+    if context[GUARDING] != 0:
+        node = under_guards(context, node)
+        if node < 0:
+            return node
+    int64s(context, SCRATCH)[context[WORK_ROOM] + context[TODO]] = (node << 32) | stack
+    context[TODO] += 1
+    return OK
+
+
+@inner
+def push_under(context: Context, node: int, rest: int, stack: int) -> int:
+    """The same for `node`, then `rest`."""
+    if rest != NIL:
+        stack = stack_of(context, rest, stack)
+        if stack < 0:
+            return stack
+    return push(context, node, stack)
+
+
+@inner
+def found(context: Context, node: int, stack: int) -> int:
+    """A configuration that reads a byte."""
+    if context[FOUND] >= context[WORK_ROOM]:
+        return full(context, VISITED)
+    if context[GUARDING] != 0:
+        node = under_guards(context, node)
+        if node < 0:
+            return node
+    int64s(context, SCRATCH)[context[FOUND]] = (node << 32) | stack
+    context[FOUND] += 1
+    return OK

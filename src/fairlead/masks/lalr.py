@@ -1,0 +1,183 @@
+"""Lark's automaton in the arrays of a network: its tables, what is taken in each state, its stacks.
+
+What this module does not know: what the kernels do with them (`kernels.lalr`).
+"""
+
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlead.lowering.expr import ANYTHING, EPSILON
+from fairlead.lowering.lark_automaton import Frame
+from fairlead.lowering.lark_contextual import Places
+from fairlead.lowering.lark_freedom import Freedom
+from fairlead.lowering.lark_indentation import Place, ReadLine
+from fairlead.lowering.lark_scanners import Way
+from fairlead.lowering.nodes import Expr
+from fairlead.masks.arena import Arena
+from fairlead.masks.kernels import layout as at
+from fairlead.masks.lexicon import Lexicon
+from fairlead.masks.objects import Nodes
+from fairlead.syntax.lark_tree import END, LarkTable
+
+_ROOM: Final = (
+    64  # states that a reduction may put on a stack, besides one for each of the automaton
+)
+
+
+@final
+class LalrNodes:
+    """One automaton in one network.
+
+    Args:
+        places: the automaton.
+        network: what the nodes belong to.
+        lexicon: the lexical states.
+    """
+
+    def __init__(self, places: Places, network: Nodes, lexicon: Lexicon) -> None:
+        self._places, self._network, self._lexicon = places, network, lexicon
+        self._arena: Arena = network.arena
+        self._lines = places.indentation
+        names = {name for each in (*places.table.shifts, *places.table.reductions) for name in each}
+        self._names = [*sorted(names - {END}), END]
+        self._numbers = {name: number for number, name in enumerate(self._names)}
+        self._free: Freedom | None = places.freedom(lexicon.spellable)
+        self._known = dict[tuple[Way, ...], tuple[int, int]]()
+        self.table = self._describe(places.table)
+
+    def node(self, argument: Place | ReadLine) -> int:
+        """All texts from a place, or from newlines on that are being read there."""
+        place = argument.place if isinstance(argument, ReadLine) else argument
+        line = 0
+        if isinstance(argument, ReadLine):
+            line = self._line(argument.text, argument.columns, argument.after)
+        states = list[int]()
+        frame: Frame | None = place.stack
+        while frame is not None:
+            states += (frame.margin, frame.state)
+            frame = frame.below
+        start = self._arena.put(at.EDGE, np.array(states[::-1], np.int32))
+        lines = self._lines_of(place)
+        return self._arena.make(at.PLACE, self.table, lines, start, len(states) // 2, line)
+
+    def scan(self, state: int) -> None:
+        """Say what may be taken in a state."""
+        ways = self._places.ways(state)
+        known = self._known.get(ways)
+        if known is None:
+            listed = [number for way in ways for number in self._way(way)]
+            start = self._arena.put(at.EDGE, np.array(listed, np.int32))
+            known = self._known[ways] = start + 1, len(listed) // 3
+        self._arena.set_scanner(self.table, state, *known)
+
+    def taken(self, took: list[int], states: list[tuple[int, int]]) -> Expr:
+        """What a TOOK node stands for, on these states and margins, the lowest first."""
+        terminal = None if took[2] == at.IGNORED else self._names[took[2]]
+        return self._places.taken(self._place(states, took[3]), terminal)
+
+    def lined(self, line: list[int], took: list[int], states: list[tuple[int, int]]) -> Expr:
+        """What a LINE node stands for, on a TOOK node."""
+        _, state, columns, following, *_ = line
+        after = self._lexicon.expr(following) if following else ANYTHING
+        place, text = self._place(states, took[3]), self._lexicon.expr(state)
+        return self._places.line(place, text, None if columns < 0 else columns, after)
+
+    def _place(self, states: list[tuple[int, int]], lines: int) -> Place:
+        brackets, widths = 0, list[int]()
+        while lines:
+            _, open_, width, lines, *_ = self._arena.record(lines)
+            brackets = brackets or open_
+            widths.append(width)
+        return self._places.place(states, brackets, widths[::-1] or (0,))
+
+    def _lines_of(self, place: Place) -> int:
+        made = 0
+        if self._lines is not None:
+            for width in place.widths[:-1]:
+                made = self._arena.make(at.LINES, 0, width, made)
+            made = self._arena.make(at.LINES, place.brackets, place.widths[-1], made)
+        return made
+
+    def _way(self, way: Way) -> list[int]:
+        """Its node, terminal, and where it is one."""
+        if not way.ignored and way.terminal not in self._numbers:
+            return []  # the automaton makes nothing of it
+        read = self._network.node(way.text)
+        if way.ignored:
+            return [read, at.IGNORED, at.EVERYWHERE]
+        if self._lines is None or way.terminal != self._lines.newline:
+            return [read, self._numbers[way.terminal], at.EVERYWHERE]
+        begun = [self._line(each.text, None, each.after) for each in way.exits]
+        line = begun[0] if len(begun) == 1 else self._arena.choice(begun)
+        if way.guard is not EPSILON:
+            line = self._arena.make(at.SEQUENCE, self._network.node(way.guard), line)
+        newline = self._numbers[way.terminal]
+        return [read, at.IGNORED, at.INSIDE, line, newline, at.OUTSIDE]
+
+    def _line(self, text: Expr, columns: int | None, after: Expr) -> int:
+        if not self._lexicon.alive(text) or not self._lexicon.alive(after) or self._lines is None:
+            return at.DEAD
+        free = self._free is not None and any(
+            text is each.text and after is each.after for each in self._free.lines
+        )
+        state = self._lexicon.state(text)
+        following = 0 if after is ANYTHING else self._lexicon.state(after)
+        begun = -1 if columns is None else columns
+        return self._arena.make(at.LINE, state, begun, following, self._lines.tab, int(free))
+
+    def _describe(self, table: LarkTable) -> int:
+        """Where the table now is."""
+        arena, (actions, gotos, productions) = self._arena, self._numbered(table)
+        scanners = [0] * 2 * len(gotos)
+        parts = [actions.ravel(), gotos.ravel(), productions, self._brackets(), scanners]
+        begin = arena.reserve(at.LALR, at.T_FIELDS + sum(map(len, parts)))
+        head: NDArray[np.int32] = np.zeros(at.T_FIELDS, np.int32)
+        place = begin + at.T_FIELDS
+        fields = (at.T_ACTION, at.T_GOTO, at.T_PRODUCTION, at.T_BRACKET, at.T_SCANNER)
+        for field, part in zip(fields, parts, strict=True):
+            head[field] = place
+            arena.write(at.LALR, place, np.array(part, np.int32))
+            place += len(part)
+        head[at.T_TERMINALS], head[at.T_RULES] = actions.shape[1], gotos.shape[1]
+        head[at.T_END], head[at.T_DEPTH] = table.end, len(table.shifts) + _ROOM
+        head[at.T_REACHED] = arena.make(at.CLEAR, 1)
+        head[at.T_LEVEL] = self._places.level
+        head[at.T_FREE] = 0 if self._free is None else self._spacer(self._free.spacer)
+        if self._lines is not None:
+            head[at.T_NEWLINE] = self._numbers.get(self._lines.newline, at.IGNORED)
+            head[at.T_INDENT] = self._numbers.get(self._lines.indent, at.IGNORED)
+            head[at.T_DEDENT] = self._numbers.get(self._lines.dedent, at.IGNORED)
+            head[at.T_TAB] = self._lines.tab
+        arena.write(at.LALR, begin, head)
+        arena.reserve(at.LALR_WORK, len(table.shifts) + 2 * _ROOM)
+        arena.context[at.LALRS] = 1
+        return begin
+
+    def _numbered(self, table: LarkTable) -> tuple[NDArray[np.int32], NDArray[np.int32], list[int]]:
+        """What to do at each terminal and behind each rule; the length and rule of productions."""
+        rules = sorted({each.rule for each in table.productions})
+        numbers = {name: number for number, name in enumerate(rules)}
+        actions: NDArray[np.int32] = np.zeros((len(table.shifts), len(self._names)), np.int32)
+        gotos: NDArray[np.int32] = np.zeros((len(table.shifts), len(rules)), np.int32)
+        for state, shifts in enumerate(table.shifts):
+            for name, after in shifts.items():
+                actions[state, self._numbers[name]] = after + 1
+            for name, production in table.reductions[state].items():
+                actions[state, self._numbers[name]] = -1 - production
+            for name, after in table.gotos[state].items():
+                gotos[state, numbers[name]] = after + 1
+        lengths = ((len(each.symbols), numbers[each.rule]) for each in table.productions)
+        return actions, gotos, [number for pair in lengths for number in pair]
+
+    def _brackets(self) -> list[int]:
+        if self._lines is None:
+            return [0] * len(self._names)
+        opening, closing = self._lines.opening, self._lines.closing
+        return [(name in opening) - (name in closing) for name in self._names]
+
+    def _spacer(self, text: bytes) -> int:
+        return self._arena.make(
+            at.LITERAL, self._arena.pool(text), len(text), self._arena.make(at.CLEAR)
+        )

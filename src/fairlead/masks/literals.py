@@ -1,0 +1,31 @@
+"""Runs of single bytes at the head of an expression, which are read at once.
+
+What this module does not know: nodes.
+"""
+
+from typing import Final
+
+from fairlead.lowering.expr import EPSILON
+from fairlead.lowering.nodes import Bytes, Concat, Expr
+
+_LONGEST: Final = 4096  # bytes of a literal translated at once
+
+
+def is_byte(expr: Expr) -> bool:
+    """Whether it is one byte, always the same."""
+    return isinstance(expr, Bytes) and expr.members & (expr.members - 1) == 0
+
+
+def run_of(expr: Expr) -> tuple[bytes, Expr]:
+    """The single bytes that an expression begins with, and what follows them."""
+    found = bytearray()
+    rest = expr
+    while len(found) < _LONGEST:
+        head = rest.head if isinstance(rest, Concat) else rest
+        if not (isinstance(head, Bytes) and head.members & (head.members - 1) == 0):
+            break
+        found.append(head.members.bit_length() - 1)
+        if not isinstance(rest, Concat):
+            return bytes(found), EPSILON
+        rest = rest.tail
+    return bytes(found), rest

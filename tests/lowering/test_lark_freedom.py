@@ -1,0 +1,125 @@
+"""Where each stack of Lark's automaton has a text to the end, that is told once, and is so."""
+
+from typing import ClassVar
+
+import pytest
+from lark.indenter import PythonIndenter
+
+from fairlead.lowering.expr import ALL_BYTES
+from fairlead.lowering.lark_freedom import freedom
+from fairlead.lowering.lark_plans import always_completed
+from fairlead.lowering.lark_scanners import Scanners
+from fairlead.syntax.lark_reader import read_lark
+from fairlead.syntax.lark_source import Lark
+from lark_samples import python_tree
+
+
+class Blocks(PythonIndenter):
+    """Indents with as little as can be."""
+
+    NL_type = "_NL"
+    OPEN_PAREN_types: ClassVar = ["LPAR"]
+    CLOSE_PAREN_types: ClassVar = ["RPAR"]
+    INDENT_type = "_IN"
+    DEDENT_type = "_OUT"
+    tab_len = 2
+
+
+def spacer(text: str, spellable: int = ALL_BYTES, **options) -> bytes | None:
+    grammar = read_lark(Lark(text, **options))
+    found = freedom(grammar, Scanners(grammar), spellable)
+    return None if found is None else found.spacer
+
+
+@pytest.mark.parametrize(
+    ("text", "space"),
+    [
+        ('start: "a" start "b" | "c"\n%ignore " "', b" "),
+        ("start: /a+/ start | /a+/\n%ignore /[ b]/", b" "),
+        # A conflict is resolved: what comes behind the other way is not needed to complete a text.
+        ('start: "i" start ["e" start] | "x"\n%ignore " "', b" "),
+        # Only behind a space of two are these what they are.
+        ("start: /a(?!-)/ start | /b/\n%ignore /-./", None),
+        ('start: "a" start | "b"\n%ignore /--/ \n%ignore / -/', b" -"),
+        # What is taken goes on over any space.
+        ("start: /a[^b]*/ start | /b/\n%ignore / /", None),
+        # Nothing is ignored; or not in front of each.
+        ('start: "a" start "b" | "c"', None),
+        ('start: "a" | " a" start\n%ignore " "', None),
+        # Spaces are counted, and may not be the last.
+        ('start: "a" start | "b"\n%ignore / (?=[ab])/', None),
+        # What Lark makes of the end of a text, where it may be two things.
+        ('start: x | y\nx.2: "a"\ny: "a"\n%ignore " "', None),
+        # Each rule has to have a text.
+        ('start: "a" | "b" x\nx: "b" x\n%ignore " "', None),
+    ],
+)
+def test_what_stands_between_two_terminals(text, space):
+    assert spacer(text) == space
+
+
+def test_bytes_that_do_not_exist_are_no_space():
+    text = 'start: "a" start | "b"\n%ignore /[ _]/'
+    assert spacer(text) == b" "
+    assert spacer(text, ALL_BYTES & ~(1 << ord(" "))) == b"_"
+    assert spacer(text, ALL_BYTES & ~(1 << ord("b"))) is None
+    either = 'start: "a" start | /[bc]/\n%ignore /[ _]/'
+    assert spacer(either, ALL_BYTES & ~(1 << ord("b"))) == b" "
+    assert spacer(either, ALL_BYTES & ~(1 << ord("b") | 1 << ord("c"))) is None
+
+
+def test_a_grammar_without_a_table_says_nothing():
+    assert spacer('start: "a" start | "b"\n%ignore " "', lexer="dynamic") is None
+
+
+LINES = "\n_NL: /(\\n *)+/\n%ignore / +/\n%declare _IN _OUT"
+BLOCK = 'start: item+\nitem: "a" "(" "a" ")" _NL | "a" _NL _IN item+ _OUT'
+
+
+@pytest.mark.parametrize(
+    ("text", "free"),
+    [
+        (BLOCK, True),
+        ('start: item+\nitem: "a" _NL | "b" _NL _IN rest\nrest: item+ _OUT', False),
+        ('start: item+\nitem: "a" _NL | "b" _IN item+ _OUT', False),
+        ('start: item+\nitem: "a" _NL | "b" _NL _IN "a" _OUT', False),
+        ('start: item+\nitem: "a" _NL | "b" _NL _IN item* _OUT', False),
+        ('start: item+\nitem: "a" _NL | "b" _NL _IN item+ tail _OUT\ntail: ["c" _NL]', True),
+        ('start: item+\nitem: "a" _NL | "b" _NL _IN item+ tail _OUT\ntail: ["c"]', False),
+        ('start: item+\nitem: "(" open\nopen: "a" ")" _NL', False),
+        ('start: item+\nitem: "(" "a" _NL ")" _NL', False),
+        ('start: item+\nitem: "a" _NL _NL', False),
+    ],
+)
+def test_lines_begin_and_end_as_rules_have_them(text, free):
+    grammar = read_lark(Lark(text + LINES, postlex=Blocks))
+    assert grammar.table is not None
+    assert always_completed(grammar, grammar.table) is free
+    assert (spacer(text + LINES, postlex=Blocks) == b" ") is free
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "/\\n+/",
+        "/(\\n )+/",
+        "/\\n {0,3}/",
+        "/\\n *(?=[^\\n]| $)/",
+        "/\\n *(?!a)/",
+        "/(x{300})?\\n *(?!\\n)/",
+    ],
+)
+def test_newlines_that_do_not_begin_any_line(line):
+    assert spacer(BLOCK + LINES.replace("/(\\n *)+/", line), postlex=Blocks) is None
+
+
+def test_newlines_that_cannot_be_written():
+    assert spacer(BLOCK + LINES, ALL_BYTES & ~(1 << ord("\n")), postlex=Blocks) is None
+
+
+def test_python_is_free():
+    grammar = python_tree()
+    found = freedom(grammar, Scanners(grammar))
+    assert found is not None
+    assert found.spacer == b"\t"
+    assert len(found.lines) == 1

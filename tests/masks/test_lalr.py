@@ -1,0 +1,176 @@
+"""Lark's automaton in the kernels offers what the plain engine offers, place by place."""
+
+import random
+from typing import Any, ClassVar
+
+import lark
+import pytest
+from lark.indenter import PythonIndenter
+
+import fairlead as fl
+from fairlead.automata.derivative import Derivatives
+from fairlead.errors import FairleadError
+from fairlead.lowering.lark_contextual import Places
+from fairlead.lowering.nodes import Expr
+from fairlead.masks import verdicts
+from fairlead.masks.bits import unpack
+from fairlead.masks.rows import Rows
+from fairlead.masks.states import States
+from lark_samples import Fuel, OutOfFuelError, by_chance, lowered
+
+
+class Blocks(PythonIndenter):
+    """Indents with as little as can be."""
+
+    NL_type = "_NL"
+    OPEN_PAREN_types: ClassVar = ["LPAR"]
+    CLOSE_PAREN_types: ClassVar = ["RPAR"]
+    INDENT_type = "_IN"
+    DEDENT_type = "_OUT"
+    tab_len = 2
+
+
+def words(letters: str, seed: int, count: int = 24) -> fl.Vocabulary:
+    """Each letter, and some tokens of several."""
+    dice = random.Random(seed)
+    longer = {"".join(dice.choices(letters, k=dice.choice([2, 2, 3, 4]))) for _ in range(count)}
+    tokens = [each.encode() for each in (*letters, *sorted(longer))]
+    return fl.Vocabulary([*tokens, b"<end>"], eos_ids={len(tokens)})
+
+
+def compared(expr: Expr, vocabulary: fl.Vocabulary, texts: int, tokens: int, seed: int) -> int:
+    """Compare masks along texts by chance; how many were."""
+    fuel = Fuel()
+    plain = Rows(Derivatives(expr, vocabulary.spellable, fuel), vocabulary, fl.Budget())
+    fast = States(expr, Derivatives(expr, vocabulary.spellable), vocabulary, fl.Budget())
+    dice, count = random.Random(seed), 0
+    for _ in range(texts):
+        state: Any = fast.start(b"")
+        rest: Any = expr
+        for _ in range(tokens):
+            row = unpack(plain.row(rest)).tolist()
+            assert unpack(fast.mask(state)).tolist() == row
+            assert state.accepts == rest.nullable
+            count += 1
+            allowed = [token for token in row if token not in vocabulary.eos_ids]
+            if not allowed:
+                break
+            token = dice.choice(allowed)
+            state, rest = fast.after(state, token), plain.after(rest, token)
+    return count
+
+
+def checked(seeds: range, ignored: str = "") -> int:
+    """Compare grammars by chance, those that Lark takes and in which there is a text."""
+    count = 0
+    for seed in seeds:
+        text = by_chance(seed) + ignored
+        try:
+            lark.Lark(text, parser="lalr")
+            expr = lowered(text)
+            count += compared(expr, words("abc ", seed), 3, 6, seed)
+        except (lark.exceptions.LarkError, FairleadError, OutOfFuelError):
+            continue
+    return count
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("ignored", ["", '\n%ignore " "', "\n%ignore / +/", "\n%ignore /c ?/"])
+def test_grammars_by_chance(ignored):
+    assert checked(range(12), ignored) > 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ignored", ["", '\n%ignore " "', "\n%ignore / +/", "\n%ignore /c ?/"])
+def test_many_grammars_by_chance(ignored):
+    assert checked(range(100, 500), ignored) > 2000
+
+
+INDENTED = [
+    (
+        'start: _NL? item+\nitem: "a" _NL [_IN item+ _OUT]\n_NL: /(\\n *)+/\n%declare _IN _OUT',
+        "a\n ",
+    ),
+    (
+        'start: item+\nitem: "(" _NL? "a" ")" _NL | "a" _NL _IN item+ _OUT\n'
+        "_NL: /(\\n *)+(?!\\))/\n%declare _IN _OUT\n%ignore / /",
+        "a\n ()",
+    ),
+    (
+        'start: item+\nitem: "a"+ ")"? _NL | "(" "a"* ")" _NL _IN item+ _OUT\n'
+        "_NL: /(\\n|b)+[ b]*/\n%declare _IN _OUT",
+        "a\n b()",
+    ),
+    (
+        'start: (_NL | item)*\nitem: "a" ("a" | "(" "a"* ")")* _NL | "b" _NL _IN item+ _OUT\n'
+        "_NL: /(\\r?\\n[\\t ]*)+/\n%ignore /[\\t ]+/\n%declare _IN _OUT",
+        "ab\n\t\r ()",
+    ),
+]
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize(("text", "letters"), INDENTED)
+def test_blocks(text, letters):
+    expr = lowered(text, postlex=Blocks)
+    assert compared(expr, words(letters, 1, 40), 4, 10, 1) > 12
+
+
+@pytest.mark.parametrize(("text", "letters"), INDENTED[1:])
+def test_a_text_goes_on_in_another_network(text, letters):
+    """Wherever it stands, and within the newlines of a line too."""
+    expr, vocabulary = lowered(text, postlex=Blocks), words(letters, 2)
+    fast = States(expr, Derivatives(expr, vocabulary.spellable), vocabulary, fl.Budget())
+    dice, state, moved = random.Random(3), fast.start(b""), 0
+    for _ in range(12):
+        row = unpack(fast.mask(state)).tolist()
+        fast._move(state)
+        assert unpack(fast.mask(state)).tolist() == row
+        allowed = [token for token in row if token not in vocabulary.eos_ids]
+        following = fast.after(state, dice.choice(allowed))
+        assert following is not None
+        state, moved = following, moved + 1
+    assert moved == 12
+
+
+def test_blocks_around_go_on_in_another_network():
+    expr, vocabulary = lowered(INDENTED[0][0], postlex=Blocks), words("a\n ", 2)
+    fast = States(expr, Derivatives(expr, vocabulary.spellable), vocabulary, fl.Budget())
+    plain = Rows(Derivatives(expr, vocabulary.spellable), vocabulary, fl.Budget())
+    state, rest = fast.start(b""), expr
+    for letter in "a\n a\n  a\n ":
+        token = vocabulary.tokens.index(letter.encode())
+        following = fast.after(state, token)
+        assert following is not None
+        state, rest = following, plain.after(rest, token)
+        fast._move(state)
+        assert unpack(fast.mask(state)).tolist() == unpack(plain.row(rest)).tolist()
+
+
+@pytest.mark.parametrize("text", [text for text, _ in INDENTED])
+def test_stacks_are_judged_one_by_one_where_they_have_to_be(text, monkeypatch):
+    letters = dict(INDENTED)[text]
+    monkeypatch.setattr(Places, "freedom", lambda places, spellable: None)
+    for short in (0, 256):
+        monkeypatch.setattr(verdicts, "SHORT", short)
+        expr = lowered(text, postlex=Blocks)
+        assert compared(expr, words(letters, 1, 12), 2, 6, 1) > 6
+
+
+def test_a_word_that_is_ignored_and_taken_for_another_is_nothing():
+    expr = lowered('start: "a" /b+/ start | "a"\n%ignore "b"')
+    assert compared(expr, words("ab", 1), 3, 5, 1) > 6
+
+
+@pytest.mark.parametrize(
+    ("text", "letters"),
+    [
+        # Something else is tried before the newline; a newline is ignored, or cannot be written.
+        (INDENTED[0][0].replace("_NL:", "X.2: /\\n b/\n_NL:") + "\n%ignore X", "a\n b"),
+        (INDENTED[0][0].replace("_NL:", "_NL.-1:") + "\n%ignore _NL", "a\n "),
+        (INDENTED[0][0].replace("(\\n *)+", "(\\r?\\n *)+|é"), "a\n "),
+    ],
+)
+def test_newlines_among_other_terminals(text, letters):
+    expr = lowered(text, postlex=Blocks)
+    assert compared(expr, words(letters, 1), 3, 6, 1) > 2
