@@ -127,6 +127,7 @@ def test_what_is_wrong_or_means_nothing_here_is_told_with_its_place(text, error,
         ('start: "a" %json {} ~x', SourceError, r"line 1, column 22"),
         ("start: <x>\n    | <x> <y>", SourceError, None),
         ("start: %json {} %% ", SourceError, r"line 1, column 17"),
+        ("%declare <|x|>", SourceError, r"<\\|x\\|>.*line 1, column 10"),
     ],
 )
 def test_what_lark_says_is_about_the_text_as_it_was_written(text, error, said):
@@ -136,6 +137,7 @@ def test_what_lark_says_is_about_the_text_as_it_was_written(text, error, said):
     with pytest.raises(error, match="(?s)" + said) as found:
         read_lark(Lark(text))
     assert OPEN not in str(found.value)
+    assert "fdd0" not in str(found.value)
 
 
 def test_an_empty_option_of_llguidance_says_nothing():

@@ -19,7 +19,7 @@ from fairlead.errors import (
     UnsatisfiableError,
     UnsupportedError,
 )
-from fairlead.syntax.lark_extensions import PART, Extended, Part
+from fairlead.syntax.lark_extensions import CLOSE, OPEN, Extended, Part
 from fairlead.syntax.names import did_you_mean
 from fairlead.syntax.source import describe_place
 
@@ -34,6 +34,8 @@ _NAMED: Final = (  # the first that is found tells what it is about
     re.compile(r"\((\w+)[:)]"),
     re.compile(r"(?:[Rr]ule|[Tt]erminal) (\w+)"),
 )
+# As it is, and as it is in what Python writes of a token.
+_PARTS: Final = re.compile(rf"(?:{OPEN}|\\ufdd0)([0-9]+)(?:{CLOSE}|\\ufdd1)")
 _DEFINED: Final = re.compile(
     r"^[ \t]*(?:%override[ \t]+|%extend[ \t]+)?[?!]*(\w+)[ \t]*(?:\{[^}\n]*\})?(?:\.-?\d+)?[ \t]*:",
     re.MULTILINE,
@@ -71,7 +73,7 @@ class Reading:
     def placed(self, message: str, position: int | None, path: str = "") -> SourceError:
         """An error at a position of the text, or of one that it imports."""
         read = self.texts[path]
-        message = PART.sub(self._written, message)
+        message = _PARTS.sub(self._written, message)
         if position is None:
             return SourceError(message, text=read.original)
         position = read.before(min(position, len(read.text)))
