@@ -5,6 +5,7 @@ The classes are those that have broken other engines: nesting, counts, alternati
 """
 
 import gc
+import json
 import subprocess
 import sys
 import textwrap
@@ -233,6 +234,9 @@ SCHEMAS = {
     "key patterns of 2^21 states that ask for the same": r"""{"patternProperties": {
         "^(a|b)*a(a|b){20}$": {"type": "null"}, "^(a|b)*b(a|b){20}$": {"type": "null"}},
         "additionalProperties": false}""",
+    "names that need names": json.dumps(
+        {"type": "object", "dependentRequired": {f"k{n}": [f"k{n + 1}"] for n in range(300)}}
+    ),
 }
 
 

@@ -67,6 +67,11 @@ def test_a_choice_without_options_excludes_itself():
     assert first_case(formula, lambda case: True, lambda case: True) is False
 
 
+def test_the_last_option_of_a_choice_may_exclude_itself():
+    formula = all_of(HERE[0], any_of(GONE[0], all_of(HERE[1], GONE[1])))
+    assert first_case(formula, lambda case: True, lambda case: True) is False
+
+
 def test_unfinished_cases_of_which_nothing_can_come_are_left():
     formula = all_of(*(any_of(here, gone) for here, gone in zip(HERE, GONE, strict=True)))
     asked: list[int] = []

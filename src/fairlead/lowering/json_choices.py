@@ -77,23 +77,32 @@ class _Open:
 
     def read(self) -> bool:
         """Take in what holds, and make the choices with one option; False: that excludes itself."""
-        while True:
-            while self._pending:
-                if not self._take(self._pending.pop()):
-                    return False
+        changed = True
+        while changed:
+            if not self._take_all():
+                return False
+            choices, self.choices, changed = self.choices, (), False
             left: list[tuple[Some, list[Formula]]] = []
-            for choice in self.choices:
+            for choice in choices:
                 options = self._left(choice)
                 if len(options) > 1:
                     left.append((choice, options))
-                elif options:
-                    self._pending += options
+                elif options:  # taken at once: what it settles is mostly a choice that comes next
+                    self._pending, changed = options, True
+                    if not self._take_all():
+                        return False
                 elif not self._holds(choice):
                     return False
-            self.choices = tuple([choice for choice, _ in left])
-            if not self._pending:
-                self._listed = left
-                return True
+            self.choices = (*[choice for choice, _ in left], *self.choices)
+            self._listed = left
+        return True
+
+    def _take_all(self) -> bool:
+        """Take in what is pending; False: that excludes itself."""
+        while self._pending:
+            if not self._take(self._pending.pop()):
+                return False
+        return True
 
     def options(self) -> "list[_Open]":
         """The case with each option of one choice, the plainest one last."""
