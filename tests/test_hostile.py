@@ -234,6 +234,9 @@ SCHEMAS = {
     "key patterns of 2^21 states that ask for the same": r"""{"patternProperties": {
         "^(a|b)*a(a|b){20}$": {"type": "null"}, "^(a|b)*b(a|b){20}$": {"type": "null"}},
         "additionalProperties": false}""",
+    "an enum of long strings": json.dumps(
+        {"enum": [f"{n * 7919 % 1009} " * 60 for n in range(300)]}
+    ),
     "names that need names": json.dumps(
         {"type": "object", "dependentRequired": {f"k{n}": [f"k{n + 1}"] for n in range(300)}}
     ),

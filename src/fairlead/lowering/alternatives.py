@@ -7,7 +7,8 @@ shared too. Languages do not change: union distributes over concatenation.
 """
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeAlias, final
 
 from fairlead.lowering.expr import EMPTY, EPSILON, alt, byte_set, concat, lead
@@ -59,12 +60,21 @@ def branching(entries: Iterable[tuple[Word, Expr]], letter: Callable[[Any], Expr
         letter: what one letter of a word stands for: a character, or the number of a byte.
     """
     ordered = sorted(entries, key=_word)
-    if len(ordered) < _MANY:
+    with uncollected(len(ordered)):
         return _branching(ordered, letter)
-    running = gc.isenabled()
-    gc.disable()  # nothing made here is garbage; looking for it takes as long as making it
+
+
+@contextmanager
+def uncollected(count: int) -> Generator[None]:
+    """Look for no garbage where this much is made, if that is much: words, or their letters.
+
+    Nothing made so is garbage, and looking for it takes twice as long as making it.
+    """
+    running = gc.isenabled() and count >= _MANY
+    if running:
+        gc.disable()
     try:
-        return _branching(ordered, letter)
+        yield
     finally:
         if running:
             gc.enable()

@@ -12,6 +12,7 @@ from functools import lru_cache, reduce
 from itertools import groupby
 from typing import Final
 
+from fairlead.lowering.alternatives import uncollected
 from fairlead.lowering.expr import (
     EMPTY,
     EPSILON,
@@ -112,8 +113,9 @@ def _strings(parts: list[Strings], spelling: Spelling, outer: bool = False) -> l
     found: list[Expr] = []
     for part in parts:
         if part.values is not None:
-            kept = (v for v in sorted(part.values) if part.low <= len(v) <= (part.high or len(v)))
-            found.append(_one_of(tuple(kept), spelling))
+            kept = [v for v in sorted(part.values) if part.low <= len(v) <= (part.high or len(v))]
+            with uncollected(sum(map(len, kept))):
+                found.append(_one_of(tuple(kept), spelling))
         elif (part.low, part.high) != (0, None):
             found.append(repeat(spelling.character(SCALARS), part.low, part.high))
         if part.pattern is not None:
