@@ -80,12 +80,17 @@ def test_without_a_tokenizer_or_a_truth_value_it_is_refused() -> None:
 
 
 @pytest.mark.model
+@pytest.mark.slow
 def test_the_built_in_model_writes_what_its_tokenizer_gives(built_in: Model) -> None:
     person = {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}
     sources = [None, fl.Regex("[a-z ,']{3,20}\\."), person, fl.Gbnf('root ::= "it" ("\'s" | root)')]
     found = built_in.generate(
         ["Once"] * 4, sources, canonical=True, max_new_tokens=8, temperature=1.5, seed=3
     )
+    found += [
+        built_in.generate("http:", fl.Regex("[a-z ']{3,9}\\."), canonical=True, **how)
+        for how in ({"penalty_alpha": 0.6, "top_k": 3}, {"num_beams": 2})
+    ]
     for result in found:
         encoded = built_in.tokenizer.encode(result.text, add_special_tokens=False)
         assert list(result.tokens) == encoded, result.text

@@ -157,6 +157,9 @@ def test_tables_and_other_tokenizers_are_refused_by_name() -> None:
         fl.compile("a", vocabulary("gpt2"), canonical=library("odd"))
     with pytest.raises(fl.ModelError, match="not a fast transformers tokenizer"):
         fl.compile("a", vocabulary("gpt2"), canonical="gpt2")
+    for truth in (True, False):
+        with pytest.raises(fl.SourceError, match=f"canonical is {truth}: to compile a source"):
+            fl.compile("a", vocabulary("gpt2"), canonical=truth)
     own = fl.Vocabulary.from_tokenizer_json(word_piece(), eos="[SEP]")
     from tokenizers import Tokenizer
 

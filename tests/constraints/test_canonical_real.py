@@ -22,6 +22,8 @@ SOURCES = {
     "grammar": fl.Gbnf('root ::= "(" root? ")" | [a-z]+ " " root'),
 }
 REAL = [name if name == "smollm2" else pytest.param(name, marks=pytest.mark.slow) for name in NAMES]
+SLOW = {"regex", "schema", "grammar"}
+CHOSEN = [s if s not in SLOW else pytest.param(s, marks=pytest.mark.slow) for s in SOURCES]
 
 
 @cache
@@ -29,7 +31,7 @@ def tokenizer(name: str) -> Tokenizer:
     return Tokenizer.from_file(str(tokenizer_folder(name) / "tokenizer.json"))
 
 
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("source", CHOSEN)
 @pytest.mark.parametrize("name", REAL)
 def test_a_random_walk_ends_with_what_encoding_its_text_gives(name: str, source: str) -> None:
     own, vocabulary = tokenizer(name), real_vocabulary(name)

@@ -8,9 +8,11 @@ route from it to an end; `routes` looks for that.
     row = tokens with a route that begin a piece
         | tokens with a route in a piece that goes on, and that the last token does not merge with
 
-What a step costs, on smollm2 (49,152 tokens, one thread): 1 ms in the median, 4 ms in the mean for
-an object of three keys and 15 ms for any text; the first row of a new kind of place, where most is
-allowed, takes 0.1 to 0.6 s. On qwen2.5 (151,665): 1.2 ms, 20 ms and 100 ms.
+What a step costs, on smollm2 (49,152 tokens, one thread): for an object of three keys 1 ms in the
+median and 4 ms in the mean, for any text 15 ms in the mean; the first row of a new kind of place,
+where most is allowed, takes 0.1 to 0.6 s. On qwen2.5 (151,665): 1.2 ms and 20 ms for such an
+object, 100 ms for any text. Rests that are new at each step cost most: of an array of strings of
+up to three characters that must differ, a new step takes up to seconds on gpt2.
 
 A state is found again as long as somebody holds it.
 """

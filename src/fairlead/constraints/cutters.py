@@ -3,7 +3,7 @@
 from threading import Lock
 from typing import Final
 
-from fairlead.errors import ModelError
+from fairlead.errors import ModelError, SourceError
 from fairlead.vocabulary.backend import Backend, fast_backend
 from fairlead.vocabulary.cutter import Cutter
 from fairlead.vocabulary.spellings import Vocabulary
@@ -23,11 +23,17 @@ def cutter_of(tokenizer: object, vocabulary: Vocabulary) -> Cutter:
         vocabulary: its tokens.
 
     Raises:
+        SourceError: it is True or False.
         ModelError: it is no such tokenizer, or not that of the vocabulary.
         UnsupportedError: how it cuts texts is not followed, by name.
     """
     from tokenizers import Tokenizer
 
+    if isinstance(tokenizer, bool):
+        raise SourceError(
+            f"canonical is {tokenizer}: to compile a source it must be the vocabulary's tokenizer, "
+            "or None"
+        )
     inner = tokenizer if isinstance(tokenizer, Tokenizer) else fast_backend(tokenizer)
     with _lock:
         for known, own, cutter in _made:
