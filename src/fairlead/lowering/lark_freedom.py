@@ -12,7 +12,7 @@ Where one of these is not so, nothing is said: then each stack is judged by itse
 What this module does not know: how stacks are read.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -40,10 +40,14 @@ class Freedom:
     Attributes:
         spacer: this, where no guard is left behind it.
         lines: and what newlines match of which each newline is the beginning of any line.
+        last: and those of which each is the beginning of a last line, of any width.
+        words: a text of each way to take a terminal that it is whatever follows, the spacer behind.
     """
 
     spacer: bytes
     lines: frozenset[Exit]
+    last: frozenset[Exit]
+    words: Mapping[Way, bytes]
 
 
 def freedom(grammar: LarkGrammar, scanners: Scanners, spellable: int = ALL_BYTES) -> Freedom | None:
@@ -53,8 +57,9 @@ def freedom(grammar: LarkGrammar, scanners: Scanners, spellable: int = ALL_BYTES
         >>> from fairlead.syntax.lark_reader import read_lark
         >>> from fairlead.syntax.lark_source import Lark
         >>> grammar = read_lark(Lark('start: "a" start "b" | "c"\n%ignore " "'))
-        >>> freedom(grammar, Scanners(grammar))
-        Freedom(spacer=b' ', lines=frozenset())
+        >>> found = freedom(grammar, Scanners(grammar))
+        >>> found.spacer, sorted(found.words.values())
+        (b' ', [b'a ', b'b ', b'c '])
     """
     table = grammar.table
     # What is no Lark in a grammar ends where it likes.
@@ -85,16 +90,18 @@ class _Spelling:
     def freedom(self) -> Freedom | None:
         """The first text that may."""
         ways = {way for ways in self._wanted.values() for way in ways if way.ignored}
-        words = {
+        spaces = {
             word
             for way in ways
             for leaving in way.exits
             for word in _words(leaving.text, self._spellable)
         }
-        for word in sorted(words, key=lambda each: (len(each), each)):
+        for word in sorted(spaces, key=lambda each: (len(each), each)):
             lines = self._parts(word)
             if lines is not None:
-                return Freedom(word, lines)
+                kept = ((way, kept) for (way, space), kept in self._kept.items() if space == word)
+                words = {way: kept + word for way, kept in kept if kept is not None}
+                return Freedom(word, lines, self._last(), words)
         return None
 
     def _parts(self, space: bytes) -> frozenset[Exit] | None:
@@ -177,6 +184,17 @@ class _Spelling:
                 found |= taken
         return frozenset(found)
 
+    def _last(self) -> frozenset[Exit]:
+        """The newlines behind which nothing comes."""
+        return frozenset(
+            each
+            for ways in self._wanted.values()
+            for way in ways
+            if way.terminal == self._newline
+            for each in way.exits
+            if _is_last(each.after) and _takes_lines(each.text, self._spellable)
+        )
+
     def _begins_lines(self, newline: Exit, words: Iterable[bytes]) -> bool:
         return (
             newline.after.nullable
@@ -222,16 +240,30 @@ def _shortest(text: Expr, spellable: int) -> Iterable[bytes]:
                 todo.append((longer, after))
 
 
-def _takes_lines(text: Expr) -> bool:
-    """Whether, wherever a newline may come, it may end there, with any number of blanks behind."""
+def _is_last(after: Expr) -> bool:
+    """Whether nothing may follow."""
+    return after.nullable and all(
+        derivative(after, (members & -members).bit_length() - 1) is EMPTY
+        for members in byte_classes(after)
+    )
+
+
+def _takes_lines(text: Expr, ending: int = 0) -> bool:
+    """Whether, wherever a newline may come, it may end there, with any number of blanks behind.
+
+    Args:
+        text: what newlines match.
+        ending: bytes that may come before the end, blanks and newlines excepted.
+    """
     todo, seen, begun = [text], {text}, False
+    ending &= ~sum(1 << byte for byte in b"\n\t ")
     for node in todo:  # grows while we go
         if len(seen) > _LOOKED_AT:
             return False
         line = derivative(node, _NEWLINE[0])
         if line is not EMPTY:
             begun = True
-            if not _takes_blanks(line):
+            if not _takes_blanks(line, ending):
                 return False
         for members in byte_classes(node):
             after = derivative(node, (members & -members).bit_length() - 1)
@@ -241,9 +273,13 @@ def _takes_lines(text: Expr) -> bool:
     return begun
 
 
-def _takes_blanks(line: Expr) -> bool:
+def _takes_blanks(line: Expr, ending: int) -> bool:
     seen = set[Expr]()
-    while line.nullable and line not in seen and len(seen) < _LOOKED_AT:
+    while line not in seen and len(seen) < _LOOKED_AT and _may_end(line, ending):
         seen.add(line)
         line = derivative(line, _BLANK)
-    return line.nullable and line in seen
+    return line in seen
+
+
+def _may_end(line: Expr, ending: int) -> bool:
+    return line.nullable or any(True for _ in islice(_shortest(line, ending), 1))

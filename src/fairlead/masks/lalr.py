@@ -15,6 +15,7 @@ from fairlead.lowering.lark_freedom import Freedom
 from fairlead.lowering.lark_indentation import Place, ReadLine
 from fairlead.lowering.lark_scanners import Way
 from fairlead.lowering.nodes import Expr
+from fairlead.lowering.preferred import Exit
 from fairlead.masks.arena import Arena
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.lexicon import Lexicon
@@ -69,7 +70,7 @@ class LalrNodes:
         if known is None:
             listed = [number for way in ways for number in self._way(way)]
             start = self._arena.put(at.EDGE, np.array(listed, np.int32))
-            known = self._known[ways] = start + 1, len(listed) // 3
+            known = self._known[ways] = start + 1, len(listed) // 4
         self._arena.set_scanner(self.table, state, *known)
 
     def taken(self, took: list[int], states: list[tuple[int, int]]) -> Expr:
@@ -106,26 +107,29 @@ class LalrNodes:
             return []  # the automaton makes nothing of it
         read = self._network.node(way.text)
         if way.ignored:
-            return [read, at.IGNORED, at.EVERYWHERE]
+            return [read, at.IGNORED, at.EVERYWHERE, 0]
         if self._lines is None or way.terminal != self._lines.newline:
-            return [read, self._numbers[way.terminal], at.EVERYWHERE]
+            word = None if self._free is None else self._free.words.get(way)
+            free = 0 if word is None else self._spacer(word)
+            return [read, self._numbers[way.terminal], at.EVERYWHERE, free]
         begun = [self._line(each.text, None, each.after) for each in way.exits]
         line = begun[0] if len(begun) == 1 else self._arena.choice(begun)
         if way.guard is not EPSILON:
             line = self._arena.make(at.SEQUENCE, self._network.node(way.guard), line)
         newline = self._numbers[way.terminal]
-        return [read, at.IGNORED, at.INSIDE, line, newline, at.OUTSIDE]
+        return [read, at.IGNORED, at.INSIDE, 0, line, newline, at.OUTSIDE, 0]
 
     def _line(self, text: Expr, columns: int | None, after: Expr) -> int:
         if not self._lexicon.alive(text) or not self._lexicon.alive(after) or self._lines is None:
             return at.DEAD
-        free = self._free is not None and any(
-            text is each.text and after is each.after for each in self._free.lines
-        )
+        free = 0
+        if self._free is not None:
+            ended = ((self._free.lines, at.FREE_LINE), (self._free.last, at.LAST_LINE))
+            free = sum(kind for lines, kind in ended if Exit(text, after) in lines)
         state = self._lexicon.state(text)
         following = 0 if after is ANYTHING else self._lexicon.state(after)
         begun = -1 if columns is None else columns
-        return self._arena.make(at.LINE, state, begun, following, self._lines.tab, int(free))
+        return self._arena.make(at.LINE, state, begun, following, self._lines.tab, free)
 
     def _describe(self, table: LarkTable) -> int:
         """Where the table now is."""
@@ -150,6 +154,7 @@ class LalrNodes:
             head[at.T_INDENT] = self._numbers.get(self._lines.indent, at.IGNORED)
             head[at.T_DEDENT] = self._numbers.get(self._lines.dedent, at.IGNORED)
             head[at.T_TAB] = self._lines.tab
+            head[at.T_LINE] = 0 if self._free is None else self._spacer(b"\n")
         arena.write(at.LALR, begin, head)
         arena.reserve(at.LALR_WORK, len(table.shifts) + 2 * _ROOM)
         arena.context[at.LALRS] = 1

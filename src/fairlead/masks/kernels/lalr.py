@@ -188,11 +188,20 @@ def lines_behind_line(context: Context, lines: int, columns: int) -> int:
 
 
 @inner
-def some_line_fits(context: Context, table: int, stack: int, lines: int) -> int:
-    """Whether any line may follow a newline: 1, 0, or a code below 0."""
+def some_line_fits(context: Context, table: int, stack: int, lines: int, last: bool) -> int:
+    """Whether any line may follow a newline, or end the text if it is the last: 1, 0, or a code."""
     nodes, each = int32s(context, NODE), lines
-    found = stack_behind_line(context, table, stack, lines, int(nodes[lines * 6 + 2]) + 1)
+    found = _fits(context, table, stack, lines, int(nodes[lines * 6 + 2]) + 1, last)
     while found == NO_STACK and each != 0:
-        found = stack_behind_line(context, table, stack, lines, int(nodes[each * 6 + 2]))
+        found = _fits(context, table, stack, lines, int(nodes[each * 6 + 2]), last)
         each = int(nodes[each * 6 + 3])
     return min(found, 1)
+
+
+@inner
+def _fits(context: Context, table: int, stack: int, lines: int, columns: int, last: bool) -> int:
+    found = stack_behind_line(context, table, stack, lines, columns)
+    if found <= 0 or not last:
+        return found
+    behind = lines_behind_line(context, lines, columns)
+    return may_end(context, table, found, behind) if behind >= 0 else behind

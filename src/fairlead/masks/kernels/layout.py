@@ -217,6 +217,8 @@ TOOK: Final = 25  # table, terminal or IGNORED, LINES
 READ_STATE: Final = 26  # table, state, margin, the stack below the lowest state
 LINE: Final = 27  # lexical state, columns or -1, lexical state of what follows, width of tabs, and
 # whether each newline in it is the beginning of any line
+FREE_LINE: Final = 1  # it is,
+LAST_LINE: Final = 2  # and nothing but the end follows
 LINED: Final = 28  # table, LINES, columns
 LINES: Final = 29  # open brackets, width of the innermost block, LINES of those around it or 0
 CLEAR: Final = 30  # the end, if there are no guards; or whether that does not matter
@@ -308,8 +310,10 @@ T_BRACKET: Final = 12  # for each terminal, what it adds to the brackets that ar
 T_SCANNER: Final = 13  # for each state, the first of its ways in EDGE plus one, 0 unknown, how many
 T_LEVEL: Final = 14  # at which it looks ahead
 T_REACHED: Final = 15  # a CLEAR node that does not ask for guards
-T_FIELDS: Final = 16
-# A way is three numbers: a node, the terminal or IGNORED, and where it is one.
+T_LINE: Final = 16  # as T_FREE, where a newline may follow; 0 if lines are not indented
+T_FIELDS: Final = 17
+# A way is four numbers: a node, the terminal or IGNORED, where it is one, and a node as T_FREE of
+# one of its texts, or 0.
 EVERYWHERE: Final = 0
 OUTSIDE: Final = 1  # of brackets
 INSIDE: Final = 2

@@ -116,7 +116,7 @@ def _scan(context: Context, node: int, stack: int) -> int:
     where = EVERYWHERE
     if lines != 0:
         where = INSIDE if nodes[lines * 6 + 1] > 0 else OUTSIDE
-    for way in range(start, start + 3 * tables[scanner + 1], 3):
+    for way in range(start, start + 4 * tables[scanner + 1], 4):
         if edges[way + 2] in (EVERYWHERE, where):
             read, terminal = int(edges[way]), int(edges[way + 1])
             code = _push_on_took(context, read, table, terminal, lines, stack)

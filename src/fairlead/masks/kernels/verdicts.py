@@ -9,8 +9,15 @@ its place, a node and a stack, whose verdict is remembered; `searches` and Pytho
 from typing import Final
 
 from fairlead.masks.kernels.guards import GONE, guards_after
-from fairlead.masks.kernels.intern import judgement_of, stack_of
-from fairlead.masks.kernels.lalr import may_take, some_line_fits, top_field
+from fairlead.masks.kernels.intern import judgement_of, node_of, stack_of
+from fairlead.masks.kernels.lalr import (
+    fed,
+    lines_taken,
+    may_take,
+    scan_of,
+    some_line_fits,
+    top_field,
+)
 from fairlead.masks.kernels.layout import (
     BEHIND,
     BOUNDED,
@@ -19,12 +26,15 @@ from fairlead.masks.kernels.layout import (
     COUNTED,
     DOUBT,
     DOUBTFUL,
+    EDGE,
     EXPR,
     FOUND,
     GUARDED,
+    IGNORED,
     KEY,
     LALR,
     LALRS,
+    LAST_LINE,
     LEX,
     LEXEME,
     LINE,
@@ -33,6 +43,7 @@ from fairlead.masks.kernels.layout import (
     NAMED,
     NEED_JUDGE,
     NEED_LEX,
+    NEED_SCANNER,
     NEED_SETTLED,
     NEWLINE_BYTE,
     NIL,
@@ -46,7 +57,9 @@ from fairlead.masks.kernels.layout import (
     STACK,
     STOP,
     T_FREE,
+    T_LINE,
     T_REACHED,
+    T_SCANNER,
     TOOK,
     V_ALIVE,
     V_DEAD,
@@ -142,7 +155,62 @@ def _free_verdict(context: Context, node: int, stack: int, above: int, took: int
         return _line_freely(context, node, core, took, at)
     judged = _on_free(context, stack, above, free)
     verdict = _verdict(context, node, judged) if judged > 0 else judged
+    line = int(int32s(context, LALR)[nodes[took * 6 + 1] + T_LINE])
+    if verdict in (V_DEAD, V_DOUBT) and line != 0:
+        # A comment goes over any space.
+        may = _line_may_follow(context, took, at)
+        if may < 0:
+            return may
+        judged = _on_free(context, stack, above, line) if may == 1 else 0
+        verdict = _verdict(context, node, judged) if judged > 0 else judged
+    if verdict in (V_DEAD, V_DOUBT) and nodes[took * 6 + 2] == IGNORED:
+        verdict = _before_words(context, node, stack, above, took)
     return V_UNKNOWN if verdict in (V_DEAD, V_DOUBT) else verdict
+
+
+@inner
+def _before_words(context: Context, node: int, stack: int, above: int, took: int) -> int:
+    """The verdict of what is ignored, and goes over any space, before texts of terminals."""
+    nodes, tables, edges = int32s(context, NODE), int32s(context, LALR), int32s(context, EDGE)
+    table, lines, states = int(nodes[took * 6 + 1]), int(nodes[took * 6 + 3]), stack
+    for _ in range(above + 1):
+        states = int(int64s(context, STACK)[states] & 0xFFFFFFFF)
+    scanner = tables[table + T_SCANNER] + 2 * top_field(context, states, 2)
+    start = int(tables[scanner]) - 1
+    if start < 0:
+        scan = scan_of(context, table, states, lines)
+        context[WANT] = scan if scan >= 0 else context[WANT]
+        return NEED_SCANNER if scan >= 0 else scan
+    for way in range(start, start + 4 * tables[scanner + 1], 4):
+        if edges[way + 3] == 0:
+            continue
+        each = node_of(context, TOOK, table, int(edges[way + 1]), lines, 0, 0)
+        if each < 0:
+            return each
+        if may_take(context, each, states):
+            judged = _on_free(context, stack, above, int(edges[way + 3]))
+            verdict = _verdict(context, node, judged) if judged > 0 else judged
+            if verdict not in (V_DEAD, V_DOUBT):
+                return verdict
+    return V_UNKNOWN
+
+
+@inner
+def _line_may_follow(context: Context, took: int, states: int) -> int:
+    """Whether a newline may follow what is taken, with some line: 1, 0, or a code below 0."""
+    nodes = int32s(context, NODE)
+    table, terminal = int(nodes[took * 6 + 1]), int(nodes[took * 6 + 2])
+    lines = int(nodes[took * 6 + 3])
+    if terminal != IGNORED:
+        states = fed(context, table, states, terminal, -1)
+        if states <= 0:
+            return states
+        lines = lines_taken(context, table, lines, terminal)
+        if lines < 0:
+            return lines
+    if nodes[lines * 6 + 1] > 0:
+        return 1
+    return some_line_fits(context, table, states, lines, False)
 
 
 @inner
@@ -163,10 +231,11 @@ def _on_free(context: Context, stack: int, above: int, free: int) -> int:
 def _line_freely(context: Context, node: int, line: int, took: int, states: int) -> int:
     """The same for newlines that are being read: another one begins a line of any width."""
     nodes, lexical = int32s(context, NODE), int(int32s(context, NODE)[line * 6 + 1])
-    if nodes[line * 6 + 5] == 0:
+    free = int(nodes[line * 6 + 5])
+    if free == 0:
         return V_UNKNOWN
     table, lines = int(nodes[took * 6 + 1]), int(nodes[took * 6 + 3])
-    fits = some_line_fits(context, table, states, lines)
+    fits = some_line_fits(context, table, states, lines, free == LAST_LINE)
     if fits <= 0:
         return V_DEAD if fits == 0 else fits
     following = int(int32s(context, LEX)[lexical * 256 + NEWLINE_BYTE])
