@@ -161,8 +161,9 @@ def _free_verdict(context: Context, node: int, stack: int, above: int, took: int
         may = _line_may_follow(context, took, at)
         if may < 0:
             return may
-        judged = _on_free(context, stack, above, line) if may == 1 else 0
-        verdict = _verdict(context, node, judged) if judged > 0 else judged
+        if may == 1:
+            judged = _on_free(context, stack, above, line)
+            verdict = _verdict(context, node, judged) if judged > 0 else judged
     if verdict in (V_DEAD, V_DOUBT) and nodes[took * 6 + 2] == IGNORED:
         verdict = _before_words(context, node, stack, above, took)
     return V_UNKNOWN if verdict in (V_DEAD, V_DOUBT) else verdict
