@@ -188,7 +188,6 @@ def test_a_format_meets_length_and_pattern_exactly():
     assert not matches(leap, '"2024-02-28"')
 
 
-@pytest.mark.untraced
 @given(st.sampled_from(["2024-02-29", "2023-02-29"]), st.integers(0, 2**32))
 def test_a_format_holds_in_every_spelling(text, seed):
     engine = machine({"type": "string", "format": "date"})

@@ -140,7 +140,6 @@ def test_rules_that_double_their_texts_stay_small():
     assert not constraint.matches("ab")
 
 
-@pytest.mark.untraced
 def test_long_chains_of_rules_and_many_alternatives_are_no_trouble():
     chain = "\n".join(
         ["root ::= r0", *(f"r{n} ::= r{n + 1}" for n in range(3000)), 'r3000 ::= "a"']

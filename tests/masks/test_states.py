@@ -137,7 +137,7 @@ def test_a_text_goes_on_where_what_all_constraints_share_is_full(
     monkeypatch.setattr(lexicon, "_lexicons", {})
     monkeypatch.setattr(records, "MOST_RECORDS", 1024)
     monkeypatch.setattr(lexicon, "RENEW_AT_PARTS", 512)
-    words = [f"{'abcdefgh'[i % 8]}{i:03}" for i in range(280)]
+    words = [f"{'abcdefgh'[i % 8]}{i:03}" for i in range(400)]
     pattern = "".join(f"(?:{word}|[x-z]{{1,3}}{word}q*)-" for word in words)
     constraint = fl.compile(fl.Regex(pattern), BYTES)
     first = lexicon.shared_lexicon(BYTES.spellable)

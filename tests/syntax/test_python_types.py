@@ -94,7 +94,6 @@ def test_every_finite_decimal_is_on_offer(value: Decimal) -> None:
     assert holds(DECIMAL, written(Decimal, value))
 
 
-@pytest.mark.untraced
 @given(st.decimals(-100_000, 100_000, places=2))
 def test_every_amount_is_on_offer_exactly_if_it_is_in_range(value: Decimal) -> None:
     inside = len(str(abs(int(value)))) <= 5
