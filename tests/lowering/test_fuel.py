@@ -14,8 +14,8 @@ from fairlead.syntax.json_schema_tree import Numbers
 def test_constructors_pay_for_the_nodes_they_make() -> None:
     made: list[int] = []
     with metered(made.append):
-        kept = literal("paid for")
-    assert sum(made) >= len("paid for") - 2
+        kept = literal("xqz7!kwv")
+    assert sum(made) >= len("xqz7!kwv") - 2
     literal("not paid for")
     assert kept.inhabited
 
