@@ -186,9 +186,11 @@ class Gallery:
         """Make a picture; its number, or NO_PICTURE."""
         count, left = self._taken(below, state, _ALL_BYTES)
         few, doubts = below != 0 or count <= _FEW, int(self._begun[2])
-        if count > len(self._found) or (doubts and left + doubts > len(self._left)):
-            return NO_PICTURE
-        if not self._has_room(0 if few else 1, count + doubts + 1):
+        if (
+            count > len(self._found)
+            or (doubts and left + doubts > len(self._left))
+            or not self._has_room(0 if few else 1, count + doubts + 1)
+        ):
             return NO_PICTURE
         tokens, exits = self._found[:count], None
         if left <= len(self._left):

@@ -348,8 +348,6 @@ class Network:
         template = expr.template
         if isinstance(template, Places) and isinstance(expr.argument, Place | ReadLine):
             return self._automaton_of(template).node(expr.argument)
-        if expr.looks:
-            return self.node(self._machine.unfold(expr))
         if (
             isinstance(template, ObjectTemplate)
             and expr.argument == START
