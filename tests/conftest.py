@@ -5,8 +5,10 @@
 `SHAPES=all` checks the shapes of every call.
 """
 
+import functools
 import gc
 import os
+import sys
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -46,6 +48,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 # Tracing makes a test two to five times as slow, so all others go without; so do tests of these
 # stages that are marked `untraced`, and whatever is set up for either.
 HERE: Final = Path(__file__).parent
+CACHED: Final = type(functools.cache(len))
 STAGES: Final = ("syntax", "lowering", "automata", "vocabulary", "masks", "constraints")
 TRACED: Final = (*STAGES, "laws/test_constraint.py", "test_wrong_inputs.py")
 
@@ -61,13 +64,31 @@ def is_traced(item: pytest.Item) -> bool:
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     shape_checks.begin_test()
     measured = Coverage.current()
-    if measured is None or is_traced(item):
+    if measured is None:
+        return (yield)
+    if is_traced(item):
+        if item.config.stash.get(FULL, False):
+            forget_answers()
+        item.config.stash[FULL] = False
         return (yield)
     measured.stop()
+    item.config.stash[FULL] = True
     try:
         return (yield)
     finally:
         measured.start()
+
+
+FULL: Final = pytest.StashKey[bool]()  # whether tests that are not traced have filled caches
+
+
+def forget_answers() -> None:
+    """What tests that are not traced have left in caches, a traced one would not run for."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("fairlead."):
+            for value in list(vars(module).values()):
+                if isinstance(value, CACHED):
+                    value.cache_clear()
 
 
 # Files of few tests that take long begin first: at the end one process would wait for the other.
@@ -87,9 +108,17 @@ LONG: Final = (
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Otherwise the order stays, which pytest-randomly has made."""
+    """Otherwise the order stays, which pytest-randomly has made.
+
+    Tests that are traced come last, so that caches are seldom emptied for them.
+    """
     long = [HERE / name for name in LONG]
-    items.sort(key=lambda item: not any(item.path.is_relative_to(path) for path in long))
+    items.sort(
+        key=lambda item: (
+            not any(item.path.is_relative_to(path) for path in long),
+            is_traced(item),
+        )
+    )
 
 
 def pytest_collection_finish() -> None:
