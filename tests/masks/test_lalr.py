@@ -12,7 +12,8 @@ from fairlead.automata.derivative import Derivatives
 from fairlead.errors import FairleadError
 from fairlead.lowering.lark_contextual import Places
 from fairlead.lowering.nodes import Expr
-from fairlead.masks import verdicts
+from fairlead.masks import gallery, verdicts
+from fairlead.masks.arena import Arena
 from fairlead.masks.bits import unpack
 from fairlead.masks.rows import Rows
 from fairlead.masks.states import States
@@ -174,3 +175,23 @@ def test_a_word_that_is_ignored_and_taken_for_another_is_nothing():
 def test_newlines_among_other_terminals(text, letters):
     expr = lowered(text, postlex=Blocks)
     assert compared(expr, words(letters, 1), 3, 6, 1) > 2
+
+
+def test_what_is_known_of_a_deep_stack_is_not_gone_through_again(monkeypatch):
+    expr, vocabulary = lowered('start: "(" start ")" | "a"'), words("()a", 1)
+    gone = list[int]()
+    pop = Arena.pop
+    monkeypatch.setattr(Arena, "pop", lambda arena, stack: gone.append(stack) or pop(arena, stack))
+    fast = States(expr, Derivatives(expr, vocabulary.spellable), vocabulary, fl.Budget())
+    state: Any = fast.start(b"")
+    for letter in "(" * 200 + "a" + ")" * 200:
+        fast.mask(state)
+        state = fast.after(state, vocabulary.tokens.index(letter.encode()))
+    assert state.accepts
+    assert len(gone) < 40 * 400
+
+
+@pytest.mark.parametrize("scrap", [0, 4])
+def test_what_few_tokens_allow_is_the_same_with_a_picture_and_without(scrap, monkeypatch):
+    monkeypatch.setattr(gallery, "SCRAP", scrap)
+    assert checked(range(12, 16), '\n%ignore " "') > 5

@@ -14,7 +14,6 @@ What this module does not know: how stacks work, what a terminal matches, how wi
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from itertools import islice
 from typing import Final, cast, final
 
 from fairlead.errors import UnsatisfiableError
@@ -118,15 +117,6 @@ class Places:
     def freedom(self, spellable: int) -> Freedom | None:
         """Behind what each stack has a text to the end in these bytes, if that is known."""
         return freedom(self._grammar, self._scanners, spellable)
-
-    def place(
-        self, states: Iterable[tuple[int, int]], brackets: int, widths: Iterable[int]
-    ) -> Place:
-        """The place with these states and their margins, the lowest first."""
-        stack = self._automaton.start
-        for state, margin in islice(states, 1, None):
-            stack = stack.push(state, margin)
-        return Place(stack, brackets, tuple(widths))
 
     def taken(self, place: Place, terminal: str | None) -> Expr:
         """All texts from a place behind a terminal, None being one that is ignored."""

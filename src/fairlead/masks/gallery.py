@@ -34,6 +34,7 @@ from fairlead.vocabulary.spellings import Vocabulary
 MOST_PICTURES: Final = 1 << 18
 MOST_NOTED: Final = MOST_PICTURES  # their table is twice as large
 MOST_ROWS: Final = 4096
+SCRAP: Final = 128  # nodes: what is below so few is read each time, not drawn
 _ALL_LISTED: Final = 1 << 24
 _ALL_WIDE: Final = 1 << 12
 _ALL_EXITS: Final = 1 << 16
@@ -89,6 +90,7 @@ class Gallery:
     def describe(self, context: "NDArray[np.int64]") -> None:
         """Write the sizes and addresses of what is shared to a context."""
         context[at.ROW_WORDS], context[at.PICTURE_ROOM] = self.words, len(self.keys) // 2
+        context[at.SCRAP] = SCRAP
         self.forest.describe(context)
         for slot, array in (
             (at.LEX, self.lexicon.rows),

@@ -73,25 +73,29 @@ class LalrNodes:
             known = self._known[ways] = start + 1, len(listed) // 4
         self._arena.set_scanner(self.table, state, *known)
 
-    def taken(self, took: list[int], states: list[tuple[int, int]]) -> Expr:
-        """What a TOOK node stands for, on these states and margins, the lowest first."""
-        terminal = None if took[2] == at.IGNORED else self._names[took[2]]
-        return self._places.taken(self._place(states, took[3]), terminal)
+    def pushed(self, below: Frame | None, state: int, margin: int) -> Frame:
+        """A stack with one more state; on None it is the lowest."""
+        return self._places.start.stack if below is None else below.push(state, margin)
 
-    def lined(self, line: list[int], took: list[int], states: list[tuple[int, int]]) -> Expr:
+    def taken(self, took: list[int], stack: Frame) -> Expr:
+        """What a TOOK node stands for, on a stack."""
+        terminal = None if took[2] == at.IGNORED else self._names[took[2]]
+        return self._places.taken(self._place(stack, took[3]), terminal)
+
+    def lined(self, line: list[int], took: list[int], stack: Frame) -> Expr:
         """What a LINE node stands for, on a TOOK node."""
         _, state, columns, following, *_ = line
         after = self._lexicon.expr(following) if following else ANYTHING
-        place, text = self._place(states, took[3]), self._lexicon.expr(state)
+        place, text = self._place(stack, took[3]), self._lexicon.expr(state)
         return self._places.line(place, text, None if columns < 0 else columns, after)
 
-    def _place(self, states: list[tuple[int, int]], lines: int) -> Place:
+    def _place(self, stack: Frame, lines: int) -> Place:
         brackets, widths = 0, list[int]()
         while lines:
             _, open_, width, lines, *_ = self._arena.record(lines)
             brackets = brackets or open_
             widths.append(width)
-        return self._places.place(states, brackets, widths[::-1] or (0,))
+        return Place(stack, brackets, tuple(widths[::-1]) or (0,))
 
     def _lines_of(self, place: Place) -> int:
         made = 0

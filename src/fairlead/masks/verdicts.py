@@ -13,6 +13,7 @@ from typing import Final, Protocol, final
 
 from fairlead.errors import LimitError
 from fairlead.lowering.expr import EPSILON, ahead, concat, literal, repeat
+from fairlead.lowering.lark_automaton import Frame
 from fairlead.lowering.nodes import Alt, Concat, Expr, Repeat, Rule, Stop
 from fairlead.masks.arena import Arena
 from fairlead.masks.kernels import layout as at
@@ -21,18 +22,23 @@ from fairlead.masks.lexicon import Lexicon
 SHORT: Final = 256  # places of a search that comes before the plain engine,
 MOST: Final = 4096  # and places of a search where it cannot
 _LOOKED_AT: Final = 64  # expressions, before something is taken for not settled
+_REMEMBERED: Final = 100_000  # stacks, before all are forgotten
 _DEEPEST: Final = 1024  # expressions of a stack
 
 
 class Automaton(Protocol):
     """What says what the nodes of one of Lark's automata stand for."""
 
-    def taken(self, took: list[int], states: list[tuple[int, int]]) -> Expr:
-        """A TOOK node on these states and margins, the lowest first."""
+    def pushed(self, below: Frame | None, state: int, margin: int) -> Frame:
+        """A stack with one more state; on None it is the lowest."""
         ...
 
-    def lined(self, line: list[int], took: list[int], states: list[tuple[int, int]]) -> Expr:
-        """A LINE node on a TOOK node on them."""
+    def taken(self, took: list[int], stack: Frame) -> Expr:
+        """A TOOK node on a stack."""
+        ...
+
+    def lined(self, line: list[int], took: list[int], stack: Frame) -> Expr:
+        """A LINE node on a TOOK node on it."""
         ...
 
 
@@ -59,6 +65,7 @@ class Verdicts:
         self._automata = automata
         self._arena, self._lexicon, self._exprs, self._alive = arena, lexicon, exprs, alive
         self._settled: dict[Expr, bool] = {}
+        self._frames: dict[int, Frame] = {}
 
     def judge(self, place: int, search: Callable[[int], int]) -> None:
         """Find a verdict; or leave it to the search that asks, which then reads on from there.
@@ -115,18 +122,30 @@ class Verdicts:
     def _read(self, node: int, stack: int) -> tuple[Expr, int]:
         """What is taken from a stack of Lark's automaton, and the stack below."""
         arena, record = self._arena, self._arena.record(node)
-        took, states = record, list[tuple[int, int]]()
+        took = record
         if record[0] == at.LINE:
             top, stack = arena.pop(stack)
             took = arena.record(top)
-        below = arena.record(arena.pop(stack)[0])[4]
-        while stack != below:
-            state, stack = arena.pop(stack)
-            states.append((arena.record(state)[2], arena.record(state)[3]))
-        automaton, states = self._automata[took[1]], states[::-1]
+        automaton, below = self._automata[took[1]], arena.record(arena.pop(stack)[0])[4]
+        frame = self._frame(automaton, stack, below)
         if record[0] == at.LINE:
-            return automaton.lined(record, took, states), stack
-        return automaton.taken(took, states), stack
+            return automaton.lined(record, took, frame), below
+        return automaton.taken(took, frame), below
+
+    def _frame(self, automaton: Automaton, stack: int, below: int) -> Frame:
+        """A stack of states. What is known of it is not gone through again, deep as it may be."""
+        pending, known = list[tuple[int, list[int]]](), self._frames
+        if len(known) > _REMEMBERED:
+            known.clear()
+        reached = stack
+        while reached != below and reached not in known:
+            state, after = self._arena.pop(reached)
+            pending.append((reached, self._arena.record(state)))
+            reached = after
+        frame = None if reached == below else known[reached]
+        for number, (_, _, state, margin, *_) in reversed(pending):
+            frame = known[number] = automaton.pushed(frame, state, margin)
+        return known[stack]
 
     def _said(self, node: int) -> Expr | None:
         """A node as an expression."""

@@ -4,8 +4,9 @@ r"""llama.cpp's grammars (GBNF) to a tree, as its parser reads them.
     name   ::= [A-Z] [a-z]* | "O'" [^\x00-\x40]{1,8}
 
 - a rule ends with its line, unless a parenthesis is open or an alternative has just begun;
-- names are letters, digits and dashes; `.` is any character; `"…"` and `[…]` know the escapes
-  `\n \r \t \\ \" \[ \] \xHH \uHHHH \UHHHHHHHH`, of which the last three are code points;
+- names are letters, digits, dashes and underscores; `.` is any character; `"…"` and `[…]` know
+  the escapes `\n \r \t \\ \" \[ \] \- \xHH \uHHHH \UHHHHHHHH`, of which the last three are
+  code points;
 - `*`, `+`, `?`, `{m}`, `{m,}` and `{m,n}` count the item before them, a whole `"…"` included.
 
 What this module does not know: bytes, automata, whether anything recurs.
@@ -22,10 +23,10 @@ from fairlead.syntax.grammar_tree import Alternative, Atom, Characters, Grammar,
 
 SPACE: Final = re.compile(r"(?:[ \t]|#[^\r\n]*)*")
 SPACE_AND_LINES: Final = re.compile(r"(?:[ \t\r\n]|#[^\r\n]*)*")
-WORD: Final = re.compile(r"[A-Za-z0-9-]+")
+WORD: Final = re.compile(r"[A-Za-z0-9_-]+")
 COUNT: Final = re.compile(r"[0-9]+")
 SIMPLE: Final = {
-    "n": "\n", "r": "\r", "t": "\t", "\\": "\\", '"': '"', "[": "[", "]": "]",
+    "n": "\n", "r": "\r", "t": "\t", "\\": "\\", '"': '"', "[": "[", "]": "]", "-": "-",
 }  # fmt: skip
 HEX: Final = {"x": 2, "u": 4, "U": 8}
 COUNTS: Final[dict[str, tuple[int, int | None]]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
@@ -104,7 +105,7 @@ class _Parser:
 
     def _rule(self) -> None:
         begin = self._at
-        name = self._word("the name of a rule: letters, digits and dashes")
+        name = self._word("the name of a rule: letters, digits, - and _")
         if name in self._rules:
             self._wrong(f"the rule {name!r} is there already", begin)
         self._skip()

@@ -70,6 +70,7 @@ from fairlead.masks.kernels.layout import (
 from fairlead.masks.kernels.leaves import leave_counted, leave_found, leaves_surely
 from fairlead.masks.kernels.pictures import is_lead, picture_of
 from fairlead.masks.kernels.reach import put, reach_begin, spread, spread_found
+from fairlead.masks.kernels.scraps import is_scrap, walk_scrap
 from fairlead.masks.kernels.step import step_config, value_follows
 from fairlead.masks.kernels.tries import child_of, has_below
 from fairlead.masks.kernels.views import (
@@ -298,6 +299,12 @@ def _walked(context: Context, row: Words, below: int, node: int, stack: int) -> 
 def _lexical(context: Context, row: Words, below: int, node: int, stack: int) -> int:
     nodes = int32s(context, NODE)
     state, after = int(nodes[node * 6 + 1]), NIL
+    if nodes[node * 6] == CAPTURE:
+        after = node_of(context, RESUME, nodes[node * 6 + 3], UNKNOWN_TEXT, 0, 0, 0)
+        if after < 0:
+            return after
+    if is_scrap(context, below):
+        return walk_scrap(context, row, below, state, after, stack)
     picture = picture_of(context, below, state)
     if picture == 0:
         context[WANT], context[WANT_BELOW] = state, below
@@ -305,10 +312,6 @@ def _lexical(context: Context, row: Words, below: int, node: int, stack: int) ->
     if picture == NO_PICTURE:
         return _walked(context, row, below, node, stack)
     add_picture(context, row, picture)
-    if nodes[node * 6] == CAPTURE:
-        after = node_of(context, RESUME, nodes[node * 6 + 3], UNKNOWN_TEXT, 0, 0, 0)
-        if after < 0:
-            return after
     if int32s(context, PICTURE)[picture * 6 + P_EXITS] == 0:
         return OK
     begin(context)
