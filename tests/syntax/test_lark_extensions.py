@@ -4,7 +4,7 @@ import pytest
 
 import fairlead as fl
 from fairlead.errors import LimitError, SourceError, UnsupportedError
-from fairlead.syntax.lark_extensions import DEEPEST, OPEN, extend
+from fairlead.syntax.lark_extensions import CLOSE, DEEPEST, OPEN, extend
 from fairlead.syntax.lark_reader import read_lark
 from fairlead.syntax.lark_source import Lark
 from fairlead.syntax.sources import Either, Literal
@@ -89,15 +89,26 @@ def test_nested_grammars_import_what_the_outer_one_does():
     [
         ("start: %json 3", SourceError, r"%json is followed by braces.*line 1, column 8"),
         ('start: "a"\n | %json {"}"', SourceError, r"brace of %json is never closed.*line 2, "),
-        ('start: "a" %regex {"a": }', SourceError, r"%regex is followed by JSON"),
+        ('start: "a" %regex {"a": }', SourceError, r"not JSON: Expecting value.*column 25"),
         ("start: %regex {}", SourceError, "substring_words, substring_chars"),
         ('start: %regex {"substring_word": 1}', SourceError, "did you mean 'substring_words'"),
         ('start: %regex {"substring_words": []}', SourceError, "is a string, not"),
-        ('start: %regex {"substring_chunks": "a"}', SourceError, "is a list of strings, not 'a'"),
-        ('start: %regex {"substring_chunks": [1]}', SourceError, "a chunk must be a str"),
+        ('start: %regex {"substring_chunks": "a"}', SourceError, 'is a list of strings, not "a"'),
+        (
+            'start: %regex {"substring_chunks": [1]}',
+            SourceError,
+            "is a list of strings, not an arr",
+        ),
+        (
+            f'start: %regex {{"substring_words": {"[" * 9999}{"]" * 9999}}}',
+            SourceError,
+            "is a string, not an array",
+        ),
         ("start: <[1-]>", SourceError, r"written <\[7\]>"),
         ("start: <[3-1]>", SourceError, "the lower one"),
+        (f"start: <[{'9' * 5000}]>", SourceError, r"written <\[7\]>"),
         ("start: <[0-999]>", LimitError, "more than 256 tokens"),
+        ("start: <[0-255,300]>", LimitError, "more than 256 tokens"),
         ("start: <[^3]>", UnsupportedError, "depends on the vocabulary"),
         ("start: <[*]>", UnsupportedError, "depends on the vocabulary"),
         ("start: @other", UnsupportedError, r"%import other\.start"),
@@ -107,6 +118,7 @@ def test_nested_grammars_import_what_the_outer_one_does():
         ('a[capture, max_tokens=3]: "x"', UnsupportedError, r"\[max_tokens\].*\{1,80\}"),
         ('a[captur]: "x"', SourceError, r"stands \[capture\]"),
         ('a[capture=""]: "x"', SourceError, "a capture needs a name"),
+        (r'a[capture="\x"]: "x"', SourceError, "not JSON.*line 1, column 12"),
         ('A[capture]: "x"', SourceError, "A is a terminal"),
         (f'start: "{OPEN}" <a>', SourceError, "no characters"),
         ("start: " + "%lark {start: " * 25 + '"a"' + "}" * 25, LimitError, f"{DEEPEST} others"),
@@ -138,6 +150,17 @@ def test_what_lark_says_is_about_the_text_as_it_was_written(text, error, said):
         read_lark(Lark(text))
     assert OPEN not in str(found.value)
     assert "fdd0" not in str(found.value)
+
+
+def test_what_is_around_numbers_of_parts_is_a_text_like_others_where_there_are_none():
+    text = f"{OPEN}0{CLOSE}"
+    assert read_lark(Lark(f'start: "{text}"')).terminals.popitem()[1].text == text
+    with pytest.raises(SourceError, match=text):
+        read_lark(Lark(f"start: /a/ {text}"))
+    for grammar, place in ((f'start: "{text}" a', "column 9"), ("start: a", "x.lark, line 1")):
+        own = {"x": f'a: <y> "{OPEN}"' if grammar == "start: a" else "a: <y>"}
+        with pytest.raises(SourceError, match=f"no characters.*{place}"):
+            Lark(f"{grammar}\n%import x.a", imports=own)
 
 
 def test_an_empty_option_of_llguidance_says_nothing():

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 import fairlead as fl
 from fairlead.api.values import read_value
-from fairlead.errors import UnsupportedError
+from fairlead.errors import SourceError, UnsupportedError
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.tool_parameters import as_json, elements, parameters
 from tool_samples import MARKED, PLAIN
@@ -90,16 +90,6 @@ def test_a_schema_may_name_its_parts():
     assert constraint.matches("")
 
 
-def test_references_that_go_round_are_json():
-    (one,) = parameters(
-        "f",
-        JsonSchema(
-            {"properties": {"a": {"$ref": "#/$defs/r"}}, "$defs": {"r": {"$ref": "#/$defs/r"}}}
-        ),
-    )
-    assert not one.is_text
-
-
 @pytest.mark.parametrize(
     ("schema", "said"),
     [
@@ -107,11 +97,51 @@ def test_references_that_go_round_are_json():
         ({"properties": {"a": {"type": "string", "format": "date"}}}, "f: a: format of a string"),
         ({"properties": {"a b": {}}}, "no name of an element"),
         ({"required": ["a"]}, "has no schema"),
+        ({"type": "array"}, "are no JSON object"),
     ],
 )
 def test_what_has_no_form_as_an_element_is_refused_by_name(schema: Any, said: str):
     with pytest.raises(UnsupportedError, match=said):
         parameters("f", JsonSchema({"type": "object", **schema}))
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        ({"properties": 5}, "properties must be an object"),
+        ({"properties": {"a": {"$ref": "#/$defs/x"}}, "$defs": 5}, "leads nowhere"),
+        ({"properties": {"a": {"type": "string", "minLength": "x"}}}, "minLength must be a count"),
+        ({"properties": {"a": {"type": "string", "pattern": "a)|(b"}}}, "closes nothing"),
+        ({"required": [5]}, "array of strings"),
+        (
+            {"properties": {"a": {"$ref": "#/$defs/r"}}, "$defs": {"r": {"$ref": "#/$defs/r"}}},
+            "refers to itself",
+        ),
+    ],
+)
+def test_a_schema_that_is_not_well_formed_is_refused_as_any_other(schema: Any, said: str):
+    with pytest.raises(SourceError, match=said):
+        parameters("f", JsonSchema(schema))
+
+
+def test_a_string_that_no_value_is_may_be_left_out_only():
+    text = '{"type": "string", "minLength": 5, "maxLength": 2}'
+    listed = {"a": json.loads(text), "b": {"enum": []}, "c": {"type": ["string"], "maxLength": 1}}
+    constraint = fl.compile(elements(parameters("f", JsonSchema({"properties": listed}))), PLAIN)
+    assert constraint.matches('<parameter=c>\n"x"\n</parameter>\n')
+    for name in "ab":
+        assert not constraint.matches(f"<parameter={name}>\nxxx\n</parameter>\n")
+    whole = {"properties": listed, "required": ["a"]}
+    with pytest.raises(fl.UnsatisfiableError):
+        fl.compile(elements(parameters("f", JsonSchema(whole))), PLAIN)
+
+
+def test_two_choices_among_strings_are_json():
+    null = {"type": "null"}
+    both = {"anyOf": [{"type": "string"}, null], "oneOf": [{"const": "b"}, null]}
+    for schema in (both, {"oneOf": [{"type": "string"}, null, null]}):
+        (one,) = parameters("f", JsonSchema({"properties": {"a": schema}}))
+        assert not one.is_text
 
 
 def test_harmony_names_who_is_called_behind_the_channel_or_the_role():

@@ -84,7 +84,7 @@ class Reading:
     def _written(self, found: re.Match[str]) -> str:
         """What a part was written as, which Lark names by its number."""
         parts = [part for text in self.texts.values() for part in text.parts]
-        return parts[int(found[1])].written
+        return parts[int(found[1])].written if parts else found[0]
 
     def names(self) -> list[str]:
         """What the text defines."""

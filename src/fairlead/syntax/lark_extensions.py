@@ -15,15 +15,15 @@ instead.
 What this module does not know: what Lark reads, whether a schema is right.
 """
 
-import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias, cast, final
+from typing import Final, TypeAlias, cast, final
 
 from fairlead.errors import LimitError, SourceError, UnsupportedError
 from fairlead.syntax.json_schema_source import JsonSchema
+from fairlead.syntax.json_text import Json, read_json, show
 from fairlead.syntax.names import did_you_mean
 from fairlead.syntax.source import describe_place
 from fairlead.syntax.sources import Either, Source
@@ -52,7 +52,8 @@ _FOUND: Final = re.compile(
     re.MULTILINE | re.VERBOSE,
 )
 _BRACES: Final = re.compile(rf"(?P<skipped>{_SKIPPED})|(?P<lark>%lark\s*){{|[{{}}]", re.VERBOSE)
-_IDS: Final = re.compile(r"[0-9]+(?:-[0-9]+)?(?:,[0-9]+(?:-[0-9]+)?)*\Z")
+_RANGE: Final = "[0-9]{1,9}(?:-[0-9]{1,9})?"
+_IDS: Final = re.compile(rf"{_RANGE}(?:,{_RANGE})*\Z")
 _CAPTURE: Final = re.compile(rf"\[\s*capture\s*(?:=\s*({_STRING})\s*)?\]\Z")
 _INSTEAD: Final = {
     "lazy": "write the terminal with a lazy count, as /.*?<end>/",
@@ -149,6 +150,19 @@ def extend(text: str, nested: Nested, path: str = "", first: int = 0) -> Extende
     return reader.extended()
 
 
+def check_unmarked(read: Extended, path: str) -> None:
+    """Refuse a text with what stands around the numbers of parts; where there are none, it may."""
+    found = re.search(f"[{OPEN}{CLOSE}]", read.original)
+    if found is not None:
+        place = describe_place(read.original, found.start())
+        raise SourceError(
+            "U+FDD0 and U+FDD1 are no characters",
+            place=f"{path}, {place}" if path else place,
+            text=read.original,
+            position=found.start(),
+        )
+
+
 @final
 class _Reader:
     """A text, and what was found in it so far."""
@@ -175,9 +189,6 @@ class _Reader:
 
     def extended(self) -> Extended:
         """All of it."""
-        if self._moves and (OPEN in self._text or CLOSE in self._text):
-            at = min(i for i in map(self._text.find, (OPEN, CLOSE)) if i >= 0)
-            raise self._wrong("U+FDD0 and U+FDD1 are no characters", at)
         self._pieces.append(self._text[self._done :])
         return Extended(
             "".join(self._pieces),
@@ -240,12 +251,8 @@ class _Reader:
             )
 
     def _substring(self, given: str, inside: int) -> Substring:
-        try:
-            read: Any = json.loads(given)
-        except ValueError as error:
-            at = error.pos if isinstance(error, json.JSONDecodeError) else 0
-            raise self._wrong(f"%regex is followed by JSON: {error}", inside + at) from None
-        keys = [*cast("Mapping[str, Any]", read)]
+        read = cast("Mapping[str, Json]", self._json(given, inside))  # there are braces around it
+        keys = [*read]
         if len(keys) != 1 or keys[0] not in _CUTS:
             near = did_you_mean(keys[0], _CUTS) if keys else ""
             raise self._wrong(
@@ -255,9 +262,9 @@ class _Reader:
             )
         value = read[keys[0]]
         listed = keys[0] == "substring_chunks"
-        if isinstance(value, str) is listed or not isinstance(value, str | list):
+        if not (_is_strings(value) if listed else isinstance(value, str)):
             what = "a list of strings" if listed else "a string"
-            raise self._wrong(f"{keys[0]} is {what}, not {value!r:.40}", inside)
+            raise self._wrong(f"{keys[0]} is {what}, not {show(value)}", inside)
         try:
             return substring(
                 cast("str | list[str]", value),
@@ -265,6 +272,14 @@ class _Reader:
             )
         except SourceError as error:
             raise self._wrong(str(error), inside) from None
+
+    def _json(self, given: str, begin: int) -> Json:
+        """The value of what stands there."""
+        try:
+            return read_json(given)
+        except SourceError as error:
+            said = str(error).partition("\n")[0].removesuffix(f" (at {error.place})")
+            raise self._wrong(said, begin + (error.position or 0)) from None
 
     def _ids(self, listed: str, begin: int) -> Source:
         compact = "".join(listed.split())
@@ -280,15 +295,15 @@ class _Reader:
         ids: dict[int, None] = {}
         for part in compact.split(","):
             low, _, high = part.partition("-")
-            last = int(high or low)
-            if last - int(low) >= MOST_IDS or len(ids) > MOST_IDS:
+            first, last = int(low), int(high or low)
+            ids |= dict.fromkeys(range(first, min(last, first + MOST_IDS) + 1))
+            if len(ids) > MOST_IDS:
                 raise LimitError(
                     f"<[{compact:.40}]> stands for more than {MOST_IDS} tokens",
                     limit="special tokens",
                     given=MOST_IDS,
-                    place=describe_place(self._text, begin),
+                    place=self._place(begin),
                 )
-            ids |= dict.fromkeys(range(int(low), last + 1))
         if not ids:
             raise self._wrong("a range of token ids begins with the lower one", begin)
         tokens = tuple(map(Special, ids))
@@ -314,9 +329,10 @@ class _Reader:
                 "[capture]",
                 begin,
             )
-        self._captures[rule] = json.loads(told[1]) if told[1] else rule
-        if not self._captures[rule]:
+        name = self._json(told[1], found.start("options") + told.start(1)) if told[1] else rule
+        if not name:
             raise self._wrong("a capture needs a name", begin)
+        self._captures[rule] = str(name)
         return self._replace(begin, end, "")
 
     def _other(self, found: re.Match[str]) -> int:
@@ -348,3 +364,7 @@ class _Reader:
     def _place(self, at: int) -> str:
         place = describe_place(self._text, at)
         return f"{self._path}, {place}" if self._path else place
+
+
+def _is_strings(value: Json) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)

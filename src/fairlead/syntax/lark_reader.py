@@ -141,7 +141,7 @@ def _parts(
     parts, others = dict[str, Part](), list[Any]()
     for terminal in terminals:
         whole = PART.fullmatch(str(terminal.pattern.value))
-        inside = PART.search(str(terminal.pattern.value))
+        inside = PART.search(str(terminal.pattern.value)) if source.parts else None
         if inside is None:
             others.append(terminal)
         elif whole is None or terminal.pattern.type != "str":

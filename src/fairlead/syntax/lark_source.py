@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias, cast, final, get_args
 
 from fairlead.errors import SourceError, UnsupportedError
-from fairlead.syntax.lark_extensions import Extended, Part, extend
+from fairlead.syntax.lark_extensions import Extended, Part, check_unmarked, extend
 from fairlead.syntax.lark_tree import Indentation
 from fairlead.syntax.names import did_you_mean
 from fairlead.syntax.shipped import importable
+from fairlead.syntax.source import describe_place
 from fairlead.syntax.sources import Source, check_text
 
 Lexer: TypeAlias = Literal["contextual", "dynamic"]
@@ -116,6 +117,8 @@ class Lark(Source):
         for path, text in (("", self.text), *self.files):
             found = extended[path] = extend(text, nested, path, len(parts))
             parts += found.parts
+        for path, found in extended.items() if parts else ():
+            check_unmarked(found, path)
         object.__setattr__(self, "parts", tuple(parts))
         object.__setattr__(self, "captures", extended[""].captures)
         object.__setattr__(self, "extended", extended)
@@ -256,13 +259,11 @@ def _first(paths: list[str], texts: _Texts) -> tuple[str, str | None]:
 
 
 def _absent(name: str, texts: _Texts, importing: str, place: int, *, nested: bool) -> SourceError:
-    line = importing.count("\n", 0, place) + 1
-    column = place - (importing.rfind("\n", 0, place) + 1) + 1
     where = "an imported grammar, " if nested else ""
     return SourceError(
         f"there is no grammar {name!r} to import{did_you_mean(name, texts.names())}; "
         "imports= takes texts by name, or folders",
-        place=f"{where}line {line}, column {column}",
+        place=where + describe_place(importing, place),
         text=importing,
         position=place,
     )

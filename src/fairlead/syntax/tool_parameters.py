@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, cast, final
 
 from fairlead.errors import UnsupportedError
+from fairlead.syntax.json_schema import parse_json_schema
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.json_text import read_json, write_json
 from fairlead.syntax.python_types import type_source
@@ -79,12 +80,19 @@ def parameters(tool: str, arguments: PythonType | JsonSchema) -> tuple[Parameter
         arguments: its arguments.
 
     Raises:
+        SourceError, LimitError: as of any JSON Schema.
         UnsupportedError: they are more than properties, or a string is more than its characters.
     """
     source = type_source(arguments) if isinstance(arguments, PythonType) else arguments
+    parse_json_schema(source)  # so that what is read below is well formed
     document = cast("Mapping[str, Any]", read_json(source.text))
     schema = _named(document, document)
     _check(tool, schema, _OBJECT, "arguments")
+    if "object" not in schema.get("type", ["object"]):
+        raise UnsupportedError(
+            f"the arguments of the tool {tool} are no JSON object",
+            feature="tool whose arguments are no object",
+        )
     required = cast("list[str]", schema.get("required", []))
     properties = cast("Mapping[str, Any]", schema.get("properties", {}))
     for name in (*properties, *required):
@@ -135,11 +143,11 @@ def _parameter(
     tool: str, name: str, part: Any, document: Mapping[str, Any], source: JsonSchema
 ) -> Parameter:
     schema = _named(part, document)
-    options = schema.get("anyOf", schema.get("oneOf"))
-    if isinstance(options, list) and set(schema) <= {*_NOTES, "anyOf", "oneOf"}:
-        listed = [_named(each, document) for each in cast("list[Any]", options)]
+    branches = {"anyOf", "oneOf"} & schema.keys()
+    if len(branches) == 1 and schema.keys() <= _NOTES | branches:
+        listed = [_named(each, document) for each in schema[branches.pop()]]
         strings = [each for each in listed if each.get("type") != "null"]
-        if len(strings) == 1 < len(listed) and _is_string(strings[0]):
+        if len(strings) == 1 == len(listed) - 1 and _is_string(strings[0]):
             text = _text(f"{tool}: {name}", strings[0])
             return Parameter(name, True, Both((text, _UNBROKEN)) | "null", True, True)
     if _is_string(schema):
@@ -184,7 +192,7 @@ def _is_string(schema: Mapping[str, Any]) -> bool:
     """Whether all its values are strings, by what it says itself."""
     listed = schema.get("enum", [schema["const"]] if "const" in schema else None)
     if isinstance(listed, list):
-        return all(isinstance(each, str) for each in cast("list[Any]", listed))
+        return bool(listed) and all(isinstance(each, str) for each in cast("list[Any]", listed))
     return schema.get("type") == "string"
 
 
@@ -194,9 +202,10 @@ def _text(place: str, schema: Mapping[str, Any]) -> Source:
     found: list[Source] = []
     if "enum" in schema or "const" in schema:
         found.append(Choice(schema.get("enum", [schema.get("const")])))
-    low, high = schema.get("minLength", 0), schema.get("maxLength", "")
-    if low or high != "":
-        found.append(Regex(rf"[\s\S]{{{int(low)},{int(high) if high != '' else ''}}}"))
+    if "minLength" in schema:
+        found.append(Regex(rf"[\s\S]{{{int(schema['minLength'])},}}"))
+    if "maxLength" in schema:
+        found.append(Regex(rf"[\s\S]{{0,{int(schema['maxLength'])}}}"))
     if "pattern" in schema:
         found.append(Regex(rf"[\s\S]*(?:{schema['pattern']})[\s\S]*", "ecma"))
     return Both((*found, Regex(r"[\s\S]*")))
