@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import threading
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import fairlead as fl
 from canonical_tokenizers import TOKENIZERS, cutter, library, vocabulary
 from fairlead.constraints.compiled import CompiledConstraint, DecodeState
+from fairlead.constraints.cutters import cutter_of
 from fairlead.masks.bits import unpack
 from small_tokenizers import word_piece
 
@@ -122,6 +124,22 @@ def test_what_is_forgotten_is_found_again_the_same() -> None:
     assert constraint.held().rows
     constraint.forget()
     assert constraint.mask(constraint.start()).tolist() == before
+
+
+def test_constraints_of_one_tokenizer_wait_for_each_other() -> None:
+    constraint, asked = compiled("gpt2", fl.Regex("a+'s")), list[bool]()
+
+    def ask() -> None:
+        constraint.mask(constraint.start(b"a"))
+        asked.append(constraint.matches("aa's"))
+
+    with cutter_of(library("gpt2"), constraint.vocabulary).lock:
+        thread = threading.Thread(target=ask)
+        thread.start()
+        thread.join(0.02)
+        assert not asked
+    thread.join()
+    assert asked == [True]
 
 
 def test_special_tokens_that_a_source_names_stand_as_they_are_read() -> None:

@@ -8,7 +8,8 @@ are never gone round in.
 What this module does not know: captures, values.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Collection, Iterator
+from itertools import count
 from typing import Final, TypeAlias, final
 
 from fairlead.api.lark_tokens import Ends, Leaf, Texts
@@ -36,6 +37,8 @@ class Chart:
         self._terminals = _Terminals(grammar, texts, ends)
         self._length = len(texts.data)
         self._found: dict[tuple[str, int], dict[int, int]] = {}
+        self._begins: dict[tuple[str, int], dict[int, None]] = {}
+        self._count = count()
         self._waiting: dict[tuple[str, int], list[Item]] = {}
         self._items: list[dict[Item, None]] = [{} for _ in range(self._length + 1)]
         self._read()
@@ -60,7 +63,7 @@ class Chart:
             elif symbol in self._rules:
                 todo.append((CLOSED, len(rules), 0))
                 rules.append((symbol, len(leaves), 0))
-                todo += reversed(self._children(symbol, begin, end))
+                todo += reversed(self._children((symbol, begin, end)))
             else:
                 leaves.append(Leaf(symbol, self._terminals.begin(symbol, begin, end), end))
         return leaves, rules
@@ -91,13 +94,15 @@ class Chart:
         if read == len(symbols):
             ends = self._found.setdefault((rule, begin), {})
             if place not in ends:
-                ends[place] = sum(map(len, self._found.values()))
+                ends[place] = next(self._count)
+                self._begins.setdefault((rule, place), {})[begin] = None
                 for waiting in self._waiting.get((rule, begin), ()):
                     yield place, _on(waiting)
             return
         symbol = symbols[read]
         if symbol not in self._rules:
             for end in self._terminals.ends(symbol, place):
+                self._begins.setdefault((symbol, end), {})[place] = None
                 yield end, _on(item)
             return
         if (symbol, place) not in self._waiting:
@@ -106,52 +111,49 @@ class Chart:
         if place in self._found.get((symbol, place), {}):
             yield place, _on(item)
 
-    def _ends(self, node: Node, symbol: str, begin: int) -> Sequence[int]:
-        """Where a symbol within a rule's text may end."""
-        if symbol not in self._rules:
-            return self._terminals.ends(symbol, begin)
-        rule, low, high = node
-        known = self._found[rule, low][high]
-        found = self._found.get((symbol, begin), {})
-        return [end for end, when in found.items() if (begin, end) != (low, high) or when < known]
-
-    def _children(self, rule: str, begin: int, end: int) -> list[Node]:
+    def _children(self, node: Node) -> list[Node]:
         """The symbols of a rule's text."""
-        node = (rule, begin, end)
+        found = (self._split(node, number) for number in range(len(self._rules[node[0]])))
+        return next(each for each in found if each is not None)
 
-        def ends(symbol: str, place: int) -> Sequence[int]:
-            return self._ends(node, symbol, place)
+    def _split(self, node: Node, number: int) -> list[Node] | None:
+        """Where the symbols of an alternative stand, if it is what the rule has read there."""
+        rule, begin, end = node
+        symbols = self._rules[rule][number]
+        right = [{end}]  # from where the last symbols lead to the end: none, one, and so on
+        for read in range(len(symbols) - 1, -1, -1):
+            item = (rule, number, read, begin)
+            right.append(
+                {
+                    at
+                    for after in right[-1]
+                    for at in self._begins.get((symbols[read], after), ())
+                    if item in self._items[at] and self._reads(node, symbols[read], at, after)
+                }
+            )
+        if begin not in right[-1]:
+            return None
+        found: list[Node] = []
+        for symbol, allowed in zip(symbols, right[-2::-1], strict=True):
+            after = max(each for each in allowed if self._reads(node, symbol, begin, each))
+            found.append((symbol, begin, after))
+            begin = after
+        return found
 
-        return next(
-            found
-            for symbols in self._rules[rule]
-            if (found := _split(symbols, begin, end, ends)) is not None
+    def _reads(self, node: Node, symbol: str, begin: int, end: int) -> bool:
+        """Whether a symbol within a rule's text may stand there."""
+        if symbol not in self._rules:
+            return end in self._terminals.ends(symbol, begin)
+        when = self._found.get((symbol, begin), {}).get(end)
+        rule, low, high = node
+        return when is not None and (
+            (begin, end) != (low, high) or when < self._found[rule, low][high]
         )
 
 
 def _on(item: Item) -> Item:
     rule, number, read, begin = item
     return (rule, number, read + 1, begin)
-
-
-def _split(
-    symbols: Sequence[str], begin: int, end: int, ends: Callable[[str, int], Sequence[int]]
-) -> list[Node] | None:
-    """Where the symbols of an alternative stand, if they reach the end."""
-    reached = [{begin}]
-    for symbol in symbols:
-        reached.append({e for at in reached[-1] for e in ends(symbol, at) if e <= end})
-    if end not in reached[-1]:
-        return None
-    right = [{end}]
-    for symbol, places in zip(reversed(symbols), reversed(reached[:-1]), strict=True):
-        right.append({at for at in places if not right[-1].isdisjoint(ends(symbol, at))})
-    found: list[Node] = []
-    for symbol, allowed in zip(symbols, right[-2::-1], strict=True):
-        target = max(each for each in ends(symbol, begin) if each in allowed)
-        found.append((symbol, begin, target))
-        begin = target
-    return found
 
 
 @final
@@ -163,7 +165,7 @@ class _Terminals:
         self._exits: dict[str, tuple[Exit, ...]] = {}
         self._taken: dict[tuple[str, int], frozenset[int]] = {}
         self._gaps: dict[int, list[int]] = {}
-        self._ends: dict[tuple[str, int], list[int]] = {}
+        self._ends: dict[tuple[str, int], dict[int, None]] = {}
 
     def gaps(self, place: int) -> list[int]:
         """Where what is ignored from a place on may end, the place itself first."""
@@ -177,11 +179,11 @@ class _Terminals:
             self._gaps[place] = [*found]
         return self._gaps[place]
 
-    def ends(self, name: str, place: int) -> list[int]:
+    def ends(self, name: str, place: int) -> Collection[int]:
         """Where a terminal ends, whatever is ignored before it."""
         if (name, place) not in self._ends:
             found = {end for at in self.gaps(place) for end in self._take(name, at)}
-            self._ends[name, place] = sorted(found)
+            self._ends[name, place] = dict.fromkeys(sorted(found))
         return self._ends[name, place]
 
     def begin(self, name: str, place: int, end: int) -> int:

@@ -109,7 +109,7 @@ def read(grammar: LarkGrammar, table: LarkTable, texts: Texts, ends: Ends) -> li
         ends: where the texts of a part end that begin somewhere.
     """
     reader = _Contextual(grammar, table, texts, ends)
-    failed = set[_Place]()
+    seen = set[_Place]()
     leaves: list[Leaf] = []
     # Of each place so far: what may be taken next, and how many leaves there are before it.
     ways = [(iter(reader.options(_Place(0, (table.start,)))), 0)]
@@ -120,17 +120,16 @@ def read(grammar: LarkGrammar, table: LarkTable, texts: Texts, ends: Ends) -> li
             ways.pop()
             continue
         taken, place = option
-        if place in failed:
+        if place in seen:
             continue
-        failed.add(place)
+        seen.add(place)
         del leaves[count:]
         leaves += taken
         rest = reader.ended(place)
         if rest is not None:
             return leaves + rest
         ways.append((iter(reader.options(place)), len(leaves)))
-    start = reader.ended(_Place(0, (table.start,)))
-    return start if not texts.data else None
+    return reader.ended(_Place(0, (table.start,)))
 
 
 @final

@@ -17,7 +17,6 @@ up to three characters that must differ, a new step takes up to seconds on gpt2.
 A state is found again as long as somebody holds it.
 """
 
-import threading
 from typing import Final, final
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -70,7 +69,7 @@ class CanonicalStates:
         self._spots = WeakKeyDictionary[State, Spot]()
         self._ways = WeakKeyDictionary[State, Route]()
         self._starts = dict[bytes, State]()
-        self._lock = threading.RLock()
+        self._lock = cutter.lock
 
     def start(self, lead: bytes) -> State:
         """The state of a text that begins with `lead`.
@@ -155,10 +154,11 @@ class CanonicalStates:
         text = self._vocabulary.lead + read.data
         for name in read.names:
             text = text.replace(name, mark(name.decode()))
-        tokens = self._routes.encode(text)
-        if tokens is None:
-            return False
-        return self._cutter.ends(self._cutter.run(self._cutter.start, tokens, joined=False))
+        with self._lock:
+            tokens = self._routes.encode(text)
+            if tokens is None:
+                return False
+            return self._cutter.ends(self._cutter.run(self._cutter.start, tokens, joined=False))
 
     def held(self) -> Held:
         """What is remembered at the moment, besides what `Rows` holds."""

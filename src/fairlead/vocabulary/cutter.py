@@ -18,6 +18,7 @@ What this module does not know: constraints. That a place exists does not say th
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
+from threading import RLock
 from typing import Final, Self, final
 
 import numpy as np
@@ -101,6 +102,7 @@ class Cutter:
         start: the place before the first token.
         characters: how its characters are told apart.
         restless: bool[tokens], whether what is before a token might change with it.
+        lock: whoever asks it from several threads has to hold this: it numbers what it meets.
     """
 
     def __init__(self, tokenization: Tokenization, tokens: tuple[bytes | None, ...]) -> None:
@@ -109,9 +111,8 @@ class Cutter:
         Raises:
             UnsupportedError: what it gives is not what the tokenizer gives.
         """
-        self._how, self._merges = tokenization, tokenization.merges
-        self._tokens = tokens
-        self.characters = tokenization.characters
+        self._how, self._tokens, self.lock = tokenization, tokens, RLock()
+        self._merges, self.characters = tokenization.merges, tokenization.characters
         self._literals = Literals(tokenization.added.values())
         self._ways = Ways(
             tokenization.splitters,
@@ -233,10 +234,9 @@ class Cutter:
         Some of them, of fewest tokens first; whether there are others is told.
         """
         key = (self._places[place].partial, token)
-        found = self._completions.get(key)
-        if found is None:
-            found = self._completions[key] = self._completing(*key)
-        return found
+        if key not in self._completions:
+            remember(self._completions, key, self._completing(*key), _MOST_KNOWN)
+        return self._completions[key]
 
     def _completing(self, begun: bytes, token: int) -> Completions:
         queue = deque[tuple[tuple[int, ...], bytes]]([((), begun)])
