@@ -139,6 +139,8 @@ def test_how_often_a_rule_may_stand():
     assert counts('a[capture]: "(" a ")" | b\nb[capture="a"]: "b"') == {"a": 2}
     assert counts('a: b | c\nb[capture]: "b"\nc[capture="b"]: "c"') == {"b": 2}
     assert counts('a: "b"\nb[capture]: "c"') == {"b": 0}
+    assert counts('a: b c | b\nc: "c" b?\nb[capture]: "b"') == {"b": 2}
+    assert counts('a: c c\nc: "c" | d\nd: b\nb[capture]: "b"') == {"b": 2}
 
 
 def test_rules_without_a_text_capture_nothing_but_the_empty_one():

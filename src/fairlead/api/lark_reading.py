@@ -7,6 +7,7 @@ in it. Where all that a rule stands for is JSON Schemas, its text is JSON with a
 What this module does not know: where the text of the grammar is in a longer one.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 
@@ -80,17 +81,23 @@ def counted(source: Lark, inner: Callable[[Source], Mapping[str, int]]) -> dict[
 
 def _often(grammar: LarkGrammar, symbol: str) -> int:
     """How often a rule or a part may be in a text: never, once, or more."""
-    counts, before = {symbol: int(symbol not in grammar.rules)}, None
-    while counts != before:
-        before = counts
-        counts = {symbol: before[symbol]} | {
-            rule: min(
-                max(sum(before.get(each, 0) for each in expansion) for expansion in expansions)
-                + (rule == symbol),
-                2,
-            )
-            for rule, expansions in grammar.rules.items()
-        }
+    rules, places = list[str](), defaultdict[str, list[int]](list)
+    for rule, expansions in grammar.rules.items():
+        for expansion in expansions:
+            for each in expansion:
+                places[each].append(len(rules))
+            rules.append(rule)
+    # Of each expansion by what is known of its symbols; what gets known of a rule goes on from it.
+    sums, counts, todo = [0] * len(rules), defaultdict[str, int](int, {symbol: 1}), [(symbol, 1)]
+    while todo:
+        name, more = todo.pop()
+        for place in places[name]:
+            sums[place] += more
+            rule = rules[place]
+            count = min(sums[place] + (rule == symbol), 2)
+            if count > counts[rule]:
+                todo.append((rule, count - counts[rule]))
+                counts[rule] = count
     return counts[grammar.start]
 
 

@@ -185,14 +185,21 @@ def _empty(parts: Mapping[str, Part], nested: Mapping[str, LarkGrammar]) -> list
 
 
 def _may_be_empty(grammar: LarkGrammar) -> bool:
-    found, before = set[str](), -1
-    while len(found) > before:
-        before = len(found)
-        found |= {
-            name
-            for name, expansions in grammar.rules.items()
-            if any(found.issuperset(each) for each in expansions)
-        }
+    rules, missing, places = list[str](), list[int](), dict[str, list[int]]()
+    for rule, expansions in grammar.rules.items():
+        for expansion in expansions:
+            for symbol in expansion:
+                places.setdefault(symbol, []).append(len(rules))
+            rules.append(rule)
+            missing.append(len(expansion))
+    found = {rule for rule, count in zip(rules, missing, strict=True) if not count}
+    todo = [*found]
+    while todo:
+        for place in places.get(todo.pop(), ()):
+            missing[place] -= 1
+            if not missing[place] and rules[place] not in found:
+                found.add(rules[place])
+                todo.append(rules[place])
     return grammar.start in found
 
 
