@@ -53,11 +53,15 @@ STAGES: Final = ("syntax", "lowering", "automata", "vocabulary", "masks", "const
 TRACED: Final = (*STAGES, "laws/test_constraint.py", "test_wrong_inputs.py")
 
 
+@functools.cache
+def is_below(path: Path, names: tuple[str, ...]) -> bool:
+    return any(path.is_relative_to(HERE / name) for name in names)
+
+
 def is_traced(item: pytest.Item) -> bool:
     if os.environ.get("COVERAGE") == "all":
         return True
-    of_stage = any(item.path.is_relative_to(HERE / stage) for stage in TRACED)
-    return of_stage and not item.get_closest_marker("untraced")
+    return is_below(item.path, TRACED) and not item.get_closest_marker("untraced")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -112,13 +116,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     Tests that are traced come last, so that caches are seldom emptied for them.
     """
-    long = [HERE / name for name in LONG]
-    items.sort(
-        key=lambda item: (
-            not any(item.path.is_relative_to(path) for path in long),
-            is_traced(item),
-        )
-    )
+    items.sort(key=lambda item: (not is_below(item.path, LONG), is_traced(item)))
 
 
 def pytest_collection_finish() -> None:

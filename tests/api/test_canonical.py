@@ -56,10 +56,10 @@ def test_with_a_watermark_and_in_an_expression_it_holds_as_well() -> None:
     own = model("gpt2")
     other = fl.Model(FakeModel.random(vocabulary("gpt2"), 5), own.tokenizer)
     guided = (own + 0.5 * (other - own)).watermarked(fl.Watermark(key=3))
-    for part in guided.stream("a", canonical=True, max_new_tokens=8, seed=1):
-        if part.result is not None:
-            encoded = own.tokenizer.encode(part.text, add_special_tokens=False)
-            assert list(part.result.tokens) == encoded
+    *_, last = guided.stream("a", canonical=True, max_new_tokens=8, seed=1)
+    assert last.result is not None
+    encoded = own.tokenizer.encode(last.text, add_special_tokens=False)
+    assert list(last.result.tokens) == encoded
 
 
 def test_a_healed_prompt_is_encoded_with_the_text() -> None:

@@ -207,7 +207,7 @@ def test_a_stack_that_is_too_deep_to_be_said_is_searched(monkeypatch: pytest.Mon
 
 def test_a_judge_that_gives_up_leaves_a_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
     def limited(self: Derivatives, state: Expr) -> bool:
-        if state.looks and isinstance(state, Concat) and len(str(state)) > 0:
+        if state.looks and isinstance(state, Concat):
             raise LimitError("too much", limit="states", given=1)
         return alive(self, state)
 

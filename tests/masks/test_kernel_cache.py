@@ -13,7 +13,6 @@ from fairlead.masks.kernel_cache import Kernels
 
 MODULE = """
 from pathlib import Path
-from typing import Any, cast
 
 from fairlead.masks.kernel_cache import Kernels
 

@@ -192,7 +192,8 @@ def _is_string(schema: Mapping[str, Any]) -> bool:
     """Whether all its values are strings, by what it says itself."""
     listed = schema.get("enum", [schema["const"]] if "const" in schema else None)
     if isinstance(listed, list):
-        return bool(listed) and all(isinstance(each, str) for each in cast("list[Any]", listed))
+        named = cast("list[Any]", listed)
+        return bool(named) and all(isinstance(each, str) for each in named)
     return schema.get("type") == "string"
 
 
