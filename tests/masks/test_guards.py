@@ -307,7 +307,9 @@ def test_a_place_is_left_to_the_search_where_it_is_not_said(
 def test_plain_states_are_forgotten_and_moved_like_others(monkeypatch: pytest.MonkeyPatch) -> None:
     expr = concat(repeat(literal("a"), 1), ahead(NOT_A), alt(literal("b"), literal("cc")))
     fast = machine_of(expr, fl.Budget(rows=1))
-    monkeypatch.setattr(Network, "enter", lambda network, _: network.run(at.ENTER, doubt(network)))
+    monkeypatch.setattr(
+        Network, "enter", lambda network, _: network.run(at.ENTER, doubt(network), 0)
+    )
     first = [fast.start(lead) for lead in (b"", b"a", b"b")]
     assert all(each.network is None for each in first)
     plain = Rows(Derivatives(expr, WORDS.spellable), WORDS, fl.Budget())

@@ -12,7 +12,6 @@ from fairlead.lowering.expr import alt, both, byte_set, capture, concat, literal
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.masks.bits import unpack
 from fairlead.masks.gallery import shared_gallery
-from fairlead.masks.kernels import layout as at
 from fairlead.masks.lexicon import shared_lexicon
 from fairlead.masks.network import Network
 from fairlead.masks.rows import Rows
@@ -98,9 +97,9 @@ def test_literals_longer_than_is_translated_at_once_are_read_whole() -> None:
     run = network(literal(text + b"c"))
     macro = run.enter(literal(text + b"c"))
     for byte in text:
-        macro = run.run(at.READ, macro, byte)
-    assert run.run(at.READ, macro, ord("a")) == 0
-    macro = run.run(at.READ, macro, ord("c"))
+        macro = run.read(macro, byte) >> 2
+    assert run.read(macro, ord("a")) == 0
+    macro = run.read(macro, ord("c")) >> 2
     assert run.arena.macro(macro) == (True, False)
 
 

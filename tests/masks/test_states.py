@@ -118,7 +118,8 @@ def test_where_nothing_has_room_the_plain_engine_reads_on(
     fl.clear_cache()
     fresh = fl.compile(source, BYTES)
     state = fresh.start() if begun else None
-    monkeypatch.setattr(Network, "run", full)
+    for asked in ("run", "read", "fill"):
+        monkeypatch.setattr(Network, asked, full)
     monkeypatch.setattr(lexicon.Lexicon, "alive", full)
     state = state or fresh.start()
     if masked:

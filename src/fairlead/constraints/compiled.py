@@ -83,7 +83,7 @@ class CompiledConstraint:
         self.vocabulary = vocabulary
         self._spelled = vocabulary if spelled is None else spelled
         self._expr, self._machine, self._graph = expr, machine, graph
-        self._budget, self._names = budget, names
+        self._budget, self._names, self._ends = budget, names, vocabulary.eos_ids
         self._canonical: CanonicalStates | None = None
         self._states: States | ExploredStates | CanonicalStates
         if cutter is not None:
@@ -127,6 +127,10 @@ class CompiledConstraint:
             following = state.next if token == state.token else state.following(token)
             if following is not None:
                 return following
+            if token >= 0 and not state.ended and token not in self._ends:
+                following = self._states.after(state, token)
+                if following is not None:
+                    return following
         return self._advance(state, token)
 
     def _advance(self, state: DecodeState, token: int) -> DecodeState:

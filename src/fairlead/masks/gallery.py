@@ -28,6 +28,7 @@ from fairlead.masks.kernels import layout as at
 from fairlead.masks.kernels.layout import CURSOR, NEED_LEX, NO_PICTURE, WIDE_EXITS
 from fairlead.masks.lexicon import MOST_STATES, Lexicon
 from fairlead.masks.memory import Held, track_shared
+from fairlead.masks.shelf import Shelf
 from fairlead.masks.space import untouched
 from fairlead.vocabulary.spellings import Vocabulary
 
@@ -75,6 +76,7 @@ class Gallery:
         self._found = untouched(max(_TOKENS, vocabulary.width), np.int32)
         self._left = untouched(_MOST_EXITS, np.int32)
         self._lock = threading.Lock()
+        self._shelf = Shelf(self.words)
         self._walk = np.zeros(self.deepest + 2, np.int32)
         self._begun = np.zeros(self.deepest + 3, np.int32)
         self.plan = Plan(self)
@@ -86,6 +88,12 @@ class Gallery:
     def nbytes(self) -> int:
         """The memory of what is used of the pictures."""
         return 4 * (self._used_rows * self.words + self._used_listed) + self.forest.nbytes
+
+    def shelf(self) -> Shelf:
+        """Where a new network keeps its rows."""
+        if self._shelf.full:
+            self._shelf = Shelf(self.words)
+        return self._shelf
 
     def describe(self, context: "NDArray[np.int64]") -> None:
         """Write the sizes and addresses of what is shared to a context."""

@@ -74,8 +74,10 @@ class Network:
         from fairlead.masks.kernels.entry import run
 
         self._run = run
-        self._spare = np.empty(gallery.words, np.uint32)
+        self._row, self._spare = np.empty((2, gallery.words), np.uint32)
         self.arena = Arena(gallery.plan)
+        self._shelf = gallery.shelf()
+        self._shelf.describe(self.arena.context)
         self._bounds = shared_bounds(gallery)
         self._bounds.describe(self.arena.context)
         self.states: dict[int, Any] = {}  # of `states`, by macro state
@@ -105,28 +107,42 @@ class Network:
         """The macro state where this is what may follow."""
         return self.run(at.ENTER, self.node(rest))
 
+    def read(self, macro: int, token: int) -> int:
+        """What `kernels.entry.run` says to READ."""
+        code = self._run(self.arena.context, at.READ, macro, token, self._row, self._spare)
+        return code if code >= 0 else self._served(code, at.READ, macro, token)
+
+    def fill(self, macro: int) -> "tuple[Row, bool]":
+        """The mask of a macro state, and whether it is kept; if not, some tokens may be unsure."""
+        context, row, spare = self.arena.context, self._row, self._spare
+        code = self._run(context, at.FILL, macro, 1, row, spare)
+        if code < 0:
+            code = self._served(code, at.FILL, macro, 0)
+        if code:
+            return self._shelf.rows[code], True
+        if context[at.UNSURE_COUNT]:
+            return row.copy(), False
+        return self._shelf.put(row, int(context[at.ROW_CODE]))
+
     def run(
-        self,
-        what: int,
-        a: int,
-        b: int = 0,
-        row: "Row | None" = None,
-        exits: "Row | None" = None,
+        self, what: int, a: int, b: int = 0, row: "Row | None" = None, exits: "Row | None" = None
     ) -> int:
         """Call `kernels.entry.run` until it needs nothing any more; it writes to the rows."""
+        rows = (self._spare, self._spare) if row is None or exits is None else (row, exits)
+        code = self._run(self.arena.context, what, a, b, *rows)
+        return code if code >= 0 else self._served(code, what, a, b, *rows)
+
+    def _served(self, code: int, what: int, a: int, b: int, *rows: Row) -> int:
+        """Serve what was asked for, and call again."""
+        row, spare = rows or (self._row, self._spare)
         states, nodes, context = 0, 0, self.arena.context
-        if what == at.FILL:
-            context[at.PENDING] = 0  # of a mask that came to no end
-        row = self._spare if row is None else row
-        spare = self._spare if exits is None else exits
-        while True:
-            code = self._run(context, what, a, b, row, spare)
-            if code >= 0:
-                return code
+        while code < 0:
             states += code == at.NEED_LEX
             nodes += code == at.NEED_NODE
             often = states > _OFTEN if code == at.NEED_LEX else nodes > _MANY
             self._serve(code, int(context[at.WANT]), _AHEAD if often else 0)
+            code = self._run(context, what, a, b, row, spare)
+        return code
 
     def node(self, expr: Expr) -> int:
         """The node of an expression, to be translated when it is entered."""

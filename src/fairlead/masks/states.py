@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from typing import Final, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairlead.automata.budget import Budget
 from fairlead.automata.derivative import Derivatives
@@ -24,7 +23,6 @@ from fairlead.lowering.expr import concat, literal
 from fairlead.lowering.nodes import Expr
 from fairlead.masks.bits import Row
 from fairlead.masks.gallery import shared_gallery
-from fairlead.masks.kernels import layout as at
 from fairlead.masks.lexicon import shared_lexicon
 from fairlead.masks.memory import Held
 from fairlead.masks.network import Network
@@ -129,11 +127,13 @@ class States:
         self, expr: Expr, machine: Derivatives, vocabulary: Vocabulary, budget: Budget
     ) -> None:
         self._expr, self._machine, self._vocabulary = expr, machine, vocabulary
+        self._tokens = vocabulary.tokens
         self._budget = budget
         self._lock = threading.RLock()
         self._plain = Rows(machine, vocabulary, budget)
         self._plain_states: dict[Expr, State] = {}
         self._with_rows: deque[State] = deque()
+        self._own = set[State]()  # whose rows are no other's
         self._misses = 0
         self._renew()
 
@@ -246,7 +246,7 @@ class States:
             begun, steps = state.way()
             rest: Expr | None = begun.known_rest()
             for token, after in steps:
-                for byte in self._vocabulary.tokens[token] or b"":
+                for byte in self._tokens[token] or b"":
                     rest = None if rest is None else self._machine.step(rest, byte)
                 after.know_rest(rest)
             return state.known_rest()
@@ -257,7 +257,7 @@ class States:
             rows = len(self._with_rows)
             return Held(
                 rows=rows,
-                row_bytes=rows * 4 * self._gallery.words,
+                row_bytes=len(self._own) * 4 * self._gallery.words,
                 states=len(self._network.states),
                 state_bytes=self._network.arena.nbytes,
                 hits=sum(state.hits for state in self._network.states.values()),
@@ -270,24 +270,34 @@ class States:
             for state in self._with_rows:
                 state.row = None
             self._with_rows.clear()
+            self._own.clear()
             self._plain_states.clear()
             self._plain.forget()
             self._renew()
 
     def _after(self, state: State, token: int) -> State | None:
-        if token >= len(self._vocabulary.tokens) or not self._vocabulary.tokens[token]:
+        if token >= len(self._tokens) or not self._tokens[token]:
             return None
-        network = _network(state)
-        macro = 0 if network is None else network.run(at.READ, state.macro, token)
-        if network is not None and macro == 0:
+        network = state.network
+        if network is None:
+            _network(state)
+            return self._after_plainly(state, token, self._network)
+        code = network.read(state.macro, token)
+        if code & 1:
+            return self._after_plainly(state, token, network)
+        if code == 0:
             return None
-        if network is None or network.arena.macro(macro)[1]:
-            rest = self._read_plainly(state, token)
-            if rest is None:
-                return None
-            found = self._enter(network or self._network, rest)
-        else:
-            found = self._state(network, macro)
+        found = network.states.get(code >> 2)
+        if found is None:
+            found = network.states[code >> 2] = State(network, code >> 2, code & 2 != 0)
+        state.follow(token, found)
+        return found
+
+    def _after_plainly(self, state: State, token: int, network: Network) -> State | None:
+        rest = self._read_plainly(state, token)
+        if rest is None:
+            return None
+        found = self._enter(network, rest)
         state.follow(token, found)
         return found
 
@@ -297,7 +307,7 @@ class States:
         The kernels keep one text for each level of the grammar; the plain engine knows them all.
         """
         rest: Expr | None = self.rest(state)
-        for byte in self._vocabulary.tokens[token] or b"":
+        for byte in self._tokens[token] or b"":
             rest = None if rest is None else self._machine.step(rest, byte)
         return rest
 
@@ -310,15 +320,15 @@ class States:
         doubts, known = 0, dict[bytes, Expr | None]()
         for token in unsure:
             if doubts < _DOUBTS:
-                macro = network.run(at.READ, state.macro, token)
-                if macro == 0 or not network.arena.macro(macro)[1]:
-                    if macro:
+                code = network.read(state.macro, token)
+                if code & 1 == 0:
+                    if code:
                         yield token
                     continue
                 doubts += 1
             if not known:
                 known[b""] = self.rest(state)
-            if self._read_on(known, self._vocabulary.tokens[token] or b"") is not None:
+            if self._read_on(known, self._tokens[token] or b"") is not None:
                 yield token
 
     def _read_on(self, known: "dict[bytes, Expr | None]", text: bytes) -> Expr | None:
@@ -347,15 +357,18 @@ class States:
         return row
 
     def _fill(self, state: State) -> Row:
-        network = _network(state)
+        network = state.network
         if network is None:
+            _network(state)
+            self._own.add(state)
             return self._plain.row(self.rest(state))
-        row: NDArray[np.uint32] = np.empty(self._gallery.words, np.uint32)
-        network.run(at.FILL, state.macro, row=row)
-        if network.arena.context[at.UNSURE_COUNT]:
-            for token in self._sure(state, network, network.arena.unsure(row)):
-                row[token >> 5] |= np.uint32(1 << (token & 31))
-        row.flags.writeable = False
+        row, kept = network.fill(state.macro)
+        if not kept:
+            self._own.add(state)
+            if row.flags.writeable:
+                for token in self._sure(state, network, network.arena.unsure(row)):
+                    row[token >> 5] |= np.uint32(1 << (token & 31))
+                row.flags.writeable = False
         return row
 
     def _remember(self, state: State) -> None:
@@ -368,6 +381,7 @@ class States:
                 self._with_rows.append(oldest)
             else:
                 oldest.row = None
+                self._own.discard(oldest)
 
 
 def _network(state: State) -> Network | None:

@@ -16,6 +16,7 @@
     walks       tokens of a row: of pictures, and below nodes of the token trie
     key_masks   tokens of keys that may be undeclared ones
     fill        masks
+    shelf       rows that are kept once
     entry       the few functions that Python calls
 
 Rules: no class, dict or list crosses the boundary; integers are int64 inside, narrower in arrays;

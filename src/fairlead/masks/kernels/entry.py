@@ -44,6 +44,7 @@ from fairlead.masks.kernels.layout import (
     PAIR_HASH,
     PAIR_ROOM,
     PAIRS,
+    PENDING,
     READ,
     REHASH,
     STACK,
@@ -111,9 +112,12 @@ def _advance(context: Context, macro: int, token: int) -> int:
     text, at = uint8s(context, TOKEN), int64s(context, TOKEN_AT)
     for place in range(at[token], at[token + 1]):
         macro = step(context, macro, int(text[place]))
-        if macro <= 0 or int32s(context, MACRO)[macro * 4 + 3] != 0:
+        if macro <= 0:
             return macro
-    return macro
+        if int32s(context, MACRO)[macro * 4 + 3] != 0:
+            break
+    macros = int32s(context, MACRO)
+    return macro * 4 + 2 * macros[macro * 4 + 2] + macros[macro * 4 + 3]
 
 
 @once
@@ -140,14 +144,17 @@ def _rehash(context: Context, what: int) -> None:
 def run(slots: WholeNumbers, what: int, a: int, b: int, row: WholeWords, spare: WholeWords) -> int:
     """Do one thing that needs closures.
 
-    ENTER a: the macro state of a text that begins with node a. READ a b: the macro state after
-    token b from a, 0 if its bytes cannot be read, the first unsure one on the way if one is. FILL
-    a: write the mask of a to `row`, `spare` being a row to work in. MEASURE a b: see
-    `bounded.measure`. JUDGE a b: find the verdict of place a
-    among b places; 1 if it is not known then.
+    ENTER a: the macro state of a text that begins with node a. READ a b: four times the macro state
+    after token b from a, 0 if its bytes cannot be read, the first unsure one on the way if one is;
+    plus 2 if a text may end there, plus 1 if it is unsure. FILL a b: write the mask of a to `row`,
+    `spare` being a row to work in; anew if b is not 0, else where it was. MEASURE a b: see
+    `bounded.measure`. JUDGE a b: find the verdict of place a among b places; 1 if it is not known
+    then.
     """
     context = bare(slots)
     if what == FILL:
+        if b != 0:
+            context[PENDING] = 0
         return _fill(context, a, bare(row), bare(spare))
     if what == READ:
         return _advance(context, a, b)

@@ -71,6 +71,7 @@ from fairlead.masks.kernels.leaves import leave_counted, leave_found, leaves_sur
 from fairlead.masks.kernels.pictures import is_lead, picture_of
 from fairlead.masks.kernels.reach import put, reach_begin, spread, spread_found
 from fairlead.masks.kernels.scraps import is_scrap, walk_scrap
+from fairlead.masks.kernels.shelf import shelved
 from fairlead.masks.kernels.step import step_config, value_follows
 from fairlead.masks.kernels.tries import child_of, has_below
 from fairlead.masks.kernels.views import (
@@ -93,7 +94,8 @@ def fill(context: Context, macro: int, row: Words, spare: Words) -> int:
     """Write the mask of a macro state; the unsure tokens are listed apart.
 
     When something had to be served it goes on where it was, if PENDING says so: of python.lark the
-    first mask took 84 s where it began anew each time, and 17 s so.
+    first mask took 84 s where it began anew each time, and 17 s so. Gives the number of the row on
+    the shelf that says the same; 0 if there is none, or where tokens are unsure.
     """
     context[BLUR] = context[CAPTURES]
     code = OK
@@ -109,11 +111,13 @@ def fill(context: Context, macro: int, row: Words, spare: Words) -> int:
     if code == OK or (code == FULL and context[WANT] == REACHED):
         context[PENDING] = 0
     context[BLUR] = 0
-    if code == OK and int32s(context, MACRO)[macro * 4 + 2] != 0:
+    if code != OK:
+        return code
+    if int32s(context, MACRO)[macro * 4 + 2] != 0:
         ends = uint32s(context, ENDS)
         for word in range(context[ROW_WORDS]):
             row[word] |= ends[word]
-    return code
+    return shelved(context, row) if context[UNSURE_COUNT] == 0 else 0
 
 
 @once

@@ -113,6 +113,11 @@ LOOPS: Final = 110  # uint8[lexical states]: whether LOOP is known, and more, se
 WIDE: Final = 106  # int64[n, 6]: set of bytes, root of the trie of exits that begin so, next or 0
 LISTED: Final = 104  # int32[n]: tokens of pictures with few
 ENDS: Final = 100  # uint32[words]: the end ids
+SHELF: Final = 111  # int32[2 * room]: 0, or the number of a row that is kept once
+SHELF_CODE: Final = 112  # int64[n]: its hash
+SHELF_ROW: Final = 113  # int64[n]: its address
+SHELF_ROOM: Final = 114  # how many there may be
+ROW_CODE: Final = 115  # the hash of the last mask
 COUNT_AT: Final = 101  # int32[lexical states]: as PICTURE_AT, of states between counted items
 # Of this constraint, for bounded patterns (`kernels.bounds`):
 PAIR: Final = 128  # int64[n]: lexical state of a pattern << 32 | of what its characters are

@@ -1,0 +1,90 @@
+"""Rows that are kept once, for all constraints of a vocabulary.
+
+Masks of different states are mostly equal, and so are those of different schemas: within a string
+before a comma or a brace, all are. Kernels look a mask up by what it says (`kernels.shelf`); one
+that is not there is put here, as long as there is room. Nothing is ever taken away, as kernels of
+other threads may be reading; when a shelf is full, new networks get a new one, and it goes when the
+last network that knows it does.
+"""
+
+import threading
+from typing import Final, final
+from weakref import WeakSet
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlead.masks.bits import Row
+from fairlead.masks.forest import address
+from fairlead.masks.kernels import layout as at
+from fairlead.masks.memory import Held, total, track_shared
+from fairlead.masks.space import untouched
+
+MOST_BYTES: Final = 64 << 20
+_MOST_ROWS: Final = 1 << 14  # of small vocabularies
+
+
+@final
+class Shelf:
+    """Some rows of one vocabulary.
+
+    Attributes:
+        rows: by number; there is no row 0.
+        full: whether there is no room for more.
+    """
+
+    def __init__(self, words: int) -> None:
+        self._words = words
+        room = 1 << min(MOST_BYTES // (4 * words), _MOST_ROWS).bit_length() - 1
+        self._table = untouched(2 * room, np.int32)
+        self._codes = untouched(room, np.int64)
+        self._addresses = untouched(room, np.int64)
+        self.rows: list[Row] = [np.zeros(0, np.uint32)]
+        self._room, self.full = room, False
+        self._lock = threading.Lock()
+        _shelves.add(self)
+
+    def held(self) -> Held:
+        """The memory of the rows."""
+        count = len(self.rows) - 1
+        return Held(rows=count, row_bytes=4 * self._words * count)
+
+    def describe(self, context: "NDArray[np.int64]") -> None:
+        """Write the size and the addresses to a context."""
+        context[at.SHELF_ROOM] = self._room
+        context[at.SHELF], context[at.SHELF_CODE] = address(self._table), address(self._codes)
+        context[at.SHELF_ROW] = address(self._addresses)
+
+    def put(self, row: Row, code: int) -> tuple[Row, bool]:
+        """A copy of a row that was not here, which is kept by its hash if there is room."""
+        with self._lock:
+            own = row.copy()
+            own.flags.writeable = False
+            made = own.view()  # nobody can make it writeable, as others read it
+            number, last = len(self.rows), 2 * self._room - 1
+            if number == self._room:
+                self.full = True
+                return made, False
+            self.rows.append(made)
+            self._addresses[number], self._codes[number] = address(made), code
+            place = code & last
+            while self._table[place]:
+                place = (place + 1) & last
+            self._table[place] = number  # last, as kernels of other threads look for it
+            return made, True
+
+
+@final
+class _Shared:
+    """All shelves in use, as the memory accounts see them."""
+
+    def held(self) -> Held:
+        """The memory of the rows."""
+        return total([shelf.held() for shelf in [*_shelves]])
+
+    def forget(self) -> None:
+        """Leave them to those who use them: a new gallery has a new shelf."""
+
+
+_shelves: "WeakSet[Shelf]" = WeakSet()
+track_shared(_Shared())

@@ -1,0 +1,69 @@
+"""Equal masks are one row, and rows without room are each state's own."""
+
+import numpy as np
+import pytest
+
+import fairlead as fl
+from fairlead.masks import shelf
+from fairlead.masks.gallery import Gallery
+from fairlead.masks.lexicon import shared_lexicon
+from fairlead.masks.shelf import Shelf
+
+TOKENS = [*(bytes((byte,)) for byte in range(256)), b"ab", b"ba", b"abc"]
+
+
+def words(name: str) -> fl.Vocabulary:
+    """A vocabulary whose rows nobody else has made."""
+    return fl.Vocabulary([*TOKENS, name.encode(), b"<end>"], eos_ids={len(TOKENS) + 1})
+
+
+def masks(vocabulary: fl.Vocabulary, pattern: str, text: bytes) -> list[np.ndarray]:
+    constraint = fl.compile(fl.Regex(pattern), vocabulary)
+    state, rows = constraint.start(), list[np.ndarray]()
+    for byte in text:
+        rows.append(constraint.mask(state))
+        state = constraint.advance(state, byte)
+    return rows
+
+
+def test_equal_masks_of_two_constraints_are_the_same_read_only_row() -> None:
+    vocabulary = words("shelf-1")
+    first = masks(vocabulary, "[ab]*c", b"abbac")
+    second = masks(vocabulary, "x[ab]*c", b"xabbac")
+    assert all(row is first[0] for row in (*first, *second[1:]))
+    assert second[0] is not first[0]
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        first[0].flags.writeable = True
+
+
+def test_rows_without_room_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    pattern, text = "(a|bb|[cd]e)*f", b"abbcedef"
+    expected = [row.tolist() for row in masks(words("shelf-2"), pattern, text)]
+    monkeypatch.setattr(shelf, "_MOST_ROWS", 2)
+    vocabulary = words("shelf-3")
+    for added in ("", "|g"):
+        rows = masks(vocabulary, pattern + added, text)
+        assert [row.tolist() for row in rows[1:]] == expected[1:]
+        assert not any(row.flags.writeable for row in rows)
+
+
+def test_a_shelf_that_is_full_is_left_to_those_who_use_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shelf, "_MOST_ROWS", 2)
+    vocabulary = words("shelf-4")
+    gallery = Gallery(vocabulary, shared_lexicon(vocabulary.spellable))
+    first = gallery.shelf()
+    row = np.zeros(gallery.words, np.uint32)
+    assert first.put(row, 1)[1]
+    assert gallery.shelf() is first
+    made, kept = first.put(row + np.uint32(1), 2)
+    assert (made.tolist(), kept) == ([1] * gallery.words, False)
+    assert gallery.shelf() is not first
+
+
+def test_rows_of_one_hash_are_told_apart() -> None:
+    kept = Shelf(2)
+    one, other = np.array([1, 2], np.uint32), np.array([3, 4], np.uint32)
+    first, second = kept.put(one, 5), kept.put(other, 5)
+    assert (first[0].tolist(), first[1]) == ([1, 2], True)
+    assert (second[0].tolist(), second[1]) == ([3, 4], True)
+    assert kept.held().rows == 2
