@@ -40,6 +40,10 @@ TAME: list[Any] = [
     {"oneOf": [{"const": "a"}, {"const": "b"}, {"enum": [1, True]}, {"type": "null"}]},
     {"uniqueItems": False, "minItems": 3},
     {"oneOf": [False, TEXT, {"type": "null"}]},
+    {"items": {"$schema": "http://json-schema.org/draft-04/schema#"}, "minItems": 1},
+    {**DRAFT_7, "items": {"$id": "#y", "items": {"$ref": "#"}}},
+    {**DRAFT_7, "items": {"$id": "y", "$ref": "#"}},
+    {"items": {"$id": 3, "items": {"$ref": "#"}}},
 ]  # fmt: skip
 WILD: list[Any] = [
     {"type": "string", "pattern": "^(?=a)a+$"},
@@ -116,7 +120,8 @@ WILD: list[Any] = [
     {"prefixItems": []},
     {"prefixItems": TEXT},
     {"additionalProperties": "no"},
-    {"items": {"$schema": "http://json-schema.org/draft-07/schema#"}},
+    {"items": {"$schema": "http://json-schema.org/draft-07/schema#", "$id": "y"}},
+    {"$defs": {"a": {"$id": "y", "$defs": {"b": TEXT}}}, "$ref": "#/$defs/a/$defs/b"},
     {"items": {"$id": "y", "items": {"$ref": "#"}}},
     {"$ref": "#/$defs/a/b", "$defs": {"a": {"$id": "y", "b": True}}},
     {"$ref": "#/$defs/b", "$defs": {"a": True}},

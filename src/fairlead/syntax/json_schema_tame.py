@@ -32,6 +32,7 @@ from fairlead.syntax.regex import parse_regex
 MOST_BRANCHES: Final = 8
 _DYNAMIC: Final = frozenset(("$dynamicRef", "$recursiveRef"))
 _BRANCHES: Final = frozenset(("then", "else"))
+_NO_RESOURCE: Final = ("", "#")  # identifiers that begin so name none
 _MAPS: Final = frozenset(("properties", "patternProperties", "dependentSchemas", "dependencies"))
 # Of wild parts: keywords whose schemas look at the same instance, and those with any schemas.
 _PLACED: Final = frozenset(
@@ -134,7 +135,7 @@ class _Check:
     def _node(self, raw: Raw) -> bool:
         """Look at one schema; False if nothing can be told any more."""
         said = raw.keys() & self._asserted
-        if raw is not self._root and ("$schema" in raw or self._id in raw):
+        if raw is not self._root and ("$schema" in raw or self._id in raw) and self._opens(raw):
             if "$schema" in raw:
                 return False
             self._nested_ids = True
@@ -191,6 +192,15 @@ class _Check:
                 place.extend(found)
         return True
 
+    def _opens(self, raw: Raw) -> bool:
+        """Whether a resource may begin at a nested schema: not without an identifier."""
+        if "$schema" in raw:  # which says nothing then
+            return "id" in raw or "$id" in raw
+        given: Any = raw.get(self._id)
+        if self._draft <= 7 and "$ref" in raw:  # beside which nothing counts
+            return False
+        return given.__class__ is str and given[:1] not in _NO_RESOURCE
+
     # What stands for others
 
     def _reference(self, raw: Raw) -> bool:
@@ -215,7 +225,7 @@ class _Check:
         value: Any = self._root
         for step in unquote(name).split("/")[1:]:
             key = step.replace("~1", "/").replace("~0", "~")
-            if value.__class__ is not dict or (value is not self._root and self._id in value):
+            if value.__class__ is not dict or (value is not self._root and self._opens(value)):
                 return None
             value = value.get(key)
         return value
