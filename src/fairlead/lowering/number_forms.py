@@ -33,6 +33,16 @@ PLAIN_NUMBER = concat(SIGN, alt(concat(WHOLE, FRACTION), concat(NONZERO, FRACTIO
 PLAIN_INTEGER = alt(literal("0"), concat(SIGN, NONZERO, DIGITS))
 
 
+def exponent_range(
+    low: int | None, high: int | None, plain: bool
+) -> tuple[int | None, int | None] | None:
+    """The ends of a range of exponents, as far as they can be written; None if it holds none."""
+    if plain:  # up to three digits
+        low = -999 if low is None else max(low, -999)
+        high = 999 if high is None else min(high, 999)
+    return None if low is not None and high is not None and low > high else (low, high)
+
+
 @lru_cache(maxsize=4096)
 def exponents(low: int | None, high: int | None, plain: bool = False) -> Expr:
     """`e` and a whole number from `low` to `high` (None: no end), with any zeros before its digits.
@@ -40,11 +50,10 @@ def exponents(low: int | None, high: int | None, plain: bool = False) -> Expr:
     >>> exponents(0, -1)
     Empty(nullable=False, regular=True, inhabited=False)
     """
-    if plain:  # up to three digits
-        low = -999 if low is None else max(low, -999)
-        high = 999 if high is None else min(high, 999)
-    if low is not None and high is not None and low > high:
+    ends = exponent_range(low, high, plain)
+    if ends is None:
         return EMPTY
+    low, high = ends
     positive = concat(optional(literal("+")), _magnitude(low, high))
     negative = concat(literal("-"), _magnitude(_negated(high), _negated(low)))
     found = concat(EXPONENT_MARK, alt(positive, negative))

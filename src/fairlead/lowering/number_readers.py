@@ -66,6 +66,14 @@ class Reader(Protocol):
         """
         ...
 
+    def window(self, state: State) -> tuple[int | None, int | None]:
+        """Ends for all exponents, 0 for none, that may belong, whatever digits follow.
+
+        Of a number that has a digit other than 0. A digit more before the point moves the ends of
+        all readers by the same; None is no end.
+        """
+        ...
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -166,6 +174,18 @@ class Comparison:
         missing = self.exponent - size.exponent + (size.sign < 0) - self.upper
         return (0, missing) if self.upper else (max(missing, 0), None)
 
+    def window(self, state: State) -> tuple[int | None, int | None]:
+        """What the digits so far leave, the others being all 0 or all 9; long ones have no end."""
+        if state is True:
+            return 0, 0
+        size = state if isinstance(state, _Size) else _NOTHING
+        if size == _NOTHING or size.exponent > max(DEPTH, self.exponent):
+            return None, None
+        shift = self.exponent - size.exponent
+        if self.upper:
+            return None, shift - (size.sign > 0)
+        return shift + (size.sign < 0), None
+
     def ending(self, state: State) -> Ending:
         """With the exponent that makes both as long, the digits decide; else the exponent does."""
         if isinstance(state, bool):
@@ -263,18 +283,18 @@ class Multiple:
         last = state.last - 1 if place is None else state.last
         return _Rest(state.rest, rest, last, place)
 
-    def _lengthened(self, state: _Rest) -> _Long:
+    def _lengthened(self, state: _Rest) -> State:
         if state.place is not None and state.place < self.scale:
             return _Long(state.all, state.place)
         shift = max(self.scale - state.last, 0)
         rest = state.rest * 10**shift % self.factor
         return self._passed(rest == 0 and state.last <= self.scale)
 
-    def _passed(self, divides: bool) -> _Long:
-        """Behind the scale only zeros may follow, if that is a multiple."""
-        return _Long(int(not divides), self.scale)
+    def _passed(self, divides: bool) -> State:
+        """Behind the scale only zeros may follow, if that is a multiple; else nothing belongs."""
+        return _Long(int(not divides), self.scale) if divides or self.denied else False
 
-    def _long(self, state: _Long, symbol: int) -> _Long:
+    def _long(self, state: _Long, symbol: int) -> State:
         rest, place = state.all, state.place
         if place is not None and place >= self.scale:
             return self._passed(rest == 0 and symbol == 0)
@@ -288,6 +308,15 @@ class Multiple:
     def more(self, state: State) -> tuple[int, int | None] | None:
         """The digits matter, not their number."""
         return None
+
+    def window(self, state: State) -> tuple[int | None, int | None]:
+        """The last digit other than 0 must not stand behind the scale."""
+        if self.denied:
+            return None, None
+        if isinstance(state, _Rest):
+            return (state.last - self.scale if state.last >= -(self.depth or 0) else None), None
+        passed = isinstance(state, _Long) and state.place is not None
+        return (0, 0) if passed else (None, None)
 
     def ending(self, state: State) -> Ending:
         """The least exponent that makes it a multiple, and all greater ones."""
