@@ -13,7 +13,6 @@ What this module does not know: what schemas mean beyond that.
 
 from collections.abc import Callable
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any, Final, final
 from urllib.parse import unquote
 
@@ -25,15 +24,13 @@ from fairlead.syntax.json_schema_multiples import factor_of
 from fairlead.syntax.json_schema_needs import VALUED, Raw, needs
 from fairlead.syntax.json_schema_tame_graph import Instances, has_loop, reaching
 from fairlead.syntax.json_schema_tame_tree import ASSERTED, TameSchema, stands_for
+from fairlead.syntax.json_schema_tame_values import MAPS, is_plain_pattern, is_shallow, schemas_at
 from fairlead.syntax.json_schema_values import FORMATS, TYPES
 from fairlead.syntax.json_text import Json
-from fairlead.syntax.regex import parse_regex
 
 MOST_BRANCHES: Final = 8
 _DYNAMIC: Final = frozenset(("$dynamicRef", "$recursiveRef"))
-_BRANCHES: Final = frozenset(("then", "else"))
 _NO_RESOURCE: Final = ("", "#")  # identifiers that begin so name none
-_MAPS: Final = frozenset(("properties", "patternProperties", "dependentSchemas", "dependencies"))
 # Of wild parts: keywords whose schemas look at the same instance, and those with any schemas.
 _PLACED: Final = frozenset(
     (
@@ -45,7 +42,7 @@ _BELOW: Final = frozenset(
     (
         *("items", "prefixItems", "additionalItems", "contains", "unevaluatedItems"),
         *("additionalProperties", "propertyNames", "unevaluatedProperties"),
-        *_MAPS,
+        *MAPS,
         *_PLACED,
     )
 )
@@ -166,7 +163,7 @@ class _Check:
         if needed is None:
             return False
         for name in said & LATE & _BELOW:
-            self._todo.extend(_schemas_at(raw, name))
+            self._todo.extend(schemas_at(raw, name))
         self.late[id(raw)] = raw
         self.instances.wait(raw, needed, every=True)
         return True
@@ -186,7 +183,7 @@ class _Check:
             return False
         place = self._in_place.setdefault(id(raw), [])
         for name in said & _BELOW:
-            found = _schemas_at(raw, name)
+            found = schemas_at(raw, name)
             self._todo.extend(found)
             if name in _PLACED:
                 place.extend(found)
@@ -356,48 +353,3 @@ _CHECKS: Final[dict[str, Callable[[_Check, Any], bool]]] = {
     "additionalItems": _Check.schema,
     "multipleOf": _Check.multiple,
 }
-
-
-def _schemas_at(raw: Raw, name: str) -> list[Any]:
-    """The schemas of a keyword of a wild part, as far as reading looks at them."""
-    value: Any = raw[name]
-    unread = (name in _BRANCHES and "if" not in raw) or (
-        name == "additionalItems" and raw.get("items").__class__ is not list
-    )
-    if value.__class__ is list:
-        listed = value
-    elif value.__class__ is dict and name in _MAPS:  # of `dependencies`, some are lists of names
-        listed = [part for part in value.values() if part.__class__ is not list]
-    else:
-        listed = [value]
-    return [] if unread else listed
-
-
-def is_shallow(value: Any) -> bool:
-    """Whether a value nests in 32 levels, so that it may be compared as a whole.
-
-    >>> is_shallow([1, {"a": [2]}])
-    True
-    """
-    parts = [value]
-    for _ in range(33):
-        below: list[Any] = []
-        for part in parts:
-            if part.__class__ is list:
-                below += part
-            elif part.__class__ is dict:
-                below += part.values()
-        parts = below
-        if not parts:
-            return True
-    return False
-
-
-@lru_cache(maxsize=1024)
-def is_plain_pattern(text: str) -> bool:
-    """Whether a pattern is well formed and needs no product of automata: no lookaround."""
-    try:
-        pattern = parse_regex(text, "ecma")
-    except FairleadError:
-        return False
-    return not (pattern.looks or pattern.boundaries or pattern.backs)
