@@ -270,6 +270,7 @@ SCHEMAS = {
     "an enum of long strings": json.dumps(
         {"enum": [f"{n * 7919 % 1009} " * 60 for n in range(300)]}
     ),
+    "an enum of decimals": json.dumps({"enum": [number * 7 + 0.5 for number in range(20_000)]}),
     "names that need names": json.dumps(
         {"type": "object", "dependentRequired": {f"k{n}": [f"k{n + 1}"] for n in range(300)}}
     ),

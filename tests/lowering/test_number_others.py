@@ -1,4 +1,4 @@
-"""All numbers but some, against `Decimal`."""
+"""One of many numbers, and all numbers but some, against `Decimal`."""
 
 import random
 from decimal import Decimal
@@ -6,8 +6,11 @@ from decimal import Decimal
 import pytest
 
 from fairlead.automata.derivative import Derivatives
+from fairlead.lowering.expr import alt, both, complement
 from fairlead.lowering.number_forms import ANY_NUMBER, PLAIN_NUMBER
-from fairlead.lowering.number_others import all_but
+from fairlead.lowering.number_others import all_but, one_of
+from fairlead.lowering.numbers import exactly, lower_numbers
+from fairlead.syntax.json_schema_tree import Numbers
 from json_schemas import matches
 
 KNOWN = ["0", "1", "12", "1000", "0.5", "25", "-25", "1e10", "101", "1.25", "1e-9"]
@@ -47,3 +50,46 @@ def test_long_numbers_without_exponents_are_told_and_with_exponents_neither_way(
 
 def test_a_place_that_nobody_enters_is_not_made():
     assert matches(Derivatives(all_but(map(Decimal, range(20_000)), plain=False)), "20000")
+
+
+VALUES = ["0", "1", "-1", "25", "2.5", "120", "1e10", "-3e7", "1e-9", "-0.01", "1e300", "2e4100"]
+
+
+@pytest.mark.parametrize("values", [VALUES, VALUES[1:3], VALUES[9:], VALUES[11:], VALUES[:1]])
+def test_one_of_many_numbers_has_the_spellings_that_each_has(values):
+    listed = [Decimal(value) for value in values]
+    many, each = one_of(listed), alt(*map(exactly, listed))
+    for left, right in ((many, each), (each, many)):
+        beyond = both(left, complement(right))
+        assert not Derivatives(beyond).alive(beyond)
+
+
+def test_of_many_numbers_no_place_is_made_that_nobody_enters():
+    many = Derivatives(one_of(map(Decimal, range(20_000))))
+    assert matches(many, "1.5e1")
+    assert not matches(many, "20000")
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_many_numbers_are_told_from_others(plain):
+    values = frozenset(Decimal(number) / 4 for number in range(-150, 150))
+    many = Derivatives(lower_numbers(Numbers(values=values), plain=plain))
+    texts = {"0": True, "-0.25": True, "37.25": True, "37.5": False, "0.3": False, "-38": False}
+    assert {text: matches(many, text) for text in texts} == texts
+    assert matches(many, "1.250") is not plain
+
+
+@pytest.mark.parametrize("values", [VALUES, VALUES[3:7], VALUES[8:]])
+def test_places_that_are_said_to_lead_to_a_number_do(values):
+    machine = Derivatives(one_of(map(Decimal, values)))
+    chance, said = random.Random(1), 0
+    for _ in range(20):
+        state = machine.start()
+        for _ in range(12):
+            arcs = machine.arcs(state)
+            if not arcs:
+                break
+            state = chance.choice(arcs)[1]
+            said += state.inhabited
+            assert machine.shortest_length(state) < 5000  # which is found in the bodies of rules
+    assert said

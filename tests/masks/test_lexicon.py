@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 import fairlead as fl
-from fairlead.lowering.expr import ALL_BYTES, alt, byte_set, concat, literal, repeat
+from fairlead.lowering.expr import ALL_BYTES, EPSILON, alt, byte_set, concat, literal, repeat
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.masks import lexicon
 from fairlead.masks.kernels.layout import EXPANDED
@@ -105,3 +105,18 @@ def test_what_an_opposite_takes_away_is_found_before_counts_within_counts_are_se
         for byte in b"a./:":
             allowed = bool(row[byte >> 5] >> (byte & 31) & 1)
             assert allowed is not (text == "/" and byte == ord("/"))
+
+
+def test_no_more_bodies_are_made_than_states_were_asked_for() -> None:
+    made: list[int] = []
+
+    def place(number: int) -> Expr:
+        def body() -> Expr:
+            made.append(number)
+            return concat(byte_set(b"ab"), place(number + 1)) if number < 500 else EPSILON
+
+        return Rule("place", regular=True, inhabited=True, make=body)
+
+    lexicon = Lexicon(ALL_BYTES)
+    lexicon.expand(lexicon.state(place(0)), 20)
+    assert 1 <= len(made) <= 22

@@ -217,6 +217,7 @@ class Rule:
     """A name for a body that is given once, later: the knot of recursion. Never nullable.
 
     With `make` the body is made when it is first asked for; it has to come out the same each time.
+    Where it is `inhabited`, some text takes no bytes but those that it `needs`, 256 bits.
     """
 
     name: str
@@ -226,6 +227,7 @@ class Rule:
     inhabited: bool = False
     make: "Callable[[], Expr] | None" = field(default=None, repr=False)
     looks: int = 0
+    needs: int = (1 << 256) - 1
     yields: ClassVar[bool] = False
 
     @property

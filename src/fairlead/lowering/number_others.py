@@ -1,8 +1,8 @@
-"""All numbers but some: what is left of the spellings that are told apart.
+"""One of many numbers, and all numbers but some: of the spellings that are told apart.
 
-Between 20,000 numbers are as many gaps, each a machine of its own. Here the numbers become a trie
-of their digits instead, and what it reads is taken away from all numbers. A place in it is made
-when it is entered::
+Between 20,000 numbers are as many gaps, each a machine of its own, and each number has dozens of
+spellings. Here the numbers become a trie of their digits instead, and what it reads is taken away
+from all numbers. A place in it is made when it is entered::
 
     1, 12, 1e3      "1" → one of 1 and 1e3, the exponent says which; or the first digit of 12
                     "10" → the same one place on: 1 is 10e-1
@@ -13,9 +13,10 @@ all; with one, up to DEPTH digits before the point, or zeros behind it.
 What this module does not know: keywords.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final, TypeAlias, final
 
 from fairlead.lowering.expr import (
@@ -32,6 +33,7 @@ from fairlead.lowering.expr import (
 )
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.nodes import Expr, Rule
+from fairlead.lowering.number_constants import spellings
 from fairlead.lowering.number_far import BEYOND, FARTHEST, is_far
 from fairlead.lowering.number_forms import (
     ANY_EXPONENT,
@@ -57,6 +59,11 @@ _TOLD: Final = alt(
     _ZERO,
 )
 
+_BYTES: Final = sum(1 << byte for byte in b"0123456789.e-")
+
+# The digits of numbers that differ in the place of the point, and the power of ten of the first.
+_Entry: TypeAlias = tuple[str, tuple[int, ...]]
+
 # Whether the point is passed, and a digit behind it; which power of ten the first digit stands for,
 # before the point as if it were here; the node of the trie, if the digits go on to more; and the
 # powers of ten of the first digits of numbers that have no other digits.
@@ -76,12 +83,31 @@ def all_but(values: Iterable[Decimal], *, plain: bool) -> Expr:
     if any(map(is_far, given)):
         told = both(told, _near(counted=BEYOND in given))
         given = [value for value in given if value != BEYOND]
-    taken = alt(
+    return both(told, complement(_taken(given)))
+
+
+def one_of(values: Iterable[Decimal]) -> Expr:
+    """One of many numbers, in any spelling that is told apart.
+
+    >>> from fairlead.lowering.regular import contains
+    >>> [contains(one_of([Decimal(25), Decimal(3)]), text) for text in (b"2.50e1", b"30", b"3")]
+    [True, False, True]
+    """
+    given = list(values)
+    far = (
+        concat(literal("-" if value < 0 else ""), spellings(value.copy_abs()))
+        for value in given
+        if is_far(value)
+    )
+    return alt(_taken([value for value in given if not is_far(value)]), *far)
+
+
+def _taken(given: list[Decimal]) -> Expr:
+    return alt(
         _spelled(value for value in given if value > 0),
         concat(literal("-"), _spelled(value.copy_abs() for value in given if value < 0)),
         _ZERO if any(not value for value in given) else EMPTY,
     )
-    return both(told, complement(taken))
 
 
 @lru_cache(maxsize=2)
@@ -101,29 +127,55 @@ def _near(*, counted: bool) -> Expr:
 class _Node:
     """What begins with some digits: the powers of ten of numbers that end here, and what follows.
 
-    The numbers are more than 0 and have no zeros before or behind their digits.
+    The numbers are more than 0 and have no zeros before or behind their digits; `entries` are those
+    in order, with the powers of ten of each, of which these stand from `first` to `end`.
     """
 
-    __slots__ = ("below", "powers")
+    __slots__ = ("_below", "_end", "_entries", "_first", "_length", "powers")
 
-    def __init__(self) -> None:
-        self.below: dict[int, _Node] = {}
-        self.powers: list[int] = []
+    def __init__(self, entries: list[_Entry], first: int, end: int, length: int) -> None:
+        self._entries, self._first, self._end, self._length = entries, first, end, length
+        digits, powers = entries[first]
+        self.powers = powers if len(digits) == length else ()
+        self._below: dict[int, _Node] | None = None
+
+    @property
+    def below(self) -> "dict[int, _Node]":
+        """What is left by the digit that comes next."""
+        if self._below is None:
+            self._below = {}
+            first = self._first + bool(self.powers)
+            while first < self._end:
+                begun = self._entries[first][0][: self._length + 1]
+                end = bisect_left(self._entries, f"{begun}:", first, self._end, key=_digits_of)
+                self._below[int(begun[-1])] = _Node(self._entries, first, end, len(begun))
+                first = end
+        return self._below
+
+    def most(self) -> int:
+        """The greatest power of ten of them all."""
+        return max(max(powers) for _, powers in self._entries[self._first : self._end])
+
+
+def _digits_of(entry: _Entry) -> str:
+    return entry[0]
 
 
 def _spelled(values: Iterable[Decimal]) -> Expr:
     """The spellings of numbers of more than 0."""
-    root = _Node()
+    found: dict[str, list[int]] = {}
     most, least = DEPTH - 1, -DEPTH
     for value in values:
-        node, power = root, value.adjusted()
-        for digit in without_zeros(value).as_tuple().digits:
-            node = node.below.setdefault(digit, _Node())
-        node.powers.append(power)
+        power = value.adjusted()
+        digits = "".join(map(str, without_zeros(value).as_tuple().digits))
+        found.setdefault(digits, []).append(power)
         if abs(power) <= FARTHEST:
             most, least = max(most, power), min(least, power)
-        spend(1)
-    return _Spellings(most, least).all(root) if root.below else EMPTY
+    if not found:
+        return EMPTY
+    spend(len(found))
+    entries = [(digits, tuple(found[digits])) for digits in sorted(found)]
+    return _Spellings(most, least).all(_Node(entries, 0, len(entries), 0))
 
 
 @final
@@ -144,18 +196,23 @@ class _Spellings:
         return alt(before, concat(literal("0."), behind))
 
     def _start(self, node: _Node) -> _Place:
-        return (False, False, 0, node, tuple(node.powers))
+        return (False, False, 0, node, node.powers)
 
     def _behind(self, node: _Node, power: int) -> Expr:
-        return self._place((True, True, power, node, tuple(node.powers)))
+        return self._place((True, True, power, node, node.powers))
 
     def _digits(self, node: _Node, go: Callable[[_Node], Expr]) -> Expr:
         return alt(*(concat(_digit(digit), go(below)) for digit, below in node.below.items()))
 
     def _make(self, place: _Place) -> Expr:
         """What may follow at a place."""
-        passed, ended, power, _, powers = place
-        rule = Rule("digits", regular=True, make=lambda: self._body(place))
+        passed, ended, power, node, powers = place
+        sure = -DEPTH <= power < DEPTH  # with the point and an exponent, whatever is begun can end
+        if not (sure or passed):
+            most = max(powers, default=power if node is None else node.most())
+            sure = power <= most <= self._most
+        made = partial(self._body, place)
+        rule = Rule("digits", regular=True, inhabited=sure, make=made, needs=_BYTES)
         return alt(rule, EPSILON if (ended or not passed) and power in powers else EMPTY)
 
     def _body(self, place: _Place) -> Expr:

@@ -24,6 +24,7 @@ from functools import lru_cache, reduce
 from math import gcd
 
 from fairlead.errors import UnsupportedError
+from fairlead.lowering.alternatives import either
 from fairlead.lowering.expr import EMPTY, EPSILON, alt, both, concat, literal, optional, repeat
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.number_constants import spellings
@@ -40,7 +41,7 @@ from fairlead.lowering.number_forms import (
     exponents,
 )
 from fairlead.lowering.number_machines import Shape, magnitudes
-from fairlead.lowering.number_others import all_but
+from fairlead.lowering.number_others import all_but, one_of
 from fairlead.lowering.number_readers import Comparison, Multiple, Reader
 from fairlead.syntax.json_schema_multiples import MOST_RESTS, factor_of, without_zeros
 from fairlead.syntax.json_schema_tree import Bound, Numbers
@@ -48,6 +49,8 @@ from fairlead.syntax.json_schema_tree import Bound, Numbers
 ZEROS = repeat(literal("0"))
 SHIFTED_DIGITS = 16  # what `repr` writes of a double after the point
 _DEPTHS = (8, 2)  # digits and zeros counted for a power of ten, and for other small factors
+
+_FEW = 200  # values that are spelled one by one, each in 2 ms
 
 _DIGITS = Shape(point=False, exponent=False)
 _PLAIN_DIGITS = Shape(point=False, exponent=False, normal=True)
@@ -81,13 +84,19 @@ def lower_numbers(numbers: Numbers, *, plain: bool = False) -> Expr:
     factors = _factors(numbers)
     parts: list[Expr] = []
     if numbers.values is not None:
-        parts.append(alt(*(exactly(value, plain=plain) for value in sorted(numbers.values))))
+        parts.append(_one_of(sorted(numbers.values), plain))
     if lower is not None or upper is not None:
         beside = _beside(factors)
         parts.append(_range(lower, upper, shape, beside))
         factors = factors if beside is None else []
     parts += [_multiples(factor, shape) for factor in factors]
     return reduce(both, parts) if parts else _EVERY[shape]
+
+
+def _one_of(values: list[Decimal], plain: bool) -> Expr:
+    if len(values) <= _FEW:
+        return alt(*(exactly(value, plain=plain) for value in values))
+    return either(exactly(value, plain=True) for value in values) if plain else one_of(values)
 
 
 def _factors(numbers: Numbers) -> list[Decimal]:

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from fairlead.errors import LimitError
 from fairlead.lowering.expr import (
-    ALL_BYTES,
     EMPTY,
     EPSILON,
     alt,
@@ -196,7 +195,7 @@ class Records:
                 case Not(item):
                     program += (at.NOT, number(item), 0, 0, 0)
                 case Rule():
-                    sure = expr.inhabited and self._spellable == ALL_BYTES
+                    sure = expr.inhabited and not expr.needs & ~self._spellable
                     program += (at.RULE, len(self._rules), int(sure), 0, 0)
                     self._rules.append(expr)
                 case _:
@@ -212,7 +211,10 @@ class Records:
             found = self._lexemes(self.context, what, a, b, program, made)
             if found >= 0:
                 return found
-            self._serve(int(self.context[at.WANT]) - 1)
+            count = int(self.context[at.WANT]) - 1
+            self._serve(count)
+            if what == at.EXPAND and count == at.BODIES:  # what is made begins at the wanted state
+                b = max(b - 1, 0)
 
     def _serve(self, count: int) -> None:
         if count == at.STATES:
