@@ -16,6 +16,7 @@ from fairlead.lowering.expr import EMPTY, alt, concat
 from fairlead.lowering.json_arrays import json_array
 from fairlead.lowering.json_objects import Members, json_object
 from fairlead.lowering.json_text import JsonStyle
+from fairlead.lowering.json_words import words_rule
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.syntax.json_schema_tame_tree import TameSchema
 
@@ -150,9 +151,20 @@ class TameLowering:
         key = (self._style, self._schema.draft, said)
         found = _leaves.get(key)
         if found is None:
-            found = self._lower(raw)
+            found = self._listed(raw) or self._lower(raw)
             _leaves.put(key, found)
         return found
+
+    def _listed(self, raw: Raw) -> Expr | None:
+        """One of some strings, and of other values, if no more is said than that."""
+        if len(raw.keys() - _TYPE) != 1 or raw.get("type", "string") != "string":
+            return None
+        values = (raw["const"],) if "const" in raw else raw.get("enum", ())
+        words = words_rule((value for value in values if value.__class__ is str), self._style)
+        others = [value for value in values if value.__class__ is not str]
+        if words is None or not others or "type" in raw:
+            return words
+        return alt(words, self._lower({"enum": others}))
 
     def _object(self, raw: Raw) -> Expr:
         properties: Raw = raw.get("properties", {})

@@ -82,6 +82,10 @@ class Lexicon:
             elif ahead or not self.flags[state] & EXPANDED:
                 self._records.ask(at.EXPAND, state, ahead)
 
+    def begins(self, state: int, members: int) -> bool:
+        """Whether a state that was expanded goes on with one of the bytes."""
+        return int.from_bytes(self.first[state].tobytes(), "little") & members != 0
+
     def expr(self, state: int) -> Expr:
         """An expression whose texts are those of a state."""
         found = self._irregular.get(state)

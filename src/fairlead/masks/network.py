@@ -28,6 +28,7 @@ from fairlead.lowering.expr import ANYTHING, EMPTY, EPSILON, both, concat, repea
 from fairlead.lowering.json_members import MembersTemplate, Rest
 from fairlead.lowering.json_objects import START, ObjectTemplate
 from fairlead.lowering.json_text import QUOTE, alternatives_in, is_choice_of_words
+from fairlead.lowering.json_words import words_of
 from fairlead.lowering.lark_contextual import Places
 from fairlead.lowering.lark_indentation import Place, ReadLine
 from fairlead.lowering.nodes import (
@@ -55,7 +56,7 @@ from fairlead.masks.kernels import layout as at
 from fairlead.masks.lalr import LalrNodes
 from fairlead.masks.literals import is_byte, run_of
 from fairlead.masks.members import MemberNodes
-from fairlead.masks.objects import describe_object, is_plain_object
+from fairlead.masks.objects import describe_object, describe_words, is_plain_object
 from fairlead.masks.verdicts import Verdicts
 
 _WORTH_COUNTING: Final = 4
@@ -236,7 +237,8 @@ class Network:
             case Bytes() | Alt() | Repeat() | And() | Not():
                 return self.arena.make(at.LEXEME, self.lexicon.state(expr))
             case Rule():
-                return self._body(expr)
+                listed = describe_words(expr, self)
+                return self._body(expr) if listed is None else listed
             case Call():
                 return self._call(expr)
             case Capture():
@@ -247,7 +249,7 @@ class Network:
     def _body(self, rule: Rule) -> int:
         """The node of what a rule denotes, translated at once: who enters a rule enters that."""
         body: Expr = rule.body
-        while isinstance(body, Rule):
+        while isinstance(body, Rule) and words_of(body) is None:
             body = body.body
         known = body in self._nodes
         node = self.node(body)
@@ -333,7 +335,7 @@ class Network:
         closing = tail.head if isinstance(tail, Concat) else tail
         between = self.lexicon.state(repeat(count.item))
         self.lexicon.expand(between)
-        if not isinstance(closing, Bytes) or self._begins(between, closing.members):
+        if not isinstance(closing, Bytes) or self.lexicon.begins(between, closing.members):
             return None
         unit = concat(both(rest, repeat(count.item)), closing)
         high = -1 if count.high is None else count.high
@@ -341,11 +343,6 @@ class Network:
         bounded = self.arena.make(at.BOUNDED, state, count.low, high, between)
         behind = tail.tail if isinstance(tail, Concat) else EPSILON
         return self.arena.make(at.SEQUENCE, bounded, self.node(behind))
-
-    def _begins(self, state: int, members: int) -> bool:
-        """Whether a lexical state goes on with one of the bytes."""
-        first = int.from_bytes(self.lexicon.first[state].tobytes(), "little")
-        return first & members != 0
 
     def _is_count(self, repeated: Repeat) -> bool:
         """Whether a repetition is better counted than written out as states, one for each count."""

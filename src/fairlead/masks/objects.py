@@ -9,7 +9,8 @@ from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import ALL_BYTES, EMPTY, EPSILON, concat, literal
 from fairlead.lowering.json_objects import ObjectTemplate
 from fairlead.lowering.json_text import QUOTE, JsonStyle
-from fairlead.lowering.nodes import Expr
+from fairlead.lowering.json_words import words_of
+from fairlead.lowering.nodes import Expr, Rule
 from fairlead.masks.arena import Arena
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.lexicon import Lexicon
@@ -64,6 +65,21 @@ def describe_style(style: JsonStyle, lexicon: Lexicon) -> list[int]:
     fields[at.O_QUOTED] = lexicon.state(concat(QUOTE, content))
     fields[at.O_PLAIN] = style.spelling.plain
     return fields
+
+
+def describe_words(rule: Rule, network: Nodes) -> int | None:
+    """The node of one of some strings, read like names behind which nothing else is.
+
+    None if the rule lists no strings, or they cannot be spelled in each way.
+    """
+    listed = words_of(rule)
+    if listed is None or not can_spell(listed[0], network.lexicon.spellable):
+        return None
+    (words, style), arena = listed, network.arena
+    fields = describe_style(style, network.lexicon)
+    fields[at.O_BARE] = 1
+    frame = Names(words, arena).frame([at.NIL] * len(words), [False] * len(words), fields)
+    return arena.make(at.MEMBER, frame)
 
 
 @final
