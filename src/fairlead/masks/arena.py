@@ -39,7 +39,12 @@ _TABLES: Final[dict[int, _Table]] = {
     at.MACROS: _Table(
         at.MACRO_ROOM,
         256,
-        ((at.MACRO, np.int32, 4), (at.FIRST, np.uint64, 4)),
+        (
+            (at.MACRO, np.int32, 4),
+            (at.FIRST, np.uint64, 4),
+            (at.MACRO_LOOP, np.uint64, 4),
+            (at.MACRO_ELSE, np.uint8, 1),
+        ),
         ((at.MACRO_HASH, np.int32, 2),),
     ),
     at.CONFIGS: _Table(at.CONFIG_ROOM, 256, ((at.CONFIG, np.int64, 1),)),
@@ -66,10 +71,17 @@ _TABLES: Final[dict[int, _Table]] = {
         ((at.JUDGED, np.int64, 1), (at.VERDICT, np.int32, 4)),
         ((at.JUDGED_HASH, np.int32, 2),),
     ),
+    at.SCANS: _Table(
+        at.SCAN_ROOM,
+        16,
+        ((at.SCANNED, np.int64, 1), (at.SCANNED_AT, np.int32, 4)),
+        ((at.SCANNED_HASH, np.int32, 2),),
+    ),
+    at.SCAN_LISTED: _Table(at.SCAN_LIST_ROOM, 16, ((at.SCAN_LIST, np.int64, 1),)),
     at.VISITED: _Table(
         at.WORK_ROOM,
         64,
-        ((at.SCRATCH, np.int64, 2), (at.SEEN, np.int64, 4)),
+        ((at.SCRATCH, np.int64, 2), (at.FOUND_IS, np.uint8, 1), (at.SEEN, np.int64, 4)),
     ),
     at.REACHED: _Table(
         at.REACH_ROOM, 64, ((at.REACH_ITEM, np.int64, 2), (at.REACH_SEEN, np.int64, 6))
@@ -109,7 +121,7 @@ class Plan:
     def __init__(self, gallery: Described) -> None:
         self.context = np.zeros(at.CONTEXT_SIZE, np.int64)
         gallery.describe(self.context)
-        for count in (at.STACKS, at.MACROS, at.TEXTS, at.EXTRAS, at.PAIRS, at.JUDGEMENTS):
+        for count in (at.STACKS, at.MACROS, at.TEXTS, at.EXTRAS, at.PAIRS, at.JUDGEMENTS, at.SCANS):
             self.context[count] = 1
         self.parts: dict[int, tuple[int, Any, int]] = {}
         self.size = 0

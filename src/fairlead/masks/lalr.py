@@ -8,7 +8,7 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlead.lowering.expr import ANYTHING, EPSILON
+from fairlead.lowering.expr import ANYTHING, EPSILON, byte_set
 from fairlead.lowering.lark_automaton import Frame
 from fairlead.lowering.lark_contextual import Places
 from fairlead.lowering.lark_freedom import Freedom
@@ -151,6 +151,8 @@ class LalrNodes:
         head[at.T_TERMINALS], head[at.T_RULES] = actions.shape[1], gotos.shape[1]
         head[at.T_END], head[at.T_DEPTH] = table.end, len(table.shifts) + _ROOM
         head[at.T_REACHED] = arena.make(at.CLEAR, 1)
+        some = arena.make(at.LEXEME, self._lexicon.state(byte_set(self._lexicon.spellable)))
+        head[at.T_MORE] = arena.make(at.SEQUENCE, some, head[at.T_REACHED])
         head[at.T_LEVEL] = self._places.level
         head[at.T_FREE] = 0 if self._free is None else self._spacer(self._free.spacer)
         if self._lines is not None:

@@ -4,7 +4,8 @@ A state is a macro state of the network, one object each, which remembers its ma
 that were taken from it; so whatever has been asked before costs one look-up. States are values: who
 keeps an old one can go back to it, at any time and from any thread.
 
-Bounds: rows are forgotten when there are too many, the least recently used ones; a network that has
+Bounds: rows are forgotten when there are too many, the least recently used ones, unless they are on
+a shelf, where each is once: 2,700 states of a file of Python have 200 rows. A network that has
 grown too large is left to the states that still use it, and the next text begins with a new one.
 Either way, what is forgotten is made again, the same.
 """
@@ -132,8 +133,7 @@ class States:
         self._lock = threading.RLock()
         self._plain = Rows(machine, vocabulary, budget)
         self._plain_states: dict[Expr, State] = {}
-        self._with_rows: deque[State] = deque()
-        self._own = set[State]()  # whose rows are no other's
+        self._with_rows: deque[State] = deque()  # those whose rows are on no shelf
         self._misses = 0
         self._renew()
 
@@ -257,7 +257,7 @@ class States:
             rows = len(self._with_rows)
             return Held(
                 rows=rows,
-                row_bytes=len(self._own) * 4 * self._gallery.words,
+                row_bytes=rows * 4 * self._gallery.words,
                 states=len(self._network.states),
                 state_bytes=self._network.arena.nbytes,
                 hits=sum(state.hits for state in self._network.states.values()),
@@ -270,7 +270,6 @@ class States:
             for state in self._with_rows:
                 state.row = None
             self._with_rows.clear()
-            self._own.clear()
             self._plain_states.clear()
             self._plain.forget()
             self._renew()
@@ -353,18 +352,17 @@ class States:
         if row is None:
             self._misses += 1
             row = state.row = self._fill(state)
-            self._remember(state)
         return row
 
     def _fill(self, state: State) -> Row:
         network = state.network
         if network is None:
             _network(state)
-            self._own.add(state)
+            self._remember(state)
             return self._plain.row(self.rest(state))
         row, kept = network.fill(state.macro)
         if not kept:
-            self._own.add(state)
+            self._remember(state)
             if row.flags.writeable:
                 for token in self._sure(state, network, network.arena.unsure(row)):
                     row[token >> 5] |= np.uint32(1 << (token & 31))
@@ -381,7 +379,6 @@ class States:
                 self._with_rows.append(oldest)
             else:
                 oldest.row = None
-                self._own.discard(oldest)
 
 
 def _network(state: State) -> Network | None:

@@ -56,12 +56,14 @@ from fairlead.masks.kernels.layout import (
     O_COMMA,
     O_NAMES,
     OK,
+    OPEN_SCANS,
     OPENED,
     PLACE,
     POOL,
     QUOTE_BYTE,
     RESUME,
     SCAN,
+    SCAN_PARTLY,
     SCRATCH,
     SEQUENCE,
     STACK,
@@ -73,8 +75,9 @@ from fairlead.masks.kernels.layout import (
     WANT,
     WORK_ROOM,
 )
+from fairlead.masks.kernels.scanned import leave_scan, remember_scans
 from fairlead.masks.kernels.scans import expand_line, expand_scan
-from fairlead.masks.kernels.verdicts import judge_found
+from fairlead.masks.kernels.verdicts import judge_found, keep_living
 from fairlead.masks.kernels.views import (
     Context,
     Sets,
@@ -105,10 +108,13 @@ def finish(context: Context) -> int:
 @inner
 def settle_found(context: Context) -> int:
     """Leave out what is dead, and put together what is much of the same; OK, or a code below 0."""
+    code = judge_found(context) if context[LOOKS] != 0 else OK
+    if code == OK and context[OPEN_SCANS] != 0:
+        code = remember_scans(context)
+    if code < 0:
+        return code
     if context[LOOKS] != 0:
-        code = judge_found(context)
-        if code < 0:
-            return code
+        keep_living(context)
     return fork_found(context) if context[FOUND] >= MANY and context[LALRS] == 0 else OK
 
 
@@ -126,6 +132,9 @@ def close(context: Context, node: int, stack: int) -> int:
                 node, guards = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
             context[GUARDING] = guards
             code = _expand(context, node, config & 0xFFFFFFFF)
+        else:
+            context[SCAN_PARTLY] = 1
+        leave_scan(context)
     context[GUARDING] = 0
     return code
 

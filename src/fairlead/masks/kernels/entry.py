@@ -47,6 +47,10 @@ from fairlead.masks.kernels.layout import (
     PENDING,
     READ,
     REHASH,
+    SCAN_ROOM,
+    SCANNED,
+    SCANNED_HASH,
+    SCANS,
     STACK,
     STACK_HASH,
     STACK_ROOM,
@@ -136,6 +140,8 @@ def _rehash(context: Context, what: int) -> None:
         rehash_pairs(context, EXTRA, EXTRA_HASH, EXTRAS, EXTRA_ROOM)
     elif what == JUDGEMENTS:
         rehash_pairs(context, JUDGED, JUDGED_HASH, JUDGEMENTS, JUDGED_ROOM)
+    elif what == SCANS:
+        rehash_pairs(context, SCANNED, SCANNED_HASH, SCANS, SCAN_ROOM)
     elif what == PAIRS:
         rehash_pairs(context, PAIR, PAIR_HASH, PAIRS, PAIR_ROOM)
 

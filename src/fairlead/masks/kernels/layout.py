@@ -167,7 +167,24 @@ LALR_WORK: Final = 168  # int32[n]: states that a reduction has put on a stack
 LALR_DEPTH: Final = 169  # scalars: how many they are,
 LALR_REST: Final = 170  # and the stack below them
 LALRS: Final = 171  # whether there is any table
-CONTEXT_SIZE: Final = 176
+# What its places come to (`kernels.scanned`):
+SCANNED: Final = 172  # int64[n]: node << 32 | stack
+SCANNED_HASH: Final = 173
+SCANNED_AT: Final = 174  # int32[n, 4]: first in SCAN_LIST, how many, what else, next open
+SCANS: Final = 175  # scalars
+SCAN_ROOM: Final = 176
+SCAN_LIST: Final = 177  # int64[n]: configurations
+SCAN_LISTED: Final = 178  # scalars
+SCAN_LIST_ROOM: Final = 179
+SCANNING: Final = 180  # the place that the closure is in, 0 if in none;
+SCAN_FLOOR: Final = 181  # what is left of the work list when it is left,
+SCAN_ACCEPT: Final = 182  # and whether anything else accepts
+OPEN_SCANS: Final = 183  # those of the closure that are not remembered yet, linked
+SCAN_PARTLY: Final = 184  # whether the closure has left out some of its place, met before
+FOUND_IS: Final = 185  # uint8[room of SCRATCH]: verdicts of what the closure has found
+MACRO_LOOP: Final = 186  # uint64[macros, 4]: ASCII bytes known to lead back or not, those that do
+MACRO_ELSE: Final = 187  # uint8[macros]: 0 unknown, or what `loops` says of all other characters
+CONTEXT_SIZE: Final = 192
 
 # What `entry.build` and, from ENTER on, `entry.run` can be asked for.
 MAKE_NODE: Final = 0
@@ -317,7 +334,8 @@ T_SCANNER: Final = 13  # for each state, the first of its ways in EDGE plus one,
 T_LEVEL: Final = 14  # at which it looks ahead
 T_REACHED: Final = 15  # a CLEAR node that does not ask for guards
 T_LINE: Final = 16  # as T_FREE, where a newline may follow; 0 if lines are not indented
-T_FIELDS: Final = 17
+T_MORE: Final = 17  # T_REACHED behind one more byte
+T_FIELDS: Final = 18
 # A way is four numbers: a node, the terminal or IGNORED, where it is one, and a node as T_FREE of
 # one of its texts, or 0.
 EVERYWHERE: Final = 0

@@ -41,6 +41,7 @@ from fairlead.masks.kernels.layout import (
     TOOK,
     WANT,
 )
+from fairlead.masks.kernels.scanned import enter_scan
 from fairlead.masks.kernels.views import Context, inner, int32s, int64s, once, uint8s
 from fairlead.masks.kernels.worklist import found, push
 
@@ -49,7 +50,8 @@ from fairlead.masks.kernels.worklist import found, push
 def expand_scan(context: Context, kind: int, node: int, stack: int) -> int:
     """What a node of the automaton comes to without a byte; OK, or a code below 0."""
     if kind == SCAN:
-        return _scan(context, node, stack)
+        code = enter_scan(context, node, stack)
+        return _scan(context, node, stack) if code == OK else min(code, OK)
     if kind == TOOK:
         return _took(context, node, stack)
     if kind == LINED:

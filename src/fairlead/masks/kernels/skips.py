@@ -110,7 +110,7 @@ def stays(context: Context, node: int, state: int, leads: Sets) -> int:
         return 0
     loops = uint64s(context, LOOP)
     if uint8s(context, LOOPS)[state] == 0:
-        code = _find_loops(context, state)
+        code = find_loops(context, state)
         if code < 0:
             return code
     holds, part = uint64s(context, HOLD), uint8s(context, PART)[node]
@@ -131,6 +131,26 @@ def _all_loop(part: int, loops: int) -> bool:
 
 
 @inner
+def all_else_loop(loops: int) -> int:
+    """Which characters that are not ASCII lead back: 0: not all, 1: but those of _LINES, 2: all."""
+    return 0 if loops & _ALL_ELSE == 0 else 2 if loops & _ALL else 1
+
+
+@inner
+def is_in_characters(byte: int, part: int) -> int:
+    """What a node with this byte and what is below is of that is not ASCII: 0 nothing, -1 no UTF-8.
+
+    Else what has to lead back, as in `all_else_loop`. The node may be within a character if that
+    begins with it.
+    """
+    if byte < 0x80 and part & _OTHER == 0:
+        return 0
+    if part & _BROKEN or (part & _INSIDE and byte < 0xC0):
+        return -1
+    return 2 if part & _LINES or byte == _LINE else 1
+
+
+@inner
 def _leaves_from(context: Context, node: int, leads: Sets) -> int:
     """What `stays` gives for a state that can be left at any place."""
     holds, part = uint64s(context, HOLD), uint8s(context, PART)[node]
@@ -145,7 +165,7 @@ def _leaves_from(context: Context, node: int, leads: Sets) -> int:
 
 
 @inner
-def _find_loops(context: Context, state: int) -> int:
+def find_loops(context: Context, state: int) -> int:
     """Write down which characters lead from a state back to it."""
     rows, loops = int32s(context, LEX), uint64s(context, LOOP)
     if uint8s(context, LEX_FLAG)[state] & EXPANDED == 0:

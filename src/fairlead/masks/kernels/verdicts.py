@@ -13,6 +13,7 @@ from fairlead.masks.kernels.intern import judgement_of, node_of, stack_of
 from fairlead.masks.kernels.lalr import (
     fed,
     lines_taken,
+    may_end,
     may_take,
     scan_of,
     some_line_fits,
@@ -29,6 +30,7 @@ from fairlead.masks.kernels.layout import (
     EDGE,
     EXPR,
     FOUND,
+    FOUND_IS,
     GUARDED,
     IGNORED,
     KEY,
@@ -58,6 +60,7 @@ from fairlead.masks.kernels.layout import (
     STOP,
     T_FREE,
     T_LINE,
+    T_MORE,
     T_REACHED,
     T_SCANNER,
     TOOK,
@@ -69,7 +72,7 @@ from fairlead.masks.kernels.layout import (
     VERDICT,
     WANT,
 )
-from fairlead.masks.kernels.views import Context, apart, inner, int32s, int64s
+from fairlead.masks.kernels.views import Context, apart, inner, int32s, int64s, uint8s
 
 _ABOVE: Final = 4  # nodes at most between what is read and what is done with it
 SURE: Final = 0  # no place: it can come to an end
@@ -77,10 +80,16 @@ SURE: Final = 0  # no place: it can come to an end
 
 @inner
 def judge_found(context: Context) -> int:
-    """Leave out what the closure has found that cannot come to an end; OK, or a code below 0."""
+    """Tell what the closure has found that cannot come to an end; OK, or a code below 0."""
     apart()
-    found, automata, kept = int64s(context, SCRATCH), context[LALRS] != 0, 0
+    found, marks, automata = (
+        int64s(context, SCRATCH),
+        uint8s(context, FOUND_IS),
+        context[LALRS] != 0,
+    )
     for index in range(context[FOUND]):
+        if marks[index] != V_UNKNOWN:
+            continue
         config = int(found[index])
         verdict = _freely(context, config >> 32, config & 0xFFFFFFFF) if automata else V_UNKNOWN
         if verdict == V_UNKNOWN:
@@ -89,11 +98,19 @@ def judge_found(context: Context) -> int:
             return verdict
         if verdict == V_DOUBT:
             context[DOUBTFUL] = 1
-        if verdict == V_ALIVE:
-            found[kept] = config
+        marks[index] = verdict
+    return OK
+
+
+@inner
+def keep_living(context: Context) -> None:
+    """Leave that out."""
+    found, marks, kept = int64s(context, SCRATCH), uint8s(context, FOUND_IS), 0
+    for index in range(context[FOUND]):
+        if marks[index] == V_ALIVE:
+            found[kept], marks[kept] = found[index], V_ALIVE
             kept += 1
     context[FOUND] = kept
-    return OK
 
 
 @inner
@@ -135,7 +152,34 @@ def _freely(context: Context, node: int, stack: int) -> int:
     # On nothing else does it depend whether what is read comes to its own end.
     reached = _on_free(context, stack, above, int(int32s(context, LALR)[table + T_REACHED]))
     verdict = _verdict(context, node, reached) if reached > 0 else reached
-    return V_UNKNOWN if verdict in (V_ALIVE, V_DOUBT) else verdict
+    if verdict == V_ALIVE:
+        verdict = _at_the_end(context, node, stack, above, took)
+    return V_UNKNOWN if verdict == V_DOUBT else verdict
+
+
+@inner
+def _at_the_end(context: Context, node: int, stack: int, above: int, took: int) -> int:
+    """The verdict where no byte may come behind what is taken, V_UNKNOWN elsewhere, or a code."""
+    apart()
+    nodes, states = int32s(context, NODE), stack
+    table, terminal = int(nodes[took * 6 + 1]), int(nodes[took * 6 + 2])
+    more = _on_free(context, stack, above, int(int32s(context, LALR)[table + T_MORE]))
+    verdict = _verdict(context, node, more) if more > 0 else more
+    if verdict != V_DEAD:
+        return verdict if verdict < 0 else V_UNKNOWN
+    for _ in range(above + 1):
+        states = int(int64s(context, STACK)[states] & 0xFFFFFFFF)
+    outside, lines = top_field(context, states, 4), int(nodes[took * 6 + 3])
+    if terminal != IGNORED:
+        states = fed(context, table, states, terminal, -1)
+        lines = lines_taken(context, table, lines, terminal)
+    ends = (
+        may_end(context, table, states, lines) if states > 0 and lines >= 0 else min(states, lines)
+    )
+    if ends <= 0 or outside != 0:
+        return ends if ends < 0 else V_DEAD if ends == 0 else V_UNKNOWN
+    last = _on_free(context, stack, above, 0)
+    return _verdict(context, node, last) if last >= 0 else last
 
 
 @inner
@@ -216,8 +260,11 @@ def _line_may_follow(context: Context, took: int, states: int) -> int:
 
 @inner
 def _on_free(context: Context, stack: int, above: int, free: int) -> int:
-    """A stack with `free` in the place of all but its topmost nodes, or a code below 0."""
-    pairs, made = int64s(context, STACK), stack_of(context, free, 0)
+    """A stack with `free` in the place of all but its topmost nodes, or a code below 0.
+
+    If `free` is 0 there is nothing below them.
+    """
+    pairs, made = int64s(context, STACK), stack_of(context, free, 0) if free != 0 else 0
     for left in range(above, 0, -1):
         if made < 0:
             return made

@@ -24,6 +24,7 @@ from fairlead.masks.kernels.layout import (
     UNSURE_COUNT,
     WALK,
 )
+from fairlead.masks.kernels.loops import loops_below
 from fairlead.masks.kernels.pictures import is_lead
 from fairlead.masks.kernels.step import step
 from fairlead.masks.kernels.views import (
@@ -72,8 +73,9 @@ def walk(context: Context, row: Words, first: int, last: int, macro: int) -> int
         macros[depths[first] - 1] = macro
     node = first
     while node < last:
-        depth = depths[node]
-        after = step(context, int(macros[depth - 1]), int(bytes_[node]))
+        depth, byte = depths[node], int(bytes_[node])
+        before = int(macros[depth - 1])
+        after = step(context, before, byte)
         if after < 0:
             return after
         if after == 0:
@@ -83,8 +85,12 @@ def walk(context: Context, row: Words, first: int, last: int, macro: int) -> int
             node = ends[node]
         else:
             macros[depth] = after
-            set_tokens(context, row, node, node + 1)
-            node += 1
+            loops = loops_below(context, node, before) if after == before or byte > 0xC0 else 0
+            if loops < 0:
+                return loops
+            end = int(ends[node]) if loops else node + 1
+            set_tokens(context, row, node, end)
+            node = end
     return OK
 
 

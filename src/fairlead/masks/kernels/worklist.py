@@ -6,16 +6,20 @@ from fairlead.masks.kernels.layout import (
     ACCEPT,
     DOUBTFUL,
     FOUND,
+    FOUND_IS,
     GENERATION,
     GUARDING,
     NIL,
     OK,
+    OPEN_SCANS,
+    SCANNING,
     SCRATCH,
     TODO,
+    V_UNKNOWN,
     VISITED,
     WORK_ROOM,
 )
-from fairlead.masks.kernels.views import Context, inner, int64s
+from fairlead.masks.kernels.views import Context, inner, int64s, uint8s
 
 
 @inner
@@ -28,6 +32,8 @@ def begin(context: Context) -> None:
     context[ACCEPT] = 0
     context[DOUBTFUL] = 0
     context[GUARDING] = 0
+    context[SCANNING] = 0
+    context[OPEN_SCANS] = 0
 
 
 @inner
@@ -64,5 +70,6 @@ def found(context: Context, node: int, stack: int) -> int:
         if node < 0:
             return node
     int64s(context, SCRATCH)[context[FOUND]] = (node << 32) | stack
+    uint8s(context, FOUND_IS)[context[FOUND]] = V_UNKNOWN
     context[FOUND] += 1
     return OK

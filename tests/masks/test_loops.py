@@ -1,0 +1,72 @@
+"""What leads back to where a walk is, is not walked: masks stay those of the plain engine."""
+
+import random
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from lark.indenter import PythonIndenter
+
+import fairlead as fl
+from fairlead.automata.derivative import Derivatives
+from fairlead.masks.bits import unpack
+from fairlead.masks.kernels import layout as at
+from fairlead.masks.rows import Rows
+from fairlead.masks.states import States
+from lark_samples import lowered
+
+CHARACTERS = ("a", "b", " ", "#", "\n", "é", "€", "\u2028", "\U0001f600", "\u2010")
+
+
+class Blocks(PythonIndenter):
+    """No brackets."""
+
+    NL_type = "_NL"
+    OPEN_PAREN_types: ClassVar = []
+    CLOSE_PAREN_types: ClassVar = []
+    INDENT_type = "_IN"
+    DEDENT_type = "_OUT"
+    tab_len = 2
+
+
+def vocabulary() -> fl.Vocabulary:
+    """Every byte, texts by chance, and parts of them that begin or end within a character."""
+    dice = random.Random(3)
+    texts = {
+        "".join(dice.choices(CHARACTERS, k=dice.choice([2, 3, 4]))).encode() for _ in range(900)
+    }
+    cut = {text[dice.choice([0, 1]) : len(text) - dice.choice([0, 1])] for text in texts}
+    tokens = [
+        *(bytes((byte,)) for byte in range(256)),
+        *sorted(each for each in texts | cut if each[1:]),
+    ]
+    return fl.Vocabulary([*tokens, b"<end>"], eos_ids={len(tokens)})
+
+
+GRAMMARS = [
+    ("[^\\n]", 3),
+    ("[^\\n\\u2028]", 2),
+    ("[^\\né]", 1),
+    ("[\\x20-\\x7e]", 1),
+]
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize(("inside", "elsewhere"), GRAMMARS)
+def test_comments(inside, elsewhere):
+    text = (
+        'start: item+\nitem: "a" _NL [_IN item+ _OUT]\n'
+        f"_NL: /(\\n *|#{inside}*)+/\nCOMMENT: /#{inside}*/\n"
+        "%declare _IN _OUT\n%ignore COMMENT\n%ignore / +/"
+    )
+    expr, over = lowered(text, postlex=Blocks), vocabulary()
+    plain = Rows(Derivatives(expr, over.spellable), over, fl.Budget())
+    fast = States(expr, Derivatives(expr, over.spellable), over, fl.Budget())
+    state, rest = fast.start(b""), expr
+    for byte in b"a #b ab\n  a# \n":
+        assert state is not None
+        assert rest is not None
+        assert unpack(fast.mask(state)).tolist() == unpack(plain.row(rest)).tolist()
+        state, rest = fast.after(state, byte), plain.after(rest, byte)
+    found = fast._network.arena._array(at.MACRO_ELSE)
+    assert int(np.max(found)) == elsewhere
