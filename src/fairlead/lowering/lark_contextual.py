@@ -85,6 +85,7 @@ class Places:
         self._lines = None if told is None else Lines(told, self._automaton)
         self._total = self._automaton.total
         self._unfolded = dict[Place | ReadLine, Expr]()
+        self._free = dict[int, Freedom | None]()
         self.start = Place(self._automaton.start, 0, (0,))
 
     def check(self) -> None:
@@ -116,7 +117,9 @@ class Places:
 
     def freedom(self, spellable: int) -> Freedom | None:
         """Behind what each stack has a text to the end in these bytes, if that is known."""
-        return freedom(self._grammar, self._scanners, spellable)
+        if spellable not in self._free:
+            self._free[spellable] = freedom(self._grammar, self._scanners, spellable)
+        return self._free[spellable]
 
     def taken(self, place: Place, terminal: str | None) -> Expr:
         """All texts from a place behind a terminal, None being one that is ignored."""

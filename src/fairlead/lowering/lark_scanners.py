@@ -91,6 +91,11 @@ class Scanners:
             name: _Terminal(each, bool(grammar.parts)) for name, each in grammar.terminals.items()
         }
         self._known = dict[frozenset[str], tuple[Way, ...]]()
+        # Most states have the same ways, and the same rivals of each.
+        self._made = dict[
+            tuple[_Terminal, _Terminal, tuple[Exit, ...], tuple[_Terminal, ...]], Way
+        ]()
+        self._met = dict[tuple[Expr, _Terminal], bool]()
 
     def check(self) -> None:
         """Refuse terminals whose matches cannot be told exactly."""
@@ -137,13 +142,24 @@ class Scanners:
         rivals: Sequence["_Terminal"],
     ) -> Iterable[Way]:
         text = alt(*(each.text for each in exits))
-        guard = EPSILON
-        for rival in rivals:
-            if may_meet(text, rival.begins):
-                guard = concat(guard, ahead(complement(rival.begins), self._level))
-        # What is ignored is so by what matched, however it is called then.
-        ignored = taken.shape.name in self._ignored
-        yield Way(called.shape.name, ignored, guard, tuple(exits), self._level)
+        met = tuple(rival for rival in rivals if self._meet(text, rival))
+        key = called, taken, tuple(exits), met
+        found = self._made.get(key)
+        if found is None:
+            guards = (ahead(complement(rival.begins), self._level) for rival in met)
+            # What is ignored is so by what matched, however it is called then.
+            ignored = taken.shape.name in self._ignored
+            name = called.shape.name
+            found = Way(name, ignored, concat(*guards), key[2], self._level)
+            self._made[key] = found
+        yield found
+
+    def _meet(self, text: Expr, rival: "_Terminal") -> bool:
+        key = text, rival
+        found = self._met.get(key)
+        if found is None:
+            found = self._met[key] = may_meet(text, rival.begins)
+        return found
 
 
 @final
