@@ -57,6 +57,7 @@ from fairlead.masks.lalr import LalrNodes
 from fairlead.masks.literals import is_byte, run_of
 from fairlead.masks.members import MemberNodes
 from fairlead.masks.objects import describe_object, describe_words, is_plain_object
+from fairlead.masks.records import readable
 from fairlead.masks.verdicts import Verdicts
 
 _WORTH_COUNTING: Final = 4
@@ -338,9 +339,9 @@ class Network:
         if not isinstance(closing, Bytes) or self.lexicon.begins(between, closing.members):
             return None
         unit = concat(both(rest, repeat(count.item)), closing)
-        high = -1 if count.high is None else count.high
+        low, high = readable(count.low, count.high)
         state = self.lexicon.state(unit)
-        bounded = self.arena.make(at.BOUNDED, state, count.low, high, between)
+        bounded = self.arena.make(at.BOUNDED, state, low, high, between)
         behind = tail.tail if isinstance(tail, Concat) else EPSILON
         return self.arena.make(at.SEQUENCE, bounded, self.node(behind))
 
@@ -351,8 +352,7 @@ class Network:
 
     def _count(self, repeated: Repeat) -> int:
         between = self.lexicon.state(repeat(repeated.item))
-        high = -1 if repeated.high is None else repeated.high
-        return self.arena.make(at.COUNTED, between, repeated.low, high, between)
+        return self.arena.make(at.COUNTED, between, *readable(repeated.low, repeated.high), between)
 
     def _literal(self, text: bytes, rest: Expr) -> int:
         return self.arena.make(at.LITERAL, self.arena.pool(text), len(text), self.node(rest))

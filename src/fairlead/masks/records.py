@@ -24,6 +24,7 @@ from fairlead.lowering.expr import (
     concat,
     repeat,
 )
+from fairlead.lowering.fuel import spend
 from fairlead.lowering.nodes import (
     Alt,
     And,
@@ -188,8 +189,7 @@ class Records:
                 case Concat(head, tail):
                     program += (at.CONCAT, number(head), number(tail), 0, 0)
                 case Repeat(item, low, high):
-                    most = -1 if high is None or high > at.MOST else high
-                    program += (at.REPEAT, number(item), min(low, at.MOST), most, 0)
+                    program += (at.REPEAT, number(item), *readable(low, high), 0)
                 case And(left, right):
                     program += (at.AND, number(left), number(right), 0, 0)
                 case Not(item):
@@ -221,7 +221,9 @@ class Records:
             raise _too_many(self._most_states, "states", "lexical states")
         if count == at.BODIES:
             self._give_body(int(self.context[at.BODILESS]))
-        elif count != at.EFFORT:
+        elif count == at.EFFORT:
+            spend(EFFORT)
+        else:
             self._grow(count)
 
     def _give_body(self, rule: int) -> None:
@@ -259,6 +261,15 @@ _MADE: Final[dict[int, Callable[..., Expr]]] = {
     at.AND: both,
     at.NOT: complement,
 }
+
+
+def readable(low: int, high: int | None) -> tuple[int, int]:
+    """The same counts for whoever reads texts, as numbers of 64 bits: -1 where there is no end.
+
+    >>> readable(10**100, None), readable(2, 3)
+    ((1152921504606846976, -1), (2, 3))
+    """
+    return min(low, at.MOST), -1 if high is None or high > at.MOST else high
 
 
 def _too_many(most: int, what: str, limit: str) -> LimitError:
