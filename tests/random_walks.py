@@ -1,0 +1,34 @@
+"""Random texts of a constraint, token by token along its masks."""
+
+import random
+
+import fairlead as fl
+from fairlead.constraints.compiled import CompiledConstraint
+
+BYTES = fl.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
+
+
+def text_of(constraint: CompiledConstraint, chance: random.Random, most: int) -> bytes:
+    """A text of a constraint over `BYTES`.
+
+    It is left to chance up to so many bytes, then ended soon: no mask is empty, and where the text
+    may not end some token brings the end nearer.
+    """
+    state, text = constraint.start(), bytearray()
+    while not constraint.accepts(state) or (len(text) < most and chance.random() < 0.7):
+        row = constraint.mask(state)
+        tokens = [t for t in range(257) if int(row[t // 32]) >> t % 32 & 1]
+        assert tokens, (bytes(text), "leads nowhere")
+        tokens = [token for token in tokens if token != 256]
+        if not tokens:
+            break
+        if len(text) < most:
+            seen = [token for token in tokens if 32 < token < 127]
+            token = chance.choice(seen if seen and chance.random() < 0.9 else tokens)
+        else:
+            left = constraint.distance(state)
+            after = (t for t in tokens if constraint.distance(constraint.advance(state, t)) < left)
+            token = next(after)
+        text.append(token)
+        state = constraint.advance(state, token)
+    return bytes(text)
