@@ -19,6 +19,7 @@ from typing import Final, cast, final
 from fairlead.errors import UnsatisfiableError
 from fairlead.lowering.expr import EMPTY, EPSILON, ahead, alt, call, concat, stop
 from fairlead.lowering.lark_automaton import Automaton
+from fairlead.lowering.lark_ends import Ends
 from fairlead.lowering.lark_freedom import Freedom, freedom
 from fairlead.lowering.lark_indentation import Lines, Place, ReadLine
 from fairlead.lowering.lark_scanners import Scanners, Way
@@ -53,7 +54,7 @@ def lower_lark_contextual(grammar: LarkGrammar, parts: Mapping[str, Expr] | None
         raise UnsatisfiableError(f"the rule {grammar.start!r} has no text that ends")
     # What looks ahead in a grammar looks at its own text.
     texts = concat(places.more(start), stop(places.level))
-    return alt(texts, EPSILON) if places.ends(start) else texts
+    return alt(texts, EPSILON) if places.may_end(start) else texts
 
 
 @final
@@ -95,14 +96,14 @@ class Places:
     def rest(self, place: Place) -> Expr:
         """All texts from a place."""
         more = self.more(place)
-        return alt(more, EPSILON) if self.ends(place) else more
+        return alt(more, EPSILON) if self.may_end(place) else more
 
     def more(self, place: Place) -> Expr:
         """Those that are not empty, unless nothing else is there."""
         lives = self._total or self.needs(place) is not None
         return call(self, place, self.level + 1) if lives else EMPTY
 
-    def ends(self, place: Place) -> bool:
+    def may_end(self, place: Place) -> bool:
         """Whether a text may end at a place."""
         stack = place.stack if self._lines is None else self._lines.ended(place)
         return stack is not None and self._automaton.ends(stack)
@@ -121,9 +122,19 @@ class Places:
             self._free[spellable] = freedom(self._grammar, self._scanners, spellable)
         return self._free[spellable]
 
+    def ends(self, spellable: int) -> Ends | None:
+        """How texts may go on from stacks to the end; None where that takes more than stacks."""
+        if self._lines is not None or self._grammar.parts:
+            return None
+        return Ends(self._automaton, self._scanners, spellable, self.level)
+
+    def behind(self, place: Place, terminal: str | None) -> Place | None:
+        """The place behind a terminal, None being one that is ignored."""
+        return place if terminal is None else self._behind(place, terminal)
+
     def taken(self, place: Place, terminal: str | None) -> Expr:
-        """All texts from a place behind a terminal, None being one that is ignored."""
-        after = place if terminal is None else self._behind(place, terminal)
+        """All texts from a place behind a terminal."""
+        after = self.behind(place, terminal)
         return EMPTY if after is None else self.rest(after)
 
     def line(self, place: Place, text: Expr, columns: int | None, after: Expr) -> Expr:

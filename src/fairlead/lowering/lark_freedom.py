@@ -94,7 +94,7 @@ class _Spelling:
             word
             for way in ways
             for leaving in way.exits
-            for word in _words(leaving.text, self._spellable)
+            for word in shortest_words(leaving.text, self._spellable, _WORDS)
         }
         for word in sorted(spaces, key=lambda each: (len(each), each)):
             lines = self._parts(word)
@@ -139,7 +139,7 @@ class _Spelling:
                     word
                     for leaving in way.exits
                     if self._after(leaving.after, space) is ANYTHING
-                    for word in _words(leaving.text, self._spellable)
+                    for word in shortest_words(leaving.text, self._spellable, _WORDS)
                     if self._holds(way, word + space)
                 ),
                 None,
@@ -216,12 +216,12 @@ class _Spelling:
 
 
 @lru_cache(maxsize=1 << 10)
-def _words(text: Expr, spellable: int) -> tuple[bytes, ...]:
+def shortest_words(text: Expr, spellable: int, most: int) -> tuple[bytes, ...]:
     """Some of the shortest strings of bytes that exist."""
     word = one_word(text)
     if word is not None:
         return (word,) if all(spellable >> byte & 1 for byte in word) else ()
-    return tuple(islice(_shortest(text, spellable), _WORDS))
+    return tuple(islice(_shortest(text, spellable), most))
 
 
 def _shortest(text: Expr, spellable: int) -> Iterable[bytes]:

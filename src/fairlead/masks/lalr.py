@@ -45,6 +45,7 @@ class LalrNodes:
         self._names = [*sorted(names - {END}), END]
         self._numbers = {name: number for number, name in enumerate(self._names)}
         self._free: Freedom | None = places.freedom(lexicon.spellable)
+        self._ends = places.ends(lexicon.spellable)
         self._known = dict[tuple[Way, ...], tuple[int, int]]()
         self.table = self._describe(places.table)
 
@@ -76,6 +77,14 @@ class LalrNodes:
     def pushed(self, below: Frame | None, state: int, margin: int) -> Frame:
         """A stack with one more state; on None it is the lowest."""
         return self._places.start.stack if below is None else below.push(state, margin)
+
+    def surely_ends(self, took: list[int], stack: Frame, read: Expr) -> bool:
+        """Whether what is read before a TOOK node comes to an end; False where that is not seen."""
+        if self._ends is None:
+            return False
+        terminal = None if took[2] == at.IGNORED else self._names[took[2]]
+        after = self._places.behind(self._place(stack, took[3]), terminal)
+        return after is not None and self._ends.ends(read, after.stack)
 
     def taken(self, took: list[int], stack: Frame) -> Expr:
         """What a TOOK node stands for, on a stack."""

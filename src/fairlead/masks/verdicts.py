@@ -23,6 +23,8 @@ SHORT: Final = 256  # places of a search that comes before the plain engine,
 MOST: Final = 4096  # and places of a search where it cannot
 _LOOKED_AT: Final = 64  # expressions, before something is taken for not settled
 _REMEMBERED: Final = 100_000  # stacks, before all are forgotten
+_ABOVE: Final = 8  # what stands at most between what is read and what is done with it
+_SAID: Final = (at.LITERAL, at.COUNTED, at.LEXEME, at.EXPR, at.NIL)
 _DEEPEST: Final = 1024  # expressions of a stack
 
 
@@ -31,6 +33,10 @@ class Automaton(Protocol):
 
     def pushed(self, below: Frame | None, state: int, margin: int) -> Frame:
         """A stack with one more state; on None it is the lowest."""
+        ...
+
+    def surely_ends(self, took: list[int], stack: Frame, read: Expr) -> bool:
+        """Whether what is read before a TOOK node comes to an end; False where that is not seen."""
         ...
 
     def taken(self, took: list[int], stack: Frame) -> Expr:
@@ -66,6 +72,8 @@ class Verdicts:
         self._arena, self._lexicon, self._exprs, self._alive = arena, lexicon, exprs, alive
         self._settled: dict[Expr, bool] = {}
         self._frames: dict[int, Frame] = {}
+        self._states: dict[int, Expr] = {}
+        self._around: dict[int, bool] = {0: True}
 
     def judge(self, place: int, search: Callable[[int], int]) -> None:
         """Find a verdict; or leave it to the search that asks, which then reads on from there.
@@ -76,15 +84,19 @@ class Verdicts:
         """
         arena = self._arena
         node, stack = arena.place(place)
-        if arena.verdict(place) == at.V_UNKNOWN and arena.record(node)[0] != at.GUARDED:
-            whole = self._whole(node, stack)
-            arena.set_verdict(place, at.V_SEARCH if whole is None else self._verdict(whole))
-        elif search(SHORT):
-            whole = self._whole(node, stack)
-            if whole is not None:
-                arena.set_verdict(place, self._verdict(whole))
-            elif search(MOST):
-                arena.set_verdict(place, at.V_DOUBT)
+        asked = arena.verdict(place) == at.V_UNKNOWN and arena.record(node)[0] != at.GUARDED
+        if not asked and not search(SHORT):
+            return
+        if self._surely(node, stack):
+            arena.set_verdict(place, at.V_ALIVE)
+            return
+        whole = self._whole(node, stack)
+        if whole is not None:
+            arena.set_verdict(place, self._verdict(whole))
+        elif asked:
+            arena.set_verdict(place, at.V_SEARCH)
+        elif search(MOST):
+            arena.set_verdict(place, at.V_DOUBT)
 
     def settled(self, node: int) -> bool:
         """Whether an EXPR node surely has a text that leaves no guard behind."""
@@ -93,6 +105,33 @@ class Verdicts:
         if found is None:
             found = self._settled[expr] = _Settled().look(expr)
         return found
+
+    def _surely(self, node: int, stack: int) -> bool:
+        """Whether a place where Lark's automaton reads is plainly alive."""
+        arena, guards = self._arena, 0
+        if arena.record(node)[0] == at.GUARDED:
+            _, node, guards, *_ = arena.record(node)
+        read = list[int]()
+        while arena.record(node)[0] != at.TOOK:
+            if stack == 0 or len(read) == _ABOVE or arena.record(node)[0] not in _SAID:
+                return False
+            read.append(node)
+            node, stack = arena.pop(stack)
+        said = [self._said(each) for each in read]
+        parts = [expr for expr in said if expr is not None]
+        if len(parts) < len(said):
+            return False
+        took = arena.record(node)
+        frame, below = self._frame(took[1], stack)
+        whole = concat(*self._guards(guards), *parts)
+        return self._automata[took[1]].surely_ends(took, frame, whole) and self._outside(below)
+
+    def _outside(self, stack: int) -> bool:
+        """Whether what is around an automaton's texts has a text itself."""
+        if stack not in self._around:
+            whole = self._whole(at.NIL, stack)
+            self._around[stack] = whole is not None and self._verdict(whole) == at.V_ALIVE
+        return self._around[stack]
 
     def _verdict(self, whole: Expr) -> int:
         try:
@@ -126,14 +165,14 @@ class Verdicts:
         if record[0] == at.LINE:
             top, stack = arena.pop(stack)
             took = arena.record(top)
-        automaton, below = self._automata[took[1]], arena.record(arena.pop(stack)[0])[4]
-        frame = self._frame(automaton, stack, below)
+        automaton, (frame, below) = self._automata[took[1]], self._frame(took[1], stack)
         if record[0] == at.LINE:
             return automaton.lined(record, took, frame), below
         return automaton.taken(took, frame), below
 
-    def _frame(self, automaton: Automaton, stack: int, below: int) -> Frame:
-        """A stack of states. What is known of it is not gone through again, deep as it may be."""
+    def _frame(self, table: int, stack: int) -> tuple[Frame, int]:
+        """A stack of states, and what is below; what is known is not gone through again."""
+        automaton, below = self._automata[table], self._arena.record(self._arena.pop(stack)[0])[4]
         pending, known = list[tuple[int, list[int]]](), self._frames
         if len(known) > _REMEMBERED:
             known.clear()
@@ -145,7 +184,7 @@ class Verdicts:
         frame = None if reached == below else known[reached]
         for number, (_, _, state, margin, *_) in reversed(pending):
             frame = known[number] = automaton.pushed(frame, state, margin)
-        return known[stack]
+        return known[stack], below
 
     def _said(self, node: int) -> Expr | None:
         """A node as an expression."""
@@ -156,22 +195,29 @@ class Verdicts:
         if kind == at.COUNTED:
             return self._count(node)
         if kind == at.LEXEME:
-            return self._lexicon.expr(a)
+            return self._lexical(a)
         if kind == at.EXPR:
             return self._exprs[a]
         return EPSILON if kind == at.NIL else None
+
+    def _lexical(self, state: int) -> Expr:
+        """The texts of a lexical state."""
+        found = self._states.get(state)
+        if found is None:
+            found = self._states[state] = self._lexicon.expr(state)
+        return found
 
     def _guards(self, guard: int) -> list[Expr]:
         found: list[Expr] = []
         while guard:
             _, state, level, guard, *_ = self._arena.record(guard)
-            found.append(ahead(self._lexicon.expr(state), level))
+            found.append(ahead(self._lexical(state), level))
         return found
 
     def _count(self, node: int) -> Expr | None:
         """What is counted, between two items."""
         _, state, low, high, between, _ = self._arena.record(node)
-        items = self._lexicon.expr(between)
+        items = self._lexical(between)
         if state != between or not isinstance(items, Repeat):
             return None
         return repeat(items.item, low, None if high < 0 else high)

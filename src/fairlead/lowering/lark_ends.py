@@ -1,0 +1,252 @@
+"""How texts may go on from a stack of Lark's automaton so that they surely come to an end.
+
+Where nothing is ignored everywhere (`lark_freedom`), each stack has to be judged by itself. A text
+to the end is mostly found at once: of the terminals that bring the automaton nearer to the end,
+one of the shortest texts each, and between two of them nothing or what is ignored. Each has to be
+what it is whatever comes behind the one that follows it:
+
+    beginnings(stack)   texts, each of some terminal or of what is ignored and then of one; behind
+                        each of them a text comes to its end, whatever came before the stack
+
+So what is read at the moment is alive if it can be ended before one of them. What has no such text
+may still have an end: nothing is said of it.
+
+What this module does not know: what is read at the moment, indentation.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, TypeAlias, final
+
+from fairlead.lowering.expr import ALL_BYTES, ANYTHING, EMPTY, EPSILON, concat
+from fairlead.lowering.lark_automaton import Automaton, Frame
+from fairlead.lowering.lark_freedom import shortest_words
+from fairlead.lowering.lark_scanners import Scanners, Way
+from fairlead.lowering.nodes import Ahead, Alt, Concat, Expr
+from fairlead.lowering.regular import byte_classes, derivative
+
+END: Final = None
+"""Instead of a beginning, where the text may end."""
+
+_FEW: Final = 3  # terminals of which there are beginnings of a stack,
+_MOST: Final = 24  # beginnings of a stack,
+_TRIED: Final = 8  # and terminals that are tried for them
+_LINE: Final = b"\n"
+_LOOKED_AT: Final = 256  # stacks, before nothing is said
+_READ: Final = 96  # ways to read on,
+_REMEMBERED: Final = 100_000  # and answers, before all are forgotten
+
+Beginning: TypeAlias = bytes | None
+_Step: TypeAlias = tuple[Way, Frame]  # a terminal, and the stack behind it
+_Reading: TypeAlias = tuple[Expr, frozenset[Expr]]  # what is left, and what is looked ahead for
+
+
+@final
+class Ends:
+    """The ends of one grammar.
+
+    Args:
+        automaton: what reads terminals.
+        scanners: what they match.
+        spellable: the bytes that there are.
+        level: at which it looks ahead.
+    """
+
+    def __init__(
+        self, automaton: Automaton, scanners: Scanners, spellable: int, level: int = 0
+    ) -> None:
+        self._automaton, self._scanners, self._spellable = automaton, scanners, spellable
+        self._level = level
+        self._found = dict[Frame, Sequence[Beginning]]()
+        self._others = dict[Frame, Sequence[Beginning]]()
+        self._after = dict[tuple[Expr, bytes], Expr]()
+        self._spaces = dict[int, Sequence[tuple[Way, bytes]]]()
+        self._ended = dict[tuple[Expr, tuple[Beginning, ...]], bool]()
+        self._stands = dict[tuple[Way, bytes, Beginning], bool]()
+
+    def beginnings(self, stack: Frame) -> Sequence[Beginning]:
+        """Some of them, those first that are nearest to the end."""
+        todo, left = [stack], _LOOKED_AT
+        while todo and left:
+            frame = todo[-1]
+            steps = [] if frame in self._found else self._nearer(frame)
+            missing = [after for _, after in steps if after not in self._found]
+            if missing:
+                todo += missing
+                left -= 1
+                continue
+            todo.pop()
+            if frame not in self._found:
+                self._found[frame] = self._settled(frame, steps, _FEW)
+        return self._found.setdefault(stack, ())
+
+    def ends(self, read: Expr, stack: Frame) -> bool:
+        """Whether what is read at the moment surely comes to its end, and then the text.
+
+        Args:
+            read: what is looked ahead for, what is left to read, and what has to follow that.
+            stack: what the text goes on from then.
+        """
+        for known in (self._found, self._others, self._after, self._ended, self._stands):
+            if len(known) > _REMEMBERED:
+                known.clear()
+        return self._may_end(read, self.beginnings(stack)) or self._may_end(read, self._more(stack))
+
+    def _may_end(self, read: Expr, beginnings: Sequence[Beginning]) -> bool:
+        key = read, tuple(beginnings)
+        found = self._ended.get(key)
+        if found is None:
+            found = self._ended[key] = self._search(read, beginnings)
+        return found
+
+    def _search(self, read: Expr, beginnings: Sequence[Beginning]) -> bool:
+        todo = [(read, frozenset[Expr]())]
+        seen = {*todo}
+        for expr, guards in todo:  # grows while we go
+            if expr is EPSILON:
+                if any(all(self.holds(g, each) for g in guards) for each in beginnings):
+                    return True
+                continue
+            for following in self._following(expr, guards):
+                if following not in seen and len(seen) < _READ:
+                    seen.add(following)
+                    todo.append(following)
+        return False
+
+    def _following(self, expr: Expr, guards: frozenset[Expr]) -> Iterator[_Reading]:
+        """What is left after one byte or none, where that is plain to see."""
+        head, tail = (expr.head, expr.tail) if isinstance(expr, Concat) else (expr, EPSILON)
+        if isinstance(head, Ahead):
+            if head.level == self._level:
+                yield tail, guards | {head.item}
+        elif isinstance(head, Alt) and head.looks:
+            for option in head.options:
+                yield concat(option, tail), guards
+        elif head.regular:
+            if head.nullable:
+                yield tail, guards
+            for members in _told_apart([head, *guards]):
+                byte = self._byte(members)
+                after = EMPTY if byte is None else derivative(head, byte)
+                left = frozenset(EMPTY if byte is None else derivative(g, byte) for g in guards)
+                if after is not EMPTY and EMPTY not in left:
+                    yield concat(after, tail), left - {ANYTHING}
+
+    def _byte(self, members: int) -> int | None:
+        members &= self._spellable
+        return (members & -members).bit_length() - 1 if members else None
+
+    def after(self, expr: Expr, text: bytes) -> Expr:
+        """What is left of a regular expression behind a text."""
+        key = expr, text
+        found = self._after.get(key)
+        if found is None:
+            found = expr
+            for byte in text:
+                if found is EMPTY or found is ANYTHING:
+                    break
+                found = derivative(found, byte)
+            self._after[key] = found
+        return found
+
+    def holds(self, expr: Expr, beginning: Beginning) -> bool:
+        """Whether what has to follow does, with this beginning of it."""
+        if beginning is None:
+            return expr.nullable
+        return self.after(expr, beginning) is ANYTHING
+
+    def _more(self, stack: Frame) -> Sequence[Beginning]:
+        """Beginnings that lead away from the end at first."""
+        found = self._others.get(stack)
+        if found is None:
+            steps = list[_Step]()
+            for way in self._ways(stack.state):
+                after = self._automaton.feed(stack, way.terminal)
+                if after is not None and self.beginnings(after):
+                    steps.append((way, after))
+            found = self._others[stack] = self._settled(stack, steps, _MOST)
+        return found
+
+    def _settled(self, frame: Frame, steps: Iterable[_Step], most: int) -> Sequence[Beginning]:
+        """What can be taken so that it surely goes on, and the same behind what is ignored."""
+        found = dict[Beginning, None]()
+        if self._automaton.ends(frame):
+            found[END] = None
+        for way, after in steps:
+            word = self._word(way) if len(found) < most else None
+            if word is not None and any(
+                self._is_taken(way, word, each) for each in self._found.get(after, ())
+            ):
+                found[word] = None
+        plain = [*found]
+        for way, space in self._ignored(frame.state):
+            for word in plain:
+                if len(found) < _MOST and self._is_taken(way, space, word):
+                    found[space if word is None else space + word] = None
+        return [*found]
+
+    def _is_taken(self, way: Way, word: bytes, beginning: Beginning) -> bool:
+        """Whether a word is taken so, where this follows, and then whatever."""
+        key = way, word, beginning
+        found = self._stands.get(key)
+        if found is None:
+            guard = way.guard
+            whole = word if beginning is None else word + beginning
+            held = not isinstance(guard, Ahead) or (
+                self.after(guard.item, whole).nullable
+                if beginning is None
+                else self.after(guard.item, whole) is ANYTHING
+            )
+            found = self._stands[key] = held and any(
+                self.after(each.text, word).nullable and self.holds(each.after, beginning)
+                for each in way.exits
+            )
+        return found
+
+    def _nearer(self, frame: Frame) -> list[_Step]:
+        """The terminals that bring a stack nearer to the end, the nearest first."""
+        needs = self._automaton.needs(frame) or 0
+        found = list[tuple[int, int, Way, Frame]]()
+        for number, way in enumerate(self._ways(frame.state)):
+            after = self._automaton.feed(frame, way.terminal)
+            needed = None if after is None else self._automaton.needs(after)
+            if after is not None and needed is not None and needed < needs:
+                found.append((needed, number, way, after))
+        found.sort(key=lambda each: each[:2])
+        return [each[2:] for each in found[:_TRIED]]
+
+    def _ways(self, state: int) -> Sequence[Way]:
+        """The terminals that may be taken in a state."""
+        ways = self._scanners.ways(self._automaton.terminals(state))
+        return [way for way in ways if not way.ignored]
+
+    def _ignored(self, state: int) -> Sequence[tuple[Way, bytes]]:
+        found = self._spaces.get(state)
+        if found is None:
+            ways = self._scanners.ways(self._automaton.terminals(state))
+            found = self._spaces[state] = [
+                (way, word) for way in ways if way.ignored for word in self._blanks(way)
+            ]
+        return found
+
+    def _blanks(self, way: Way) -> Sequence[bytes]:
+        """Texts of what is ignored: a comment goes on over a blank, and ends where a line does."""
+        lines = [
+            _LINE
+            for leaving in way.exits
+            if self._spellable >> _LINE[0] & 1 and self.after(leaving.text, _LINE).nullable
+        ]
+        word = self._word(way)
+        return [*lines[:1], *([] if word is None else [word])]
+
+    def _word(self, way: Way) -> bytes | None:
+        """One of the shortest texts of a terminal."""
+        words = (shortest_words(leaving.text, self._spellable, 1) for leaving in way.exits)
+        return min((word for each in words for word in each), key=len, default=None)
+
+
+def _told_apart(exprs: Iterable[Expr]) -> list[int]:
+    """Disjoint sets of bytes, all bytes, with the same derivatives of each."""
+    classes = [ALL_BYTES]
+    for expr in exprs:
+        classes = [both for part in byte_classes(expr) for one in classes if (both := part & one)]
+    return classes

@@ -1,0 +1,113 @@
+"""What is said to come to an end does so: the plain engine is the oracle."""
+
+import random
+
+import lark
+import pytest
+
+from fairlead.automata.derivative import Derivatives
+from fairlead.errors import FairleadError
+from fairlead.lowering import lark_ends
+from fairlead.lowering.expr import ALL_BYTES, ANYTHING, ahead, byte_set, concat, literal, stop
+from fairlead.lowering.lark_automaton import Frame
+from fairlead.lowering.lark_contextual import Places
+from fairlead.lowering.lark_ends import END, Ends
+from fairlead.lowering.lark_indentation import Place
+from fairlead.syntax.lark_reader import read_lark
+from fairlead.syntax.lark_source import Lark
+from lark_samples import Fuel, OutOfFuelError, by_chance
+
+
+def ends_of(text: str, spellable: int = ALL_BYTES) -> tuple[Places, Ends]:
+    places = Places(read_lark(Lark(text)), {})
+    found = places.ends(spellable)
+    assert found is not None
+    return places, found
+
+
+def stacks(places: Places, dice: random.Random, count: int = 12) -> list[Frame]:
+    """Some, by terminals that the automaton takes."""
+    found = [places.start.stack]
+    for _ in range(count):
+        place = Place(dice.choice(found), 0, (0,))
+        names = [way.terminal for way in places.ways(place.stack.state) if not way.ignored]
+        after = places.behind(place, dice.choice(names)) if names else None
+        if after is not None and after.stack not in found:
+            found.append(after.stack)
+    return found
+
+
+def checked(seed: int, ignored: str) -> int:
+    """Compare what is said of a grammar by chance; how much was."""
+    text = by_chance(seed) + ignored
+    try:
+        lark.Lark(text, parser="lalr")
+        places, ends = ends_of(text)
+        places.check()
+    except (lark.exceptions.LarkError, FairleadError):
+        return 0
+    count = 0
+    for stack in stacks(places, random.Random(seed)):
+        whole = concat(places.rest(Place(stack, 0, (0,))), stop(0))
+        machine = Derivatives(whole, fuel=Fuel())
+        try:
+            for beginning in ends.beginnings(stack):
+                state = whole
+                for byte in beginning or b"":
+                    state = machine.step(state, byte)
+                    assert state is not None, (text, beginning)
+                assert beginning is not END or machine.accepts(whole), text
+                count += 1
+            for way in places.ways(places.start.stack.state):
+                if ends.ends(way.text, stack):
+                    assert machine.alive(concat(way.text, whole)), (text, way.terminal)
+                    count += 1
+        except OutOfFuelError:
+            continue
+    return count
+
+
+@pytest.mark.parametrize("ignored", ["", '\n%ignore " "', "\n%ignore /c ?/"])
+def test_beginnings_lead_to_the_end(ignored):
+    assert sum(checked(seed, ignored) for seed in range(10)) > 40
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ignored", ["", '\n%ignore " "', "\n%ignore /c ?/", "\n%ignore /a+b?/"])
+def test_many_beginnings_lead_to_the_end(ignored):
+    assert sum(checked(seed, ignored) for seed in range(100, 600)) > 3000
+
+
+def test_a_comment_ends_with_its_line():
+    places, ends = ends_of('start: "(" start ")" | "a"\n%ignore /--[^\\n]*/\n%ignore /[ \\n]+/')
+    (comment,) = (way for way in places.ways(places.start.stack.state) if ends._word(way) == b"--")
+    assert ends.beginnings(places.start.stack) == [b"a", b"\na"]
+    assert ends.ends(comment.text, places.start.stack)
+
+
+def test_where_only_what_leads_away_may_follow_that_is_found_too():
+    places, ends = ends_of('start: "b" | "a" "(" start ")"')
+    assert ends.beginnings(places.start.stack) == [b"b"]
+    assert ends.ends(ahead(concat(literal("a("), ANYTHING)), places.start.stack) is False
+    assert ends.ends(ahead(concat(literal("a"), ANYTHING)), places.start.stack)
+
+
+def test_what_others_look_for_is_not_told():
+    places, ends = ends_of('start: "a"')
+    assert ends.ends(literal("b"), places.start.stack)
+    assert not ends.ends(ahead(byte_set(b"a"), 1), places.start.stack)
+    assert not ends.ends(places.rest(places.start), places.start.stack)
+
+
+def test_bytes_that_cannot_be_spelled_are_not_read():
+    places, ends = ends_of('start: "a"', sum(1 << byte for byte in b"ac"))
+    assert ends.ends(byte_set(b"c"), places.start.stack)
+    assert not ends.ends(byte_set(b"b"), places.start.stack)
+
+
+def test_little_is_looked_at_and_answers_are_forgotten(monkeypatch):
+    monkeypatch.setattr(lark_ends, "_LOOKED_AT", 1)
+    monkeypatch.setattr(lark_ends, "_REMEMBERED", 0)
+    places, ends = ends_of('start: "a" "b" "c"')
+    assert not ends.ends(literal("b"), places.start.stack)
+    assert not ends.ends(literal("b"), places.start.stack)
