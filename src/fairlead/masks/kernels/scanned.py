@@ -44,7 +44,7 @@ LOADED: Final = 1  # all that a place comes to has been found
 _UNKNOWN: Final = 0  # nothing yet;
 _KNOWN: Final = 1  # what it comes to is in SCAN_LIST,
 _ENDS: Final = 2  # and the text may end
-_MOST: Final = 1 << 20  # configurations that are remembered: 8 MiB; then all are forgotten
+_MOST: Final = 1 << 19  # configurations, behind which no more room is made: all are forgotten
 
 
 @inner
