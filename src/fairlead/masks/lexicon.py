@@ -16,7 +16,9 @@ import numpy as np
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import ALL_BYTES, EMPTY, UNSURE
-from fairlead.lowering.nodes import Expr
+from fairlead.lowering.json_text import QUOTE
+from fairlead.lowering.nodes import Expr, Repeat, operands
+from fairlead.masks.conjunctions import holds
 from fairlead.masks.kernels import record_layout as at
 from fairlead.masks.kernels.layout import ACCEPTS, DEAD_END, DOUBTS, EXPANDED, GOES_ON
 from fairlead.masks.memory import Held, track_shared
@@ -24,6 +26,7 @@ from fairlead.masks.records import Records
 from fairlead.masks.space import untouched
 
 MOST_STATES: Final = 1 << 19  # 1 KB each
+_WORTH_COUNTING: Final = 4
 RENEW_AT: Final = 1 << 16  # when a new constraint gets a new lexicon,
 RENEW_AT_PARTS: Final = 1 << 19  # so that one that has met a huge language fails no other
 
@@ -51,6 +54,7 @@ class Lexicon:
         self._irregular: dict[int, Expr] = {}
         self._codes: dict[Expr, bool] = {}
         self._alive: dict[Expr, bool] = {}
+        self._holding: dict[Expr, bool] = {}
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -134,6 +138,24 @@ class Lexicon:
                 record = self._records.record(expr)
                 found = self._alive[expr] = self._records.ask(at.IS_ALIVE, record) == 1
         return found
+
+    def is_counted(self, repeated: Repeat) -> bool:
+        """Whether a repetition is better counted than written out as states, one for each count."""
+        most = max(repeated.low, repeated.high or 0)
+        return most >= _WORTH_COUNTING and self.countable(repeated.item)
+
+    def holds_count(self, expr: Expr) -> bool:
+        """Whether a regular expression has strings in it whose characters are counted.
+
+        It is then read part by part: as one lexeme it would have states for each count.
+        """
+        found = self._holding.get(expr)
+        return holds(expr, self._is_counted_string, self._holding) if found is None else found
+
+    def _is_counted_string(self, head: Expr, behind: Expr) -> bool:
+        return behind is QUOTE and any(
+            isinstance(part, Repeat) and self.is_counted(part) for part in operands(head)
+        )
 
     def countable(self, item: Expr) -> bool:
         """Whether repetitions of `item` can be counted while they are read.

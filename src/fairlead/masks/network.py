@@ -27,7 +27,7 @@ from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import ANYTHING, EMPTY, EPSILON, both, concat, repeat
 from fairlead.lowering.json_members import MembersTemplate, Rest
 from fairlead.lowering.json_objects import START, ObjectTemplate
-from fairlead.lowering.json_text import QUOTE, alternatives_in, is_choice_of_words
+from fairlead.lowering.json_text import alternatives_in, is_choice_of_words
 from fairlead.lowering.json_words import words_of
 from fairlead.lowering.lark_contextual import Places
 from fairlead.lowering.lark_indentation import Place, ReadLine
@@ -45,12 +45,11 @@ from fairlead.lowering.nodes import (
     Rule,
     Stop,
     Unsure,
-    operands,
 )
 from fairlead.masks.arena import Arena
 from fairlead.masks.bits import Row
 from fairlead.masks.bounded import shared_bounds
-from fairlead.masks.conjunctions import counted_apart, holds
+from fairlead.masks.conjunctions import counted_apart
 from fairlead.masks.gallery import Gallery
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.lalr import LalrNodes
@@ -60,7 +59,6 @@ from fairlead.masks.objects import describe_object, describe_words, is_plain_obj
 from fairlead.masks.records import readable
 from fairlead.masks.verdicts import Verdicts
 
-_WORTH_COUNTING: Final = 4
 _OFTEN: Final = 4  # after so many states that one mask lacked, the next are made together,
 _AHEAD: Final = 64  # as every one that is lacking starts its walk anew
 _MANY: Final = 64  # the same for nodes: 5,400 of an enum of 100,000 words took 1.6 s one by one
@@ -85,7 +83,7 @@ class Network:
         self.states: dict[int, Any] = {}  # of `states`, by macro state
         self._nodes: dict[Expr, int] = {EMPTY: at.DEAD, EPSILON: at.NIL}
         self._exprs: list[Expr] = []
-        self._holding: dict[Expr, bool] = {}
+        self._told, self._entered = {at.DEAD, at.NIL}, list[int]()
         self._words = set[Alt]()  # where words part, below a choice between words
         self._captures: list[Capture] = []
         self._members: dict[MembersTemplate, MemberNodes] = {}
@@ -156,6 +154,12 @@ class Network:
                 self.arena.set_settled(found, self._verdicts.settled(found))
         return found
 
+    def _entering(self, expr: Expr) -> int:
+        """The same, of what is entered with the node that is being translated."""
+        node = self.node(expr)
+        self._entered.append(node)
+        return node
+
     def _serve(self, code: int, wanted: int, ahead: int = 0) -> None:
         if code == at.FULL:
             self.arena.grow(wanted)
@@ -178,16 +182,24 @@ class Network:
             self.arena.set_settled(wanted, self._verdicts.settled(wanted))
         else:
             known = len(self._exprs)
-            self.arena.set_target(wanted, self._target(wanted))
+            self._tell(wanted)
             self._look_ahead(known, ahead)
+
+    def _tell(self, wanted: int) -> None:
+        """Say what a node is, and what those are that are entered with it: a call less for each."""
+        self._entered = [wanted]
+        while self._entered:
+            node = self._entered.pop()
+            if node == wanted or node not in self._told:
+                self.arena.set_target(node, self._target(node))
+                self._told.add(node)
 
     def _look_ahead(self, known: int, ahead: int) -> None:
         """Translate what is regular of the nodes that were made last, and of what they lead to."""
         place = known
         while place < min(len(self._exprs), known + ahead):
             if self._exprs[place].regular or isinstance(self._exprs[place], Ahead):
-                node = self._nodes[self._exprs[place]]
-                self.arena.set_target(node, self._target(node))
+                self._tell(self._nodes[self._exprs[place]])
             place += 1
 
     def _target(self, node: int) -> int:
@@ -229,11 +241,11 @@ class Network:
                 return self._literal(bytes((members.bit_length() - 1,)), EPSILON)
             case Alt() if not expr.regular or self._is_structure(expr):
                 return self._choice(expr)
-            case Repeat(item, low, high) if not expr.regular or self._holds_count(item):
+            case Repeat(item, low, high) if not expr.regular or self.lexicon.holds_count(item):
                 rest = repeat(item, max(low - 1, 0), None if high is None else high - 1)
-                again = self.arena.make(at.SEQUENCE, self.node(item), self.node(rest))
+                again = self.arena.make(at.SEQUENCE, self._entering(item), self.node(rest))
                 return again if low else self.arena.choice([at.NIL, again])
-            case Repeat() if self._is_count(expr):
+            case Repeat() if self.lexicon.is_counted(expr):
                 return self._count(expr)
             case Bytes() | Alt() | Repeat() | And() | Not():
                 return self.arena.make(at.LEXEME, self.lexicon.state(expr))
@@ -248,15 +260,11 @@ class Network:
                 return self._constant(expr)
 
     def _body(self, rule: Rule) -> int:
-        """The node of what a rule denotes, translated at once: who enters a rule enters that."""
+        """The node of what a rule denotes."""
         body: Expr = rule.body
         while isinstance(body, Rule) and words_of(body) is None:
             body = body.body
-        known = body in self._nodes
-        node = self.node(body)
-        if not known:
-            self.arena.set_target(node, self._translate(body))
-        return node
+        return self._entering(body)
 
     def _constant(self, expr: Expr) -> int:
         """The node of ∅, ε, a doubt, or of where something is looked ahead for."""
@@ -272,7 +280,7 @@ class Network:
         """A node for each option; where words part, further on too."""
         if self._is_of_words(choice):
             self._words.update(a for option in choice.options for a in alternatives_in(option))
-        return self.arena.choice([self.node(option) for option in choice.options])
+        return self.arena.choice([self._entering(option) for option in choice.options])
 
     def _is_of_words(self, choice: Alt) -> bool:
         return choice in self._words or is_choice_of_words(choice)
@@ -282,19 +290,7 @@ class Network:
         return (
             self._is_of_words(choice)
             or any(isinstance(o, Concat) and isinstance(o.tail, Concat) for o in choice.options)
-            or self._holds_count(choice)
-        )
-
-    def _holds_count(self, expr: Expr) -> bool:
-        """Whether a regular expression has strings in it whose characters are counted.
-
-        It is then read part by part: as one lexeme it would have states for each count.
-        """
-        return holds(expr, self._is_counted_string, self._holding)
-
-    def _is_counted_string(self, head: Expr, behind: Expr) -> bool:
-        return behind is QUOTE and any(
-            isinstance(part, Repeat) and self._is_count(part) for part in operands(head)
+            or self.lexicon.holds_count(choice)
         )
 
     def _sequence(self, expr: Concat, head: Expr, tail: Expr) -> int:
@@ -302,7 +298,7 @@ class Network:
         if run:
             return self._literal(run, rest)
         if self._is_apart(head):
-            return self.arena.make(at.SEQUENCE, self.node(head), self.node(tail))
+            return self.arena.make(at.SEQUENCE, self._entering(head), self.node(tail))
         if isinstance(head, And):
             found = self._conjunction(head, tail)
             if found is not None:
@@ -313,7 +309,7 @@ class Network:
             unit, rest = concat(head, tail.head), tail.tail
         else:
             unit, rest = head, tail
-        if isinstance(head, Repeat) and self._is_count(head):
+        if isinstance(head, Repeat) and self.lexicon.is_counted(head):
             state, rest = self._count(head), tail
         else:
             state = self.arena.make(at.LEXEME, self.lexicon.state(unit))
@@ -323,11 +319,11 @@ class Network:
         """Whether what begins a sequence is read by nodes of its own."""
         if not head.regular or (isinstance(head, Alt) and self._is_of_words(head)):
             return True
-        return isinstance(head, Alt | Repeat) and self._holds_count(head)
+        return isinstance(head, Alt | Repeat) and self.lexicon.holds_count(head)
 
     def _conjunction(self, head: And, tail: Expr) -> int | None:
         """The node of a conjunction with a count, and what follows; None: it is a lexeme."""
-        found = counted_apart(head, self._is_count, self.lexicon.alive)
+        found = counted_apart(head, self.lexicon.is_counted, self.lexicon.alive)
         if found is None:
             return None
         rest, count = found
@@ -344,11 +340,6 @@ class Network:
         bounded = self.arena.make(at.BOUNDED, state, low, high, between)
         behind = tail.tail if isinstance(tail, Concat) else EPSILON
         return self.arena.make(at.SEQUENCE, bounded, self.node(behind))
-
-    def _is_count(self, repeated: Repeat) -> bool:
-        """Whether a repetition is better counted than written out as states, one for each count."""
-        most = max(repeated.low, repeated.high or 0)
-        return most >= _WORTH_COUNTING and self.lexicon.countable(repeated.item)
 
     def _count(self, repeated: Repeat) -> int:
         between = self.lexicon.state(repeat(repeated.item))
@@ -369,7 +360,7 @@ class Network:
             return describe_object(template, self, self._machine)
         if isinstance(template, MembersTemplate) and isinstance(expr.argument, Rest):
             return self._members_of(template).node(expr.argument)
-        return self.node(self._machine.unfold(expr))
+        return self._entering(self._machine.unfold(expr))
 
     def _automaton_of(self, places: Places) -> LalrNodes:
         found = self._tables.get(places)
