@@ -89,6 +89,9 @@ def guidances(dtype: torch.dtype, bad: float | None = None) -> dict[str, fl.Mode
     }
 
 
+OTHERS = [kind for kind in SOURCES if kind != "schema"]
+
+
 def valid(kind: str, text: str) -> bool:
     if kind == "regex":
         return fl.compile(SOURCES["regex"], BYTES).matches(text)
@@ -102,9 +105,20 @@ def valid(kind: str, text: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["fp32", "bf16"])
+@pytest.mark.parametrize(
+    ("kind", "dtype"),
+    [
+        *((kind, torch.float32) for kind in SOURCES),
+        ("schema", torch.bfloat16),
+        *(
+            pytest.param(k, torch.bfloat16, marks=pytest.mark.slow)
+            for k in SOURCES
+            if k != "schema"
+        ),
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("guidance", ["none", "proxy", "contrast", "cfg", "classifier"])
-@pytest.mark.parametrize("kind", SOURCES)
 def test_nothing_forbidden_and_no_nan(guidance, kind, dtype):
     model = guidances(dtype)[guidance]
     settings = [fl.Sampling(max_new_tokens=20)]  # greedy: filters keep its token

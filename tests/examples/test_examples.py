@@ -1,4 +1,4 @@
-"""Every example runs, and prints what its first comment says."""
+"""Every example runs, and prints what its first comment says; two of them with `-m slow` only."""
 
 import ast
 import runpy
@@ -28,10 +28,10 @@ WITH_MODEL = {
     "choose": ("{'positive': 0.", "'negative': 0."),
     "person": ("Person(name='Maria Lopez', age=34, profession='", "tokens, "),
     "reasoning": ("<think>", "</think>", "tokens; kind='", "{'answer': Answer(kind="),
-    "tools": ("What is the weather in Oslo? weather({'city': 'Oslo'", "25? ", "}) = "),
     "stream": ("items=[", "pieces="),
     "steer_language": ("weight 0: 0%", "weight 6: 100%"),
 }
+LONG = {"chat", "reasoning"}  # half of the time of all
 # Too large for the test extra: run where it is installed.
 WITH_PACKAGE = {
     "safe_generation": ("profanity_check", ("safe: 0% rude", "Answer(action=", "Refusal(action=")),
@@ -44,6 +44,10 @@ STUDIES = {
     ),
 }
 STUDIES_WITH_MODEL = {
+    "tools": (
+        {"questions": ["What is the weather in Oslo?"]},
+        ("What is the weather in Oslo? weather({'city': 'Oslo'", "}) = 18 degrees "),
+    ),
     "self_consistency": (
         {"count": 1, "draws": 2},
         ("greedy         ", "one draw       ", "majority of 2  ", "% of the draws read "),
@@ -94,7 +98,13 @@ def test_an_example_without_a_model_prints_what_it_promises(
 
 
 @pytest.mark.model
-@pytest.mark.parametrize(("name", "said"), WITH_MODEL.items())
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        pytest.param(*each, marks=pytest.mark.slow if each[0] in LONG else ())
+        for each in WITH_MODEL.items()
+    ],
+)
 def test_an_example_with_the_built_in_model_prints_what_it_promises(
     name: str,
     said: tuple[str, ...],

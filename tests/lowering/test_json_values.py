@@ -17,7 +17,7 @@ PAIRS = [
 
 
 @pytest.mark.untraced
-@pytest.mark.parametrize("depth", [0, 98, 150, 20_000])
+@pytest.mark.parametrize("depth", [0, 98, 150, 3_000, pytest.param(20_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("left", "right", "equal"), PAIRS)
 def test_equal_values_have_equal_forms_however_deep(left, right, equal, depth):
     first, second = (

@@ -1,6 +1,7 @@
 """Every search × constraint × guidance on the real model: only texts of the language.
 
-All searches of a guidance run as one batch.
+All searches of a guidance run as one batch. CI takes half: each search with each constraint and
+with each guidance; `pytest -m slow tests/model` runs all.
 """
 
 import json
@@ -43,6 +44,7 @@ SCHEMA: Final = {
     "additionalProperties": False,
 }
 SOURCES: Final = {"regex": fl.Regex(PATTERN), "schema": fl.JsonSchema(SCHEMA)}
+GUIDANCES: Final = ["none", "proxy", "classifier", "watermark"]
 PROMPT: Final = "Ann is 34.\n"
 EXPERTS: Final = ["Ann Ann Ann, 34", "Bob is {"], ["The Zoo, 99", "Xi is {"]
 
@@ -72,11 +74,17 @@ def valid(kind: str, text: str) -> bool:
     return set(value) == {"age"} and 10 <= value["age"] <= 99
 
 
-@pytest.mark.parametrize("guidance", ["none", "proxy", "classifier", "watermark"])
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("guidance", GUIDANCES)
 def test_searches_on_the_real_model_give_only_texts_of_the_language(
-    built_in: "Model", guidance: str
+    built_in: "Model", guidance: str, whole: bool
 ):
-    asked = [(name, kind) for name in SEARCHES for kind in SOURCES]
+    asked = [
+        (name, kind)
+        for place, name in enumerate(SEARCHES)
+        for number, kind in enumerate(SOURCES)
+        if whole or (place + number + GUIDANCES.index(guidance)) % 2
+    ]
     results = guided(built_in, guidance).generate(
         [PROMPT] * len(asked),
         [SOURCES[kind] for _, kind in asked],

@@ -90,7 +90,7 @@ def test_of_a_repeated_key_the_last_value_counts_as_in_json():
 
 @pytest.mark.untraced
 @pytest.mark.parametrize("brackets", [("[", "]"), ('{"a":', "}")])
-@pytest.mark.parametrize("depth", [500, 5_000, 100_000])
+@pytest.mark.parametrize("depth", [500, 5_000, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_nesting_has_no_depth(brackets, depth):
     opening, closing = brackets
     text = opening * depth + "[]" + closing * depth

@@ -62,10 +62,10 @@ def test_selected_rows_go_on_as_they_were_and_the_old_cache_stays(smollm2: Trans
 
 def test_greedy_text_is_that_of_transformers_generate(smollm2: TransformersModel):
     requests = [
-        Request(encode(smollm2, text), sampling=Sampling(max_new_tokens=20)) for text in PROMPTS
+        Request(encode(smollm2, text), sampling=Sampling(max_new_tokens=10)) for text in PROMPTS
     ]
     together = generate(smollm2, requests)
-    settings = GenerationConfig(max_new_tokens=20, do_sample=False, eos_token_id=2, pad_token_id=2)
+    settings = GenerationConfig(max_new_tokens=10, do_sample=False, eos_token_id=2, pad_token_id=2)
     for request, done in zip(requests, together, strict=True):
         prompt = torch.tensor([request.prompt])
         expected = smollm2.module.generate(
@@ -83,10 +83,10 @@ def test_a_batch_equals_its_rows_alone(smollm2: TransformersModel):
         for text, sampling in zip(
             PROMPTS,
             [
-                Sampling(max_new_tokens=12),
-                Sampling(max_new_tokens=20, temperature=0.8, top_p=0.9, seed=1),
+                Sampling(max_new_tokens=8),
+                Sampling(max_new_tokens=12, temperature=0.8, top_p=0.9, seed=1),
                 Sampling(max_new_tokens=5, top_k=20, seed=2),
-                Sampling(max_new_tokens=16, stop="\n", min_p=0.05, seed=3),
+                Sampling(max_new_tokens=10, stop="\n", min_p=0.05, seed=3),
             ],
             strict=True,
         )
