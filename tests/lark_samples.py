@@ -4,8 +4,10 @@ import itertools
 import random
 from functools import lru_cache
 from pathlib import Path
+from typing import ClassVar
 
 import lark
+from lark.indenter import PythonIndenter
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.lark import lower_lark
@@ -21,6 +23,17 @@ PATTERNS = (
     "/a{1,2}/", "/b*c/", "/[^a]/", "/.b/", "/A/i", "/a.*?c/", "/(?:a|b)(?<!b)/",
 )  # fmt: skip
 ERRORS = (lark.exceptions.LarkError, AssertionError, IndexError)
+
+
+class Blocks(PythonIndenter):
+    """Indents with as little as can be."""
+
+    NL_type = "_NL"
+    OPEN_PAREN_types: ClassVar = ["LPAR"]
+    CLOSE_PAREN_types: ClassVar = ["RPAR"]
+    INDENT_type = "_IN"
+    DEDENT_type = "_OUT"
+    tab_len = 2
 
 
 def python_lark() -> Path:

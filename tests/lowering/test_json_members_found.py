@@ -79,6 +79,7 @@ def test_with_what_was_found_before_the_answers_are_those_of_a_search(monkeypatc
         said = formula(random.Random(seed))
         with monkeypatch.context() as patch:
             patch.setattr(json_members_found, "_CIRCUITS", 3)
+            patch.setattr(json_members_found, "_KEPT", 2)
             quick = answers(said, order, seed)
         with monkeypatch.context() as patch:
             patch.setattr(json_members_found, "_TRIED", 0)

@@ -1,10 +1,7 @@
 r"""Lark's LALR mode: the `Lark` object of the same mode says what is right."""
 
-from typing import ClassVar
-
 import lark
 import pytest
-from lark.indenter import PythonIndenter
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.errors import UnsatisfiableError, UnsupportedError
@@ -27,6 +24,7 @@ from fairlead.lowering.sources import lower_source
 from fairlead.syntax.lark_reader import read_lark
 from fairlead.syntax.lark_source import Lark
 from lark_samples import (
+    Blocks,
     OutOfFuelError,
     accepted,
     by_chance,
@@ -97,15 +95,6 @@ def test_many_grammars_by_chance_agree_with_lark():
     found = [compared(seed, 7) for seed in range(1000, 2500)]
     assert found.count(False) == 0
     assert found.count(True) > 700
-
-
-class Blocks(PythonIndenter):
-    NL_type = "_NL"
-    OPEN_PAREN_types: ClassVar = ["LPAR"]
-    CLOSE_PAREN_types: ClassVar = ["RPAR"]
-    INDENT_type = "_IN"
-    DEDENT_type = "_OUT"
-    tab_len = 2
 
 
 INDENTED = [

@@ -7,13 +7,13 @@ import lark
 import pytest
 
 import fairlead as fl
-from fairlead.automata.derivative import Derivatives
 from fairlead.errors import UnsatisfiableError, UnsupportedError
 from fairlead.lowering.lark_dynamic import lower_lark_dynamic
 from fairlead.lowering.nodes import Expr
 from fairlead.masks.bits import unpack
 from fairlead.syntax.lark_reader import read_lark
 from fairlead.syntax.lark_source import Lark
+from lark_samples import accepted
 
 TERMINALS = [
     '"a"', '"b"', '"ab"', '"c"', "/a+/", "/[ab]+/", "/a+?/", "/a(?!b)/", "/b(?=c)/", "/ab|a/",
@@ -59,22 +59,6 @@ def drawn(draw: random.Random) -> str:
     return "\n".join([*rules, draw.choice(IGNORED)])
 
 
-def read(expr: Expr, size: int, letters: str = "abc") -> set[str]:
-    """The texts up to some length; a beginning is followed only while it has an end."""
-    machine = Derivatives(expr)
-    found = set[str]()
-    todo = [("", expr)] if machine.alive(expr) else []
-    while todo:
-        text, state = todo.pop()
-        if machine.accepts(state):
-            found.add(text)
-        for letter in letters if len(text) < size else "":
-            after = machine.step(state, ord(letter))
-            if after is not None:
-                todo.append((text + letter, after))
-    return found
-
-
 def check(grammar: str, size: int, letters: str = "abc") -> bool:
     """Whether the grammar is taken; if it is, it has to have the texts that it has for Lark."""
     try:
@@ -92,7 +76,8 @@ def check(grammar: str, size: int, letters: str = "abc") -> bool:
             assert "multiple start symbol items" in str(error)  # noqa: PT017
             expected.add(text)
     try:
-        found = read(lower_lark_dynamic(read_lark(Lark(grammar, "s", "dynamic"))), size, letters)
+        expr = lower_lark_dynamic(read_lark(Lark(grammar, "s", "dynamic")))
+        found = accepted(expr, letters, size)
     except UnsatisfiableError:
         found = set[str]()
     except UnsupportedError as error:
@@ -116,7 +101,8 @@ def lowered(grammar: str) -> Expr:
 
 
 def test_a_terminal_that_never_matches_leaves_its_alternative_out():
-    assert read(lowered('s: "a" A | "b" A? | "c"\nA: /a(?!a)(?=a)b/'), 3) == {"b", "c"}
+    expr = lowered('s: "a" A | "b" A? | "c"\nA: /a(?!a)(?=a)b/')
+    assert accepted(expr, "abc", 3) == {"b", "c"}
     with pytest.raises(UnsatisfiableError, match="these rules leads on to one of them: s"):
         lowered("s: A\nA: /(?!a)a/")
 
@@ -157,7 +143,7 @@ def spelled(grammar: str, size: int) -> set[str]:
 
 @pytest.mark.parametrize("grammar", [HAND[1], HAND[5], HAND[7], HAND[9], HAND[12], HAND[13]])
 def test_masks_lead_to_the_texts_of_the_grammar(grammar: str):
-    assert spelled(grammar, 4) == read(lowered(grammar), 4)
+    assert spelled(grammar, 4) == accepted(lowered(grammar), "abc", 4)
 
 
 @pytest.mark.slow

@@ -1,9 +1,6 @@
 """Where each stack of Lark's automaton has a text to the end, that is told once, and is so."""
 
-from typing import ClassVar
-
 import pytest
-from lark.indenter import PythonIndenter
 
 from fairlead.lowering.expr import ALL_BYTES
 from fairlead.lowering.lark_freedom import freedom
@@ -11,18 +8,7 @@ from fairlead.lowering.lark_plans import always_completed
 from fairlead.lowering.lark_scanners import Scanners
 from fairlead.syntax.lark_reader import read_lark
 from fairlead.syntax.lark_source import Lark
-from lark_samples import python_tree
-
-
-class Blocks(PythonIndenter):
-    """Indents with as little as can be."""
-
-    NL_type = "_NL"
-    OPEN_PAREN_types: ClassVar = ["LPAR"]
-    CLOSE_PAREN_types: ClassVar = ["RPAR"]
-    INDENT_type = "_IN"
-    DEDENT_type = "_OUT"
-    tab_len = 2
+from lark_samples import Blocks, python_tree
 
 
 def spacer(text: str, spellable: int = ALL_BYTES, **options) -> bytes | None:

@@ -15,6 +15,7 @@ from fairlead.lowering.substrings import lower_substring
 from fairlead.masks.bits import unpack
 from fairlead.syntax.lark_errors import placed
 from fairlead.syntax.sources import Source
+from lark_samples import accepted
 
 LEXERS = ("contextual", "dynamic")
 LIST = '{"type": "array", "items": {"enum": [1, 2]}, "maxItems": 2}'
@@ -22,19 +23,8 @@ NUMBER = '{"enum": [1, 12]}'
 
 
 def texts(source: Source, letters: str, size: int) -> set[str]:
-    """Those of a source; a beginning is followed only while it has an end."""
-    expr = lower_source(source, Decisions())
-    machine = Derivatives(expr)
-    found, todo = set[str](), [("", expr)]
-    while todo:
-        text, state = todo.pop()
-        if machine.accepts(state):
-            found.add(text)
-        for letter in letters if len(text) < size else "":
-            after = machine.step(state, ord(letter))
-            if after is not None:
-                todo.append((text + letter, after))
-    return found
+    """Those of a source."""
+    return accepted(lower_source(source, Decisions()), letters, size)
 
 
 def drawn(draw: random.Random, depth: int = 2) -> tuple[str, Source]:

@@ -1,11 +1,10 @@
 """Lark's automaton in the kernels offers what the plain engine offers, place by place."""
 
 import random
-from typing import Any, ClassVar
+from typing import Any
 
 import lark
 import pytest
-from lark.indenter import PythonIndenter
 
 import fairlead as fl
 from fairlead.automata.derivative import Derivatives
@@ -17,18 +16,7 @@ from fairlead.masks.arena import Arena
 from fairlead.masks.bits import unpack
 from fairlead.masks.rows import Rows
 from fairlead.masks.states import States
-from lark_samples import Fuel, OutOfFuelError, by_chance, lowered
-
-
-class Blocks(PythonIndenter):
-    """Indents with as little as can be."""
-
-    NL_type = "_NL"
-    OPEN_PAREN_types: ClassVar = ["LPAR"]
-    CLOSE_PAREN_types: ClassVar = ["RPAR"]
-    INDENT_type = "_IN"
-    DEDENT_type = "_OUT"
-    tab_len = 2
+from lark_samples import Blocks, Fuel, OutOfFuelError, by_chance, lowered
 
 
 def words(letters: str, seed: int, count: int = 24) -> fl.Vocabulary:

@@ -17,11 +17,12 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Final, final
 
-from fairlead.automata.nearest import least_byte, nearest
+from fairlead.automata.nearest import nearest
 from fairlead.automata.words import NOTHING, Word
 from fairlead.errors import LimitError
 from fairlead.lowering.aheads import looking
 from fairlead.lowering.nodes import Alt, Expr
+from fairlead.lowering.regular import least_byte
 
 # One grammar in 350, drawn at random, took 100 s to be found empty without the early decision.
 EARLY: Final = 64  # states of a search for any text before that is decided, if that is soon done,

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TypeAlias, assert_never, final
 from weakref import WeakKeyDictionary
 
-from fairlead.automata.nearest import least_byte, nearest
+from fairlead.automata.nearest import nearest
 from fairlead.automata.words import LONGEST, NOTHING, Word
 from fairlead.lowering.expr import ALL_BYTES
 from fairlead.lowering.nodes import (
@@ -33,6 +33,7 @@ from fairlead.lowering.nodes import (
     Stop,
     Unsure,
 )
+from fairlead.lowering.regular import least_byte
 
 Found: TypeAlias = Word | None
 

@@ -67,11 +67,6 @@ def nearest(
     return {}, best
 
 
-def least_byte(members: int) -> int:
-    """The least byte of a set that is not empty."""
-    return (members & -members).bit_length() - 1
-
-
 def _retraced(came: dict[Expr, tuple[Expr, int]], node: Expr, word: Word) -> dict[Expr, Word]:
     """Along the least word, what is left of it is the least word of each expression."""
     words = {node: word}

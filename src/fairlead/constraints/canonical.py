@@ -25,12 +25,13 @@ import numpy as np
 from fairlead.automata.derivative import Derivatives
 from fairlead.constraints.readings import Readings
 from fairlead.constraints.routes import Options, Route, Routes, Spot
-from fairlead.errors import LimitError, UnsatisfiableError
+from fairlead.constraints.segmentation import too_few
+from fairlead.errors import UnsatisfiableError
 from fairlead.lowering.expr import concat, literal
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.special import mark
 from fairlead.masks.bits import Row, has, pack
-from fairlead.masks.memory import Held
+from fairlead.masks.memory import Held, held_rows
 from fairlead.masks.rows import Rows
 from fairlead.masks.states import State
 from fairlead.vocabulary.bounded import remember
@@ -108,12 +109,7 @@ class CanonicalStates:
         with self._lock:
             needed = self.distance(state)
             if needed > tokens_left:
-                raise LimitError(
-                    f"{needed} tokens are needed to end the text, {tokens_left} are left",
-                    limit="max_new_tokens",
-                    given=tokens_left,
-                    needed=needed,
-                )
+                raise too_few(tokens_left, needed)
             tokens, lengths = self._open(self._spots[state])
             known = np.array(self._ways[state][:1], np.int64)
             fit = tokens[lengths < tokens_left]
@@ -162,8 +158,7 @@ class CanonicalStates:
 
     def held(self) -> Held:
         """What is remembered at the moment, besides what `Rows` holds."""
-        rows = [state.row for state in self._states.values() if state.row is not None]
-        return Held(rows=len(rows), row_bytes=sum(row.nbytes for row in rows))
+        return held_rows(state.row for state in self._states.values())
 
     def forget(self) -> None:
         """Forget the masks and the routes."""

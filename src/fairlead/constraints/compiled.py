@@ -25,11 +25,11 @@ from fairlead.constraints.canonical import CanonicalStates
 from fairlead.constraints.comparison import Comparison, Language, equal, included
 from fairlead.constraints.explored import ExploredStates
 from fairlead.constraints.readings import read_text
-from fairlead.constraints.segmentation import fewest_tokens
+from fairlead.constraints.segmentation import fewest_tokens, too_few
 from fairlead.constraints.special_tokens import resolve
 from fairlead.constraints.tables import MOST_STATES, Tables, build_tables
 from fairlead.constraints.token_graph import TokenGraph
-from fairlead.errors import LimitError, TokenRejected, UnsupportedError
+from fairlead.errors import TokenRejected, UnsupportedError
 from fairlead.lowering.expr import concat, literal
 from fairlead.lowering.fuel import metered
 from fairlead.lowering.nodes import Expr
@@ -208,12 +208,7 @@ class CompiledConstraint:
         with self._lock:
             needed = self._distance(self._states.rest(state))
             if needed > tokens_left:
-                raise LimitError(
-                    f"{needed} tokens are needed to end the text, {tokens_left} are left",
-                    limit="max_new_tokens",
-                    given=tokens_left,
-                    needed=needed,
-                )
+                raise too_few(tokens_left, needed)
             return self._row_within(self._states.rest(state), tokens_left)
 
     def matches(self, text: str | bytes | Sequence[str | Special]) -> bool:

@@ -10,7 +10,7 @@ from fairlead.constraints.token_graph import TokenGraph
 from fairlead.lowering.expr import concat, literal
 from fairlead.lowering.nodes import Expr
 from fairlead.masks.bits import Row, pack
-from fairlead.masks.memory import Held
+from fairlead.masks.memory import Held, held_rows
 from fairlead.masks.rows import Rows
 from fairlead.masks.states import State
 from fairlead.vocabulary.spellings import Vocabulary
@@ -60,8 +60,7 @@ class ExploredStates:
 
     def held(self) -> Held:
         """What is remembered at the moment, besides what `Rows` holds."""
-        rows = [state.row for state in self._states.values() if state.row is not None]
-        return Held(rows=len(rows), row_bytes=sum(row.nbytes for row in rows))
+        return held_rows(state.row for state in self._states.values())
 
     def forget(self) -> None:
         """Forget the masks."""

@@ -1,7 +1,8 @@
-"""How few tokens spell a text."""
+"""How few tokens spell a text, and the error where there are not as many."""
 
 from functools import lru_cache
 
+from fairlead.errors import LimitError
 from fairlead.vocabulary.spellings import Vocabulary
 
 
@@ -19,3 +20,13 @@ def fewest_tokens(vocabulary: Vocabulary, text: bytes) -> int | None:
         rests = [best[at + length] for length in vocabulary.trie.prefixes(text, at)]
         best[at] = min((1 + rest for rest in rests if rest is not None), default=None)
     return best[0]
+
+
+def too_few(left: int, needed: int) -> LimitError:
+    """What is said where a text cannot be ended any more in the tokens that are left."""
+    return LimitError(
+        f"{needed} tokens are needed to end the text, {left} are left",
+        limit="max_new_tokens",
+        given=left,
+        needed=needed,
+    )

@@ -118,6 +118,8 @@ class Completions:
         circuit = self._circuit(said)
         found = circuit.known.get(way)
         if found is None:
+            if len(circuit.known) > _KEPT:
+                circuit.known.clear()
             found = circuit.known[way] = [self._holds(atom, way) for atom in circuit.atoms]
         return found
 

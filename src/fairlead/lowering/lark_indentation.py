@@ -19,7 +19,7 @@ from typing import Final, final
 from fairlead.lowering.expr import EMPTY, byte_set
 from fairlead.lowering.lark_automaton import Automaton, Frame
 from fairlead.lowering.nodes import Expr
-from fairlead.lowering.regular import byte_classes, derivative
+from fairlead.lowering.regular import byte_classes, derivative, least_byte
 from fairlead.syntax.lark_tree import Indentation
 
 NEWLINE: Final = ord("\n")
@@ -99,7 +99,7 @@ class Lines:
         """Sets of bytes, and how far a line is read after one of them."""
         widest = self._widest(line.place)
         for members in _classes(line.text):
-            least = (members & -members).bit_length() - 1
+            least = least_byte(members)
             text = derivative(line.text, least)
             if text is not EMPTY:
                 columns = self._told_apart(self._columns(line.columns, least), widest)

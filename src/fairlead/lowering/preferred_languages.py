@@ -111,11 +111,11 @@ class Languages:
             known: the language from a state, where it is known already.
         """
         rows, numbers = _explored(starts, following, known)
-        seen = set[State](numbers)
-        for start in [*rows]:
+        seen, met = set[State](numbers), {state: place for place, state in enumerate(rows)}
+        for start in met:
             if start not in seen:
                 for circle in circles(start, rows.__getitem__, seen):
-                    self._settle(circle, rows, ends, numbers)
+                    self._settle(sorted(circle, key=met.__getitem__), rows, ends, numbers)
         return numbers
 
     def _settle(
@@ -127,6 +127,7 @@ class Languages:
     ) -> None:
         """The languages from states that lead to each other; those that they lead out to are known.
 
+        The first of them is the one that was met first.
         One state alone is the language of its row. Several are made one where they are equal, and
         then are new, or are those that one state of theirs is equal to.
         """
@@ -136,7 +137,7 @@ class Languages:
             found = self._alike.get((ends(state), tuple(row)))
             numbers[state] = self._added(ends(state), row) if found is None else found
             return
-        order = {state: place for place, state in enumerate(sorted(circle, key=[*rows].index))}
+        order = {state: place for place, state in enumerate(circle)}
         outside = dict[int, int]()
         table = [
             [

@@ -73,7 +73,12 @@ def surely_empty(expr: Expr) -> bool:
 
 def _representatives(root: Expr) -> list[int]:
     """A byte for each class of bytes with the same derivative."""
-    return [(part & -part).bit_length() - 1 for part in byte_classes(root)]
+    return [*map(least_byte, byte_classes(root))]
+
+
+def least_byte(members: int) -> int:
+    """The least byte of a set that is not empty."""
+    return (members & -members).bit_length() - 1
 
 
 def byte_classes(root: Expr) -> list[int]:

@@ -23,7 +23,7 @@ def lower_substring(chunks: Sequence[str]) -> Expr:
     ways, longest = _automaton(chunks)
     made: list[Expr] = [EPSILON] * len(ways)
     for state in sorted(range(len(ways)), key=longest.__getitem__, reverse=True):
-        spend(1 + len(ways[state]))
+        spend(len(ways[state]))
         steps = {chunk.encode(): made[to] for chunk, to in ways[state].items()}
         made[state] = alt(EPSILON, _tree(steps) if len(steps) > 1 else _chain(steps))
     return made[0]
@@ -68,6 +68,7 @@ def _automaton(chunks: Sequence[str]) -> tuple[list[dict[str, int]], list[int]]:
     ways, longest, links = [dict[str, int]()], [0], [-1]
     last = 0
     for chunk in chunks:
+        spend(1)
         new, at, last = len(ways), last, len(ways)
         ways.append({})
         longest.append(longest[at] + 1)

@@ -3,7 +3,7 @@
 What this module does not know: nodes.
 """
 
-from typing import Final
+from typing import Final, TypeGuard
 
 from fairlead.lowering.expr import EPSILON
 from fairlead.lowering.nodes import Bytes, Concat, Expr
@@ -11,7 +11,7 @@ from fairlead.lowering.nodes import Bytes, Concat, Expr
 _LONGEST: Final = 4096  # bytes of a literal translated at once
 
 
-def is_byte(expr: Expr) -> bool:
+def is_byte(expr: Expr) -> TypeGuard[Bytes]:
     """Whether it is one byte, always the same."""
     return isinstance(expr, Bytes) and expr.members & (expr.members - 1) == 0
 
@@ -22,7 +22,7 @@ def run_of(expr: Expr) -> tuple[bytes, Expr]:
     rest = expr
     while len(found) < _LONGEST:
         head = rest.head if isinstance(rest, Concat) else rest
-        if not (isinstance(head, Bytes) and head.members & (head.members - 1) == 0):
+        if not is_byte(head):
             break
         found.append(head.members.bit_length() - 1)
         if not isinstance(rest, Concat):

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Protocol, final
 from weakref import WeakSet
 
+from fairlead.masks.bits import Row
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,12 @@ def tracked() -> list[Cache]:
     """The caches in use; shared ones first, which the others let go of when they forget."""
     with _lock:
         return [*_shared, *_tracked]
+
+
+def held_rows(rows: Iterable[Row | None]) -> Held:
+    """What remembered masks hold, those not counted that are forgotten."""
+    kept = [row for row in rows if row is not None]
+    return Held(rows=len(kept), row_bytes=sum(row.nbytes for row in kept))
 
 
 def total(parts: Iterable[Held]) -> Held:
