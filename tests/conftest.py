@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from coverage import Coverage
@@ -21,6 +21,7 @@ import shape_checks
 
 if TYPE_CHECKING:
     from fairlead.api.model import Model
+    from runs import RunScheduling
 
 # Before anything imports transformers or tokenizers, which read these once.
 os.environ.update(HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
@@ -117,6 +118,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     Tests that are traced come last, so that caches are seldom emptied for them.
     """
     items.sort(key=lambda item: (not is_below(item.path, LONG), is_traced(item)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> "RunScheduling | None":
+    from runs import RunScheduling
+
+    return RunScheduling(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def pytest_collection_finish() -> None:
