@@ -145,6 +145,9 @@ def test_long_chains_of_rules_and_many_alternatives_are_no_trouble():
         ["root ::= r0", *(f"r{n} ::= r{n + 1}" for n in range(3000)), 'r3000 ::= "a"']
     )
     assert fl.compile(fl.Gbnf(chain), LETTERS).matches("a")
+    around = [f'r{n} ::= "a" r{n + 1} "b"' for n in range(2000)]
+    deep = "\n".join(["root ::= r0", *around, 'r2000 ::= "b"'])
+    assert fl.compile(fl.Gbnf(deep), LETTERS).matches("a" * 2000 + "b" * 2001)
     many = "root ::= " + " | ".join(f'"{"a" * (n % 50)}b" root' for n in range(3000)) + ' | "b"'
     assert fl.compile(fl.Gbnf(many), LETTERS).matches("aab" * 3 + "b")
     nested = "(" * 3000 + '"a"' + ")" * 3000

@@ -4,8 +4,8 @@ import pytest
 
 import fairlead as fl
 from fairlead.errors import SourceError, UnsupportedError
-from fairlead.syntax.gbnf import parse_gbnf
-from fairlead.syntax.grammar_tree import Characters, Item, Name, Word
+from fairlead.syntax.gbnf import parse_gbnf, tokens_of
+from fairlead.syntax.grammar_tree import Characters, Item, Name, Terminal, Word
 
 
 def first(text: str) -> Item:
@@ -73,6 +73,7 @@ def test_rules_end_with_their_lines_unless_an_alternative_begins():
         ('::= "a"', "here should be the name of a rule"),
         ('root ::= "a', "the '\"' is missing that closes this (at line 1, column 10)"),
         ("root ::= [a", "the ']' is missing"),
+        ("root ::= <[a]>", "a special token is written <name>, or <[7]> by its id"),
         ("root ::= [z-a]", "this range is the wrong way round"),
         ("root ::= []", "a class needs characters"),
         (r'root ::= "\q"', "this is no escape: there are \\n"),
@@ -100,10 +101,34 @@ def test_an_error_shows_the_line_with_a_caret():
     assert str(caught.value).splitlines()[1:] == ['  b ::= "x" c', "            ^"]
 
 
-@pytest.mark.parametrize("token", ["<think>", "<[12]>", "!<end>"])
-def test_tokens_by_name_are_refused_by_name(token: str):
-    with pytest.raises(UnsupportedError, match="tokens by name or number"):
+def test_special_tokens_are_read_by_name_and_id():
+    text = 'root ::= <think> "<a>" [<>] <[7]>+ # <b>\n'
+    grammar = parse_gbnf(text)
+    assert [item.atom for item in grammar.rules["root"][0]][::3] == [
+        Terminal("<think>"),
+        Terminal("<[7]>"),
+    ]
+    assert tokens_of(text) == {"<think>": fl.special("<think>"), "<[7]>": fl.special(7)}
+    assert tokens_of("root ::= [a]") == {}
+
+
+def test_special_tokens_stand_where_a_grammar_has_them():
+    tokens = fl.Vocabulary([b"a", b"<", b"b", b">", None, b"</b>"], special={"<b>": 4}, eos_ids=())
+    constraint = fl.compile(fl.Gbnf("root ::= <b> [a-z]* <[5]>"), tokens)
+    assert constraint.matches([fl.special("<b>"), "ab", fl.special(5)])
+    state = constraint.start()
+    for token in (4, 0, 2, 5):
+        state = constraint.advance(state, token)
+    assert constraint.accepts(state)
+    with pytest.raises(UnsupportedError, match="the vocabulary has no token '<c>'"):
+        fl.compile(fl.Gbnf("root ::= <c>"), tokens)
+
+
+@pytest.mark.parametrize("token", ["!<[12]>", "!<end>"])
+def test_all_tokens_but_one_are_refused_by_name(token: str):
+    with pytest.raises(UnsupportedError, match="depends on the vocabulary") as error:
         parse_gbnf(f"root ::= {token}")
+    assert error.value.feature == "!<token>"
 
 
 def test_a_source_is_checked_when_it_is_made():

@@ -44,7 +44,8 @@ from fairlead.syntax.grammar_tree import (
 
 NAMED: Final = 5  # rules in a message
 IN_PLACE: Final = 64  # items that a rule may stand for before it is a node of its own,
-REGULAR: Final = 4096  # and where nothing in it nests, which is faster read in one piece
+REGULAR: Final = 4096  # and where nothing in it nests, which is faster read in one piece,
+COPIED: Final = 1 << 15  # unless so many have been copied before: chains of rules copy all below
 FREE: Final = ""
 
 Rules: TypeAlias = Mapping[str, tuple[Alternative, ...]]
@@ -97,7 +98,7 @@ class _Lowering:
 
     def __init__(self, rules: Rules, nullable: frozenset[str], terminals: Terminals) -> None:
         self._rules, self._nullable, self._terminals = rules, nullable, terminals
-        self._done = dict[str, Part]()
+        self._done, self._copied = dict[str, Part](), 0
 
     def start(self, name: str) -> Expr:
         """The texts of a rule."""
@@ -121,7 +122,8 @@ class _Lowering:
         chains = [self._chain(alternative) for alternative in self._rules[name]]
         size = sum(chain.size for chain in chains)
         whole, some = _either(c.whole for c in chains), _either(c.some for c in chains)
-        if size > (REGULAR if whole.regular else IN_PLACE):
+        self._copied += size
+        if size > (REGULAR if whole.regular and self._copied < COPIED else IN_PLACE):
             # As a node: mentioned often, it would be copied into what mentions it.
             rule = Rule(name, looks=some.looks)
             rule.define(some)
@@ -322,9 +324,7 @@ def _nullable(rules: Rules) -> frozenset[str]:
     """The rules that have the empty text."""
 
     def needed(item: Item) -> str | None:
-        if item.low == 0 or item.atom == Word(""):
-            return FREE
-        return _name(item.atom)
+        return FREE if item.low == 0 or item.atom == Word("") else _name(item.atom)
 
     return _grown(rules, needed)
 

@@ -21,7 +21,7 @@ from fairlead.lowering.regions import lower_until
 from fairlead.lowering.special import special
 from fairlead.lowering.substrings import lower_substring
 from fairlead.lowering.unicode import TEXT
-from fairlead.syntax.gbnf import parse_gbnf
+from fairlead.syntax.gbnf import parse_gbnf, tokens_of
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.lark_reader import read_lark
 from fairlead.syntax.lark_source import Lark
@@ -100,7 +100,9 @@ def _lower_notation(
             return lower_lark(read_lark(source), lower)
         case _:
             spend(len(source.text))
-            return lower_grammar(parse_gbnf(source.text, source.root))
+            tokens = dict(source.tokens) or tokens_of(source.text)
+            lowered = {name: lower(each) for name, each in tokens.items()}
+            return lower_grammar(parse_gbnf(source.text, source.root), lowered)
 
 
 def _lower_combination(

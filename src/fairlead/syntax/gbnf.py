@@ -7,6 +7,7 @@ r"""llama.cpp's grammars (GBNF) to a tree, as its parser reads them.
 - names are letters, digits, dashes and underscores; `.` is any character; `"…"` and `[…]` know
   the escapes `\n \r \t \\ \" \[ \] \- \xHH \uHHHH \UHHHHHHHH`, of which the last three are
   code points;
+- `<name>` and `<[7]>` are special tokens, by name or id;
 - `*`, `+`, `?`, `{m}`, `{m,}` and `{m,n}` count the item before them, a whole `"…"` included.
 
 What this module does not know: bytes, automata, whether anything recurs.
@@ -19,12 +20,27 @@ from dataclasses import dataclass, field
 from typing import Final, Never, final
 
 from fairlead.errors import SourceError, UnsupportedError
-from fairlead.syntax.grammar_tree import Alternative, Atom, Characters, Grammar, Item, Name, Word
+from fairlead.syntax.grammar_tree import (
+    Alternative,
+    Atom,
+    Characters,
+    Grammar,
+    Item,
+    Name,
+    Terminal,
+    Word,
+)
+from fairlead.syntax.special import Special
 
 SPACE: Final = re.compile(r"(?:[ \t]|#[^\r\n]*)*")
 SPACE_AND_LINES: Final = re.compile(r"(?:[ \t\r\n]|#[^\r\n]*)*")
 WORD: Final = re.compile(r"[A-Za-z0-9_-]+")
 COUNT: Final = re.compile(r"[0-9]+")
+TOKEN: Final = re.compile(r"<(?:\[(?P<id>[0-9]{1,9})\]|(?!\[)[^<>\s]+)>")
+_TOLD: Final = re.compile(
+    r"""(?P<skipped>"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|\#[^\r\n]*)|(?P<token><[^<>\s]+>)""",
+    re.DOTALL,
+)
 SIMPLE: Final = {
     "n": "\n", "r": "\r", "t": "\t", "\\": "\\", '"': '"', "[": "[", "]": "]", "-": "-",
 }  # fmt: skip
@@ -52,9 +68,23 @@ def parse_gbnf(text: str, root: str = "root") -> Grammar:
 
     Raises:
         SourceError: it is no grammar, with line, column and a caret.
-        UnsupportedError: it asks for tokens by name.
+        UnsupportedError: it asks for any token but one.
     """
     return _Parser(text).grammar(root)
+
+
+def tokens_of(text: str) -> dict[str, Special]:
+    r"""The special tokens that a grammar names, as they are written.
+
+    >>> tokens_of('root ::= <think> "<a>" [<b>] <[7]> # <c>')
+    {'<think>': Special(token='<think>', required=True), '<[7]>': Special(token=7, required=True)}
+    """
+    found = dict[str, Special]()
+    for told in _TOLD.finditer(text) if "<" in text else ():
+        token = TOKEN.fullmatch(told["token"] or "")
+        if token is not None:
+            found[token[0]] = Special(int(token["id"]) if token["id"] else token[0])
+    return found
 
 
 @final
@@ -154,13 +184,17 @@ class _Parser:
         char = self._text[self._at]
         if char == '"':
             return [Item(self._quoted())]
-        if char in "<!":
+        if char == "!":
             raise UnsupportedError(
-                "tokens by name or number are not supported in GBNF", feature="tokens in GBNF",
-                place=self._place(self._at), text=self._text, position=self._at,
+                "which tokens are all but one depends on the vocabulary: name those that may come, "
+                "and write text as characters",
+                feature="!<token>", place=self._place(self._at), text=self._text,
+                position=self._at,
             )  # fmt: skip
         atom: Atom
-        if char == "[":
+        if char == "<":
+            atom = self._token()
+        elif char == "[":
             atom = self._class()
         elif char == ".":
             self._at += 1
@@ -170,6 +204,13 @@ class _Parser:
             atom = Name(self._word("a name"))
             self._places.setdefault(atom.rule, begin)
         return [Item(atom)]
+
+    def _token(self) -> Terminal:
+        found = TOKEN.match(self._text, self._at)
+        if found is None:
+            self._wrong("a special token is written <name>, or <[7]> by its id")
+        self._at = found.end()
+        return Terminal(found[0])
 
     def _quoted(self) -> Word:
         begin = self._at

@@ -3,9 +3,19 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from fairlead.syntax.gbnf import tokens_of
 from fairlead.syntax.lark_source import Lark
 from fairlead.syntax.regions import Captured, Region, Regions, Tag, Thinking, Until
-from fairlead.syntax.sources import Both, Either, Inverse, Repetition, Sequence, Source
+from fairlead.syntax.sources import (
+    Both,
+    Either,
+    Gbnf,
+    Inverse,
+    Repetition,
+    Sequence,
+    Source,
+    with_tokens,
+)
 
 
 def parts_of(source: Source) -> tuple[Source, ...]:
@@ -47,5 +57,8 @@ def with_parts(source: Source, change: Callable[[Source], Source]) -> Source:  #
             return replace(source, tags=tuple(with_parts(each, change) for each in tags))
         case Lark():
             return source.with_parts(change)
+        case Gbnf():
+            named = dict(source.tokens) or tokens_of(source.text)
+            return with_tokens(source, {name: change(each) for name, each in named.items()})
         case _:
             return source

@@ -9,8 +9,9 @@ counts as one: a source, a string (that literal), or a Python type. This file on
 written; `syntax.regex`, `syntax.json_schema` and `syntax.python_types` read it.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from copy import copy
+from dataclasses import dataclass, field
 from typing import Literal as OneOf
 from typing import Union, final, get_args, get_origin
 
@@ -124,15 +125,24 @@ class Gbnf(Source):
     Attributes:
         text: the grammar.
         root: the rule of whole texts.
+        tokens: what the special tokens in it are for a vocabulary, once that is known.
     """
 
     text: str
     root: str = "root"
+    tokens: tuple[tuple[str, Source], ...] = field(init=False, default=())
 
     def __post_init__(self) -> None:
         """Refuse what is no text; its rules are read when compiling."""
         check_text(self.text, "a grammar")
         check_text(self.root, "the name of a rule")
+
+
+def with_tokens(grammar: Gbnf, tokens: Mapping[str, Source]) -> Gbnf:
+    """The same grammar, its special tokens being these."""
+    found = copy(grammar)
+    object.__setattr__(found, "tokens", tuple(tokens.items()))
+    return found
 
 
 @final
