@@ -67,7 +67,7 @@ SCHEMAS += [
     {"oneOf": [{"type": "object", "properties": {"value": {}, "next": {}, "other": {"const": word}},
                 "required": ["other"]} for word in "abc"]},
 ]  # fmt: skip
-NOT_B = {"not": {"const": "b"}, "type": ["string", "integer"]}
+NOT_B = {"not": {"const": "b"}, "type": ["string", "integer"], "contains": {}}  # which is wild
 MIXED: list[Any] = [
     {"properties": {"a": NOT_B, "value": {"minimum": 3}}, "additionalProperties": WORDS},
     {"minItems": 1, "prefixItems": [NOT_B, {"anyOf": [NOT_B, WORDS]}], "maxItems": 2},
@@ -139,7 +139,7 @@ def test_wild_parts_among_tame_ones_allow_what_the_validators_allow(schema: Any)
     source = JsonSchema(schema)
     found = read_tame(json.loads(source.text), strict=False)
     assert found is not None
-    assert found.wild
+    assert found.wild or found.late
     apart, whole = Derivatives(lower_json_schema(source)), Derivatives(Lowering(source).text())
     for engine in (apart, whole):
         assert engine.alive(engine.start())

@@ -6,7 +6,9 @@ from typing import Any, cast
 
 import pytest
 
+from fairlead.automata.derivative import Derivatives
 from fairlead.errors import FairleadError, SourceError, UnsupportedError
+from fairlead.lowering.expr import EMPTY
 from fairlead.lowering.json_schema import lower_json_schema
 from fairlead.syntax.json_schema import parse_json_schema
 from fairlead.syntax.json_schema_source import JsonSchema
@@ -50,49 +52,23 @@ WILD: list[Any] = [
     {"type": "string", "pattern": r"\ba"},
     {"type": "string", "pattern": "a("},
     {"pattern": 3},
-    {"anyOf": [TEXT, {"type": "null"}], "minLength": 1},
-    {"anyOf": [{"const": value} for value in range(9)]},
     {"anyOf": []},
-    {"allOf": [TEXT, TEXT]},
-    {"allOf": [{"properties": {"a": TEXT}}, {"properties": {"a": TEXT}}]},
-    {"allOf": [{"properties": {"a": TEXT}}, {"additionalProperties": False}]},
-    {"allOf": [{"properties": {"a": TEXT}}, True]},
-    {"allOf": [{"properties": {"a": False}}, {"required": ["a"]}]},
     {"allOf": [{"properties": {"a": TEXT}}, {"required": "a"}]},
     {"allOf": [{"properties": ["a"]}, {"required": ["a"]}]},
-    {"allOf": [{"$ref": "#/$defs/a"}, {"required": ["a"]}], "$defs": {"a": TEXT}},
-    {"allOf": [{"$ref": "#/$defs/a", "minLength": 2}, {}], "$defs": {"a": {"required": ["a"]}}},
     {"oneOf": [{"type": "integer"}, {"type": "number"}]},
-    {"oneOf": [TEXT, {"minLength": 3}]},
-    {"oneOf": [TEXT, {"anyOf": [TEXT, {"type": "null"}]}]},
-    {"oneOf": [TEXT, True]},
     {**DRAFT_4, "oneOf": [{"const": "a"}, {"const": "b"}]},
-    {"oneOf": [{"enum": ["a", "b"]}, {"enum": ["b", "c"]}]},
-    {"oneOf": [{"required": ["a"]}, {"type": "object", "required": ["b"]}]},
     {"uniqueItems": True, "minItems": 2},
     {"uniqueItems": 1},
-    {"patternProperties": {"a": TEXT, "^b": TEXT}},
-    {"patternProperties": {"^a": TEXT, "^ab": TEXT}},
-    {"patternProperties": {"^a": TEXT}, "properties": {"ab": TEXT}},
     {"patternProperties": {"(": TEXT}},
     {"patternProperties": {"^a": {"type": "strong"}}},
     {"patternProperties": []},
-    {"patternProperties": {"^a": TEXT}, "required": ["b"]},
     {"minProperties": -1},
-    {"maxProperties": 1, "required": ["a", "b"]},
-    {"type": "string", "minProperties": 1},
-    {"type": ["string", "null"], "minProperties": 1},
-    {"anyOf": [{"required": ["a"]}, {"required": ["b"]}], "oneOf": [{"required": ["c"]}]},
     {"anyOf": [{"required": "a"}], "type": "object"},
     {"oneOf": [{"required": ["a"]}, {"required": ["a"]}], "type": "object"},
     {"not": {"required": []}},
     {"not": {"required": ["a"]}, "required": ["a"]},
-    {"dependentRequired": {"a": ["b"]}, "required": ["a"]},
     {"dependentRequired": {"a": "b"}},
     {"dependentRequired": []},
-    {"minProperties": 12},
-    {"minProperties": 1, "additionalProperties": False},
-    {"minProperties": 1, "minLength": 1},
     {"type": "integer", "multipleOf": 998244353},
     {"multipleOf": 0},
     {"multipleOf": True},
@@ -130,12 +106,9 @@ WILD: list[Any] = [
     {"items": {"$ref": 3}},
     {"$ref": "#"},
     {"anyOf": [{"allOf": [{"$ref": "#"}]}, True]},
-    {"items": {"$ref": "#", "minItems": 1}},
     {"$schema": "http://json-schema.org/draft-03/schema#"},
     {"$schema": 3},
     {"unevaluatedItems": False},
-    {"not": TEXT},
-    {"then": {"type": "strong"}, "else": 3},
     {"if": True, "then": {"type": "strong"}},
     {"if": True, "then": 3},
     {**DRAFT_7, "items": [True], "additionalItems": {"type": "strong"}},
@@ -145,9 +118,41 @@ WILD: list[Any] = [
     {"$ref": "#/$defs/b", "minLength": 2, "$defs": {"a": True}},
     {"$dynamicRef": "#"},
     {"properties": {"a": {"not": {"properties": {"b": {"pattern": "("}}}}}},
-    {"properties": {"a": {"not": {"not": TEXT}}, "b": {"items": {"$ref": "#/properties/a"}}}},
     [],
     3,
+]
+LATE: list[Any] = [
+    {"patternProperties": {"^a": TEXT, "^b": TEXT}, "properties": {"c": TEXT}},
+    {"anyOf": [TEXT, {"type": "null"}], "minLength": 1},
+    {"anyOf": [{"const": value} for value in range(9)]},
+    {"allOf": [TEXT, TEXT]},
+    {"allOf": [{"properties": {"a": TEXT}}, {"properties": {"a": TEXT}}]},
+    {"allOf": [{"properties": {"a": TEXT}}, {"additionalProperties": False}]},
+    {"allOf": [{"properties": {"a": TEXT}}, True]},
+    {"allOf": [{"properties": {"a": False}}, {"required": ["a"]}]},
+    {"allOf": [{"$ref": "#/$defs/a"}, {"required": ["a"]}], "$defs": {"a": TEXT}},
+    {"allOf": [{"$ref": "#/$defs/a", "minLength": 2}, {}], "$defs": {"a": {"required": ["a"]}}},
+    {"oneOf": [TEXT, {"minLength": 3}]},
+    {"oneOf": [TEXT, {"anyOf": [TEXT, {"type": "null"}]}]},
+    {"oneOf": [TEXT, True]},
+    {"oneOf": [{"enum": ["a", "b"]}, {"enum": ["b", "c"]}]},
+    {"oneOf": [{"required": ["a"]}, {"type": "object", "required": ["b"]}]},
+    {"patternProperties": {"a": TEXT, "^b": TEXT}},
+    {"patternProperties": {"^a": TEXT, "^ab": TEXT}},
+    {"patternProperties": {"^a": TEXT}, "properties": {"ab": TEXT}},
+    {"patternProperties": {"^a": TEXT}, "required": ["b"]},
+    {"maxProperties": 1, "required": ["a", "b"]},
+    {"type": "string", "minProperties": 1},
+    {"type": ["string", "null"], "minProperties": 1},
+    {"anyOf": [{"required": ["a"]}, {"required": ["b"]}], "oneOf": [{"required": ["c"]}]},
+    {"dependentRequired": {"a": ["b"]}, "required": ["a"]},
+    {"minProperties": 12},
+    {"minProperties": 1, "additionalProperties": False},
+    {"minProperties": 1, "minLength": 1},
+    {"items": {"$ref": "#", "minItems": 1}},
+    {"not": TEXT},
+    {"then": {"type": "strong"}, "else": 3},
+    {"properties": {"a": {"not": {"not": TEXT}}, "b": {"items": {"$ref": "#/properties/a"}}}},
 ]
 
 
@@ -170,6 +175,16 @@ def test_what_is_not_tame_is_left_to_the_reader(schema: Any) -> None:
     assert found is None or (found.wild and found.wild.keys() <= found.eager)
 
 
+@pytest.mark.parametrize("schema", LATE)
+def test_what_meets_waits_until_it_is_entered_where_it_has_an_instance(schema: Any) -> None:
+    found = tame(schema)
+    assert found is not None
+    assert found.late
+    assert not found.wild
+    assert found.late.keys() <= found.sure
+    assert Derivatives(EMPTY).alive(lower_json_schema(JsonSchema(schema)))
+
+
 def fate(make: Callable[[], object]) -> tuple[type[FairleadError], str | None] | None:
     try:
         make()
@@ -178,7 +193,7 @@ def fate(make: Callable[[], object]) -> tuple[type[FairleadError], str | None] |
     return None
 
 
-@pytest.mark.parametrize("schema", [*TAME, *WILD])
+@pytest.mark.parametrize("schema", [*TAME, *WILD, *LATE])
 @pytest.mark.parametrize("part", [False, True])
 def test_parts_that_are_wrong_are_wrong_in_the_same_place(schema: Any, part: bool) -> None:
     """Whatever reading all of it refuses is refused, be it in the midst of what is tame."""
@@ -188,7 +203,7 @@ def test_parts_that_are_wrong_are_wrong_in_the_same_place(schema: Any, part: boo
 
 
 def test_wild_parts_are_told_apart_from_tame_ones() -> None:
-    odd: dict[str, Any] = {"not": {"type": "null"}, "properties": {"in": TEXT}}
+    odd: dict[str, Any] = {"contains": {"type": "null"}, "properties": {"in": TEXT}}
     found = tame({"properties": {"odd": odd, "even": {"items": TEXT}}})
     assert found is not None
     root = cast("dict[str, Any]", found.root)
@@ -198,6 +213,14 @@ def test_wild_parts_are_told_apart_from_tame_ones() -> None:
     assert found.is_tame(root["properties"]["odd"]["properties"]["in"])
     assert not found.is_tame(root["properties"]["odd"])
     assert not found.is_tame(root["properties"])
+
+
+def test_what_meets_is_wild_where_a_part_of_it_is_wrong() -> None:
+    wrong = {"minLength": "a", "not": TEXT}
+    found = tame({"anyOf": [TEXT, {"not": wrong}], "properties": {"a": wrong}, "minLength": 1})
+    assert found is not None
+    assert wrong in found.wild.values()
+    assert found.wild.keys() <= found.eager
 
 
 def test_unknown_formats_are_tame_unless_they_are_to_be_refused() -> None:

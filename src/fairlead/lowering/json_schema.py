@@ -16,8 +16,9 @@ What this module does not know: how JSON is spelled (`json_text`, `numbers`), wh
 together (`json_meaning`).
 """
 
-from collections.abc import Callable, Mapping
-from typing import assert_never, final
+from collections.abc import Callable
+from itertools import islice
+from typing import Final, assert_never, final
 
 from fairlead.lowering.expr import EMPTY, alt, concat, literal
 from fairlead.lowering.json_apart import Apart
@@ -42,6 +43,7 @@ from fairlead.syntax.json_schema_tree import KINDS, Address, Document, Kind
 from fairlead.syntax.json_text import Json, read_json
 
 _KINDS: tuple[Kind, ...] = tuple(sorted(KINDS))
+_BRANCHED: Final = frozenset(("anyOf", "oneOf", "not", "if"))
 
 
 def lower_json_schema(source: JsonSchema) -> Expr:
@@ -71,17 +73,18 @@ def _apart(schema: TameSchema, source: JsonSchema) -> TameLowering:
         parts = LooseParts(leaf_, schema.draft, strict=False)
         return Lowering(source, Document(parts.root, parts)).value(leaf(Holds(parts.root)))
 
-    places: dict[int, Address] = {}
     generals: list[tuple[LooseParts, Lowering]] = []  # one, when it is needed
+    pointers: dict[int, str] = {}
 
-    def read(parts: LooseParts, found: Mapping[int, Json]) -> None:
-        for key, pointer in schema.pointers(found).items():
-            places[key] = parts[parts.enter(pointer, found[key])].address  # which reads it
+    def enter(parts: LooseParts, raw: Json) -> Address:
+        return parts.enter(pointers[id(raw)], raw)
 
     def general() -> tuple[LooseParts, Lowering]:
         if not generals:
             parts = LooseParts(schema.root, schema.draft, strict=strict)
-            read(parts, schema.wild)
+            pointers.update(schema.pointers(schema.wild.keys() | schema.late.keys()))
+            for raw in (*schema.wild.values(), *_combining(schema)):
+                _ = parts[enter(parts, raw)]  # which reads it
 
             def lower_tame(address: Address) -> Expr | None:
                 raw = parts.raw(address)
@@ -92,14 +95,22 @@ def _apart(schema: TameSchema, source: JsonSchema) -> TameLowering:
 
     def lower_wild(raw: Json) -> Expr:
         parts, lowering = general()
-        if id(raw) not in places:
-            read(parts, schema.late)
-        return lowering.whole(lowering.meaning.said(places[id(raw)]))
+        return lowering.whole(lowering.meaning.said(enter(parts, raw)))
 
     made = TameLowering(schema, json_style(source), lower, lower_wild)
     if schema.wild:
         general()
     return made
+
+
+def _combining(schema: TameSchema) -> list[Json]:
+    """A late part with branches, if there is one: then parts that are alike have to be one."""
+    found = (
+        raw
+        for raw in schema.late.values()
+        if not _BRANCHED.isdisjoint(raw) or len(raw.get("patternProperties", ())) > 1
+    )
+    return list(islice(found, 1))
 
 
 @final

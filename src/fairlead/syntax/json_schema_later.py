@@ -95,60 +95,6 @@ def _asks_for_names(part: Any, said_of: Said) -> bool:
     return part.__class__ is dict and said_of(part) == {"required"} and _is_names(part["required"])
 
 
-# Objects of several schemas
-
-_OF_MEETS: Final = frozenset(("allOf", "type", "required", "properties"))
-
-
-def needs_of_meet(raw: Raw, said_of: Said, targets: dict[str, Any]) -> list[Any] | None:
-    """The same for a part with `allOf`: objects of which each member has one schema.
-
-    >>> base, more = {"properties": {"a": {}}}, {"properties": {"b": False}, "required": ["b"]}
-    >>> needs_of_meet({"allOf": [base, more]}, lambda part: set(part), {})
-    [False]
-
-    Args:
-        raw: a schema that does not stand for itself.
-        said_of: gives the keywords of a schema that assert something.
-        targets: where references lead.
-    """
-    members: dict[str, Any] = {}
-    required: dict[str, None] = {}
-    todo: list[Any] = [raw]
-    while todo:
-        part = todo.pop()
-        if part.__class__ is not dict:
-            return None
-        said = said_of(part)
-        if said == {"$ref"}:
-            todo.append(targets.get(part["$ref"]))
-        elif not _is_simple(part, said) or not _joins(part, members):
-            return None
-        else:
-            required |= dict.fromkeys(part.get("required", ()))
-            todo += part.get("allOf", ())
-    return [members[name] for name in required if name in members and members[name] is not True]
-
-
-def _is_simple(part: Raw, said: set[str]) -> bool:
-    """Whether a schema says nothing but which members objects have, and that well."""
-    return (
-        said <= _OF_MEETS
-        and part.get("type", "object") == "object"
-        and _is_names(part.get("required", []))
-        and part.get("properties", {}).__class__ is dict
-        and part.get("allOf", []).__class__ is list
-    )
-
-
-def _joins(part: Raw, members: dict[str, Any]) -> bool:
-    """Note the members of a schema; whether none of them has had another schema."""
-    for name, schema in part.get("properties", {}).items():
-        if members.setdefault(name, schema) is not schema:
-            return False
-    return True
-
-
 # Patterns
 
 

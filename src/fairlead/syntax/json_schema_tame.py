@@ -18,34 +18,29 @@ from urllib.parse import unquote
 
 from fairlead.errors import FairleadError
 from fairlead.syntax.json_schema_clashes import exclude_each_other
+from fairlead.syntax.json_schema_crowds import Crowds
 from fairlead.syntax.json_schema_keywords import LATEST, Draft, find_draft
-from fairlead.syntax.json_schema_later import LATE, needs_of_late, needs_of_meet
+from fairlead.syntax.json_schema_later import LATE, needs_of_late
 from fairlead.syntax.json_schema_multiples import factor_of
 from fairlead.syntax.json_schema_needs import VALUED, Raw, needs
 from fairlead.syntax.json_schema_tame_graph import Instances, has_loop, reaching
 from fairlead.syntax.json_schema_tame_tree import ASSERTED, TameSchema, stands_for
-from fairlead.syntax.json_schema_tame_values import MAPS, is_plain_pattern, is_shallow, schemas_at
+from fairlead.syntax.json_schema_tame_values import (
+    BELOW,
+    PLACED,
+    is_plain_pattern,
+    is_shallow,
+    schemas_at,
+)
 from fairlead.syntax.json_schema_values import FORMATS, TYPES
+from fairlead.syntax.json_schema_verdicts import UNTOLD, Verdicts
+from fairlead.syntax.json_schema_witnesses import Witnesses
 from fairlead.syntax.json_text import Json
 
 MOST_BRANCHES: Final = 8
+_MOST_MEETING: Final = 32  # branches of a part that waits though they do not stand alone
 _DYNAMIC: Final = frozenset(("$dynamicRef", "$recursiveRef"))
 _NO_RESOURCE: Final = ("", "#")  # identifiers that begin so name none
-# Of wild parts: keywords whose schemas look at the same instance, and those with any schemas.
-_PLACED: Final = frozenset(
-    (
-        *("allOf", "anyOf", "oneOf", "not", "if", "then", "else"),
-        *("dependentSchemas", "dependencies"),
-    )
-)
-_BELOW: Final = frozenset(
-    (
-        *("items", "prefixItems", "additionalItems", "contains", "unevaluatedItems"),
-        *("additionalProperties", "propertyNames", "unevaluatedProperties"),
-        *MAPS,
-        *_PLACED,
-    )
-)
 _GROUPS: Final = frozenset(("anyOf", "oneOf", "allOf"))
 _KNOWN_TYPES: Final = frozenset(TYPES)
 _KNOWN_FORMATS: Final = frozenset(FORMATS)
@@ -97,7 +92,7 @@ class _Check:
         self.below: list[tuple[int, list[Any]]] = []
         self.instances = Instances()
         self.targets: dict[str, Any] = {}
-        self.seen: set[int] = set()
+        self.seen: dict[int, Raw] = {}
         self.wild: dict[int, Raw] = {}
         self.late: dict[int, Raw] = {}
 
@@ -108,7 +103,7 @@ class _Check:
             raw = todo.pop()
             if raw.__class__ is dict:
                 if id(raw) not in seen:
-                    seen.add(id(raw))
+                    seen[id(raw)] = raw
                     begun = len(todo)
                     if not self._node(raw):
                         return False
@@ -123,7 +118,7 @@ class _Check:
             for raw in self._one_of
             if not exclude_each_other(raw["oneOf"], self._resolved)
         }
-        self._postpone_meets()
+        self._postpone()
         self.instances.settle(self.wild)
         unsure = self.late.keys() - self.instances.sure
         self.wild |= {key: self.late.pop(key) for key in unsure}
@@ -131,15 +126,13 @@ class _Check:
 
     def _node(self, raw: Raw) -> bool:
         """Look at one schema; False if nothing can be told any more."""
-        said = raw.keys() & self._asserted
+        said = self._said(raw)
         if raw is not self._root and ("$schema" in raw or self._id in raw) and self._opens(raw):
             if "$schema" in raw:
                 return False
             self._nested_ids = True
         if "$ref" in said and (self._draft <= 7 or len(said) == 1):
             return self._reference(raw)
-        if "additionalItems" in said and raw.get("items").__class__ is not list:
-            said.discard("additionalItems")  # which says nothing then
         if len(said) == 1 and not said.isdisjoint(_GROUPS) and self._group(raw, *said):
             return True
         if not said.isdisjoint(LATE):
@@ -162,19 +155,36 @@ class _Check:
         needed = needs_of_late(raw, said, lambda part: part.keys() & self._asserted)
         if needed is None:
             return False
-        for name in said & LATE & _BELOW:
+        for name in said & LATE & BELOW:
             self._todo.extend(schemas_at(raw, name))
         self.late[id(raw)] = raw
         self.instances.wait(raw, needed, every=True)
         return True
 
-    def _postpone_meets(self) -> None:
-        """Find out which parts with `allOf` are late; what they refer to is known by now."""
-        for raw in [part for part in self.wild.values() if "allOf" in part]:
-            needed = needs_of_meet(raw, lambda part: part.keys() & self._asserted, self.targets)
-            if needed is not None:
-                self.late[id(raw)] = self.wild.pop(id(raw))
-                self.instances.wait(raw, needed, every=True)
+    def _postpone(self) -> None:
+        """Find out which wild parts are late; what they refer to is known by now."""
+        if not self.wild:
+            return
+        self.instances.drop(self.wild)
+        wrong = {key for key, raw in self.wild.items() if not self._is_well_formed(raw)}
+        self._todo.clear()
+
+        def said_of(part: Raw) -> "set[str] | frozenset[str]":
+            return UNTOLD if id(part) in wrong else part.keys() & self._asserted
+
+        judge = Verdicts(self.targets, said_of, alone=self._draft <= 7)
+        crowds, witnesses = Crowds(self.seen.values(), judge), Witnesses(judge)
+        for key, raw in [*self.wild.items()]:
+            if key not in wrong and crowds.allow(raw):
+                needed = witnesses.needs(raw)
+                if needed is not None:
+                    self.late[key] = self.wild.pop(key)
+                    self.instances.wait(raw, needed, every=True)
+
+    def _is_well_formed(self, raw: Raw) -> bool:
+        """Whether the keywords of a wild part hold what they can hold, and nothing special."""
+        checks = ((_CHECKS.get(name) or _WILDER.get(name), raw[name]) for name in self._said(raw))
+        return all(check is not None and check(self, held) for check, held in checks)
 
     def _untamed(self, raw: Raw, said: set[str]) -> bool:
         """Note a wild part, and what is below it."""
@@ -182,12 +192,19 @@ class _Check:
         if not said.isdisjoint(_DYNAMIC) or ("$ref" in said and not self._reference(raw)):
             return False
         place = self._in_place.setdefault(id(raw), [])
-        for name in said & _BELOW:
+        for name in said & BELOW:
             found = schemas_at(raw, name)
             self._todo.extend(found)
-            if name in _PLACED:
+            if name in PLACED:
                 place.extend(found)
         return True
+
+    def _said(self, raw: Raw) -> set[str]:
+        """The keywords that assert something."""
+        said = raw.keys() & self._asserted
+        if "additionalItems" in said and raw.get("items").__class__ is not list:
+            said.discard("additionalItems")  # which says nothing then
+        return said
 
     def _opens(self, raw: Raw) -> bool:
         """Whether a resource may begin at a nested schema: not without an identifier."""
@@ -335,6 +352,22 @@ class _Check:
             return True
         return False
 
+    def branches(self, value: Any) -> bool:
+        """A list of schemas, not very many."""
+        return self.schemas(value) and len(value) <= _MOST_MEETING
+
+    def patterns(self, value: Any) -> bool:
+        """Schemas by patterns that are automata at once."""
+        return self.members(value) and all(map(is_plain_pattern, value))
+
+    def lists(self, value: Any) -> bool:
+        """Lists of names by name."""
+        return value.__class__ is dict and all(map(self.names, value.values()))
+
+    def reference(self, value: Any) -> bool:
+        """A reference that was followed."""
+        return value in self.targets
+
 
 _CHECKS: Final[dict[str, Callable[[_Check, Any], bool]]] = {
     "type": _Check.type,
@@ -352,4 +385,13 @@ _CHECKS: Final[dict[str, Callable[[_Check, Any], bool]]] = {
     "prefixItems": _Check.schemas,
     "additionalItems": _Check.schema,
     "multipleOf": _Check.multiple,
+}
+_WILDER: Final[dict[str, Callable[[_Check, Any], bool]]] = {
+    **dict.fromkeys(("anyOf", "oneOf", "allOf"), _Check.branches),
+    **dict.fromkeys(("not", "if", "then", "else", "propertyNames"), _Check.schema),
+    **dict.fromkeys(("minProperties", "maxProperties"), _Check.count),
+    "patternProperties": _Check.patterns,
+    **dict.fromkeys(("dependencies", "dependentRequired"), _Check.lists),
+    "dependentSchemas": _Check.members,
+    "$ref": _Check.reference,
 }

@@ -81,6 +81,10 @@ class Instances:
         """Note that a part has an instance if `needed`, every one or any, have."""
         self._waiting.append((id(part), needed, every))
 
+    def drop(self, parts: Collection[int]) -> None:
+        """Forget what some parts would need; it is told in another way."""
+        self._waiting = [one for one in self._waiting if one[0] not in parts]
+
     def settle(self, wild: Collection[int]) -> None:
         """Who needs others has an instance if they have; mostly these were met later."""
         waiting = (one for one in reversed(self._waiting) if one[0] not in wild)

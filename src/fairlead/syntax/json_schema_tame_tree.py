@@ -37,7 +37,7 @@ class TameSchema:
     root: Json
     draft: Draft
     targets: dict[str, Any]
-    parts: set[int]
+    parts: Collection[int]
     sure: set[int]
     wild: dict[int, Raw]
     late: dict[int, Raw]

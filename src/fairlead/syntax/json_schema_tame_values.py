@@ -14,6 +14,24 @@ _BRANCHES: Final = frozenset(("then", "else"))
 MAPS: Final = frozenset(("properties", "patternProperties", "dependentSchemas", "dependencies"))
 """The keywords that hold schemas by name."""
 
+PLACED: Final = frozenset(
+    (
+        *("allOf", "anyOf", "oneOf", "not", "if", "then", "else"),
+        *("dependentSchemas", "dependencies"),
+    )
+)
+"""The keywords whose schemas look at the same instance."""
+
+BELOW: Final = frozenset(
+    (
+        *("items", "prefixItems", "additionalItems", "contains", "unevaluatedItems"),
+        *("additionalProperties", "propertyNames", "unevaluatedProperties"),
+        *MAPS,
+        *PLACED,
+    )
+)
+"""Those with any schemas."""
+
 
 def schemas_at(raw: Raw, name: str) -> list[Any]:
     """The schemas of a keyword of a wild part, as far as reading looks at them."""

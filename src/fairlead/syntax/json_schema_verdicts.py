@@ -1,0 +1,280 @@
+"""Whether an instance of which little is known satisfies a schema: yes, no or None, by its JSON.
+
+Known instances are JSON values, objects made of others (`dict`) among them, and `Instance`, any one
+of another part. "Yes" means each of them, whatever it is, and "no" none of them; what would
+take more than a look at one keyword after the other is None.
+
+What this module does not know: where instances come from, and whether schemas are well formed.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final, TypeAlias, final
+
+from fairlead.syntax.json_schema_later import beginning
+from fairlead.syntax.json_schema_needs import Raw
+from fairlead.syntax.json_schema_values import kind_of
+
+Verdict: TypeAlias = "bool | None"
+_DEEPEST: Final = 24  # schemas within schemas
+_MOST: Final = 2000  # schemas looked at before nothing more is told
+_NUMBER: Final = frozenset(("integer", "number"))
+UNTOLD: Final = frozenset(("",))
+"""Instead of the keywords of a part that is not looked at: nothing is told of it."""
+_EVERY_TYPE: Final = frozenset(
+    ("null", "boolean", "integer", "number", "string", "array", "object")
+)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Instance:
+    """Any instance of a part that stands for itself."""
+
+    part: Raw
+
+
+def every(answers: Iterable[Verdict]) -> Verdict:
+    """Whether all are so."""
+    unknown = False
+    for answer in answers:
+        if answer is False:
+            return False
+        unknown = unknown or answer is None
+    return None if unknown else True
+
+
+def denied(answer: Verdict) -> Verdict:
+    """The opposite."""
+    return None if answer is None else not answer
+
+
+def some(answers: Iterable[Verdict]) -> Verdict:
+    """Whether any is so."""
+    return denied(every(map(denied, answers)))
+
+
+def one(answers: Iterable[Verdict]) -> Verdict:
+    """Whether exactly one is so."""
+    listed = list(answers)
+    sure = listed.count(True)
+    if sure > 1:
+        return False
+    return sure == 1 if None not in listed else None
+
+
+@final
+class Verdicts:
+    """Judges instances of the parts of one document.
+
+    >>> judge = Verdicts({}, lambda part: set(part), alone=False)
+    >>> part = {"required": ["a"], "not": {"required": ["b"]}}
+    >>> judge.holds(part, {"a": 1}), judge.holds(part, {"a": 1, "b": 2}), judge.holds(part, {})
+    (True, False, False)
+
+    Args:
+        targets: where references lead; also an attribute.
+        said_of: gives the keywords of a schema that assert something, or UNTOLD; also an attribute.
+        alone: whether nothing counts beside a reference.
+    """
+
+    def __init__(
+        self,
+        targets: dict[str, Any],
+        said_of: "Callable[[Raw], set[str] | frozenset[str]]",
+        *,
+        alone: bool,
+    ) -> None:
+        self.targets, self.said_of, self._alone = targets, said_of, alone
+        self.looked = 0  # how many schemas were looked at; whoever asks anew may forget it
+
+    def resolved(self, part: Any) -> Any:
+        """What a part stands for, if it is but a reference; they have no loops."""
+        while part.__class__ is dict and "$ref" in part:
+            if not self._alone and len(self.said_of(part)) > 1:
+                return part
+            part = self.targets[part["$ref"]]
+        return part
+
+    def types(self, part: Any) -> frozenset[str]:
+        """The types that instances of a part may have, as far as it says them itself."""
+        part = self.resolved(part)
+        known = part.__class__ is dict and "type" in self.said_of(part)
+        named: Any = part["type"] if known else None
+        if named is None:
+            return _EVERY_TYPE
+        return frozenset((named,) if named.__class__ is str else named)
+
+    def holds(self, part: Any, value: Any, left: int = _DEEPEST) -> Verdict:
+        """Whether an instance satisfies a part."""
+        part = self.resolved(part)
+        if part.__class__ is bool:
+            return part
+        if isinstance(value, Instance) and value.part is part:
+            return True
+        self.looked += 1
+        if left == 0 or self.looked > _MOST:
+            return None
+        return every(self._keyword(name, part, value, left - 1) for name in self.said_of(part))
+
+    def _keyword(self, name: str, part: Raw, value: Any, left: int) -> Verdict:
+        held: Any = part.get(name)
+        if name in _COMBINED:
+            return _COMBINED[name](self.holds(branch, value, left) for branch in held)
+        match name:
+            case "$ref":
+                return self.holds(self.targets[held], value, left)
+            case "not":
+                return denied(self.holds(held, value, left))
+            case "if":
+                return self._condition(part, value, left)
+            case "then" | "else":
+                return True
+            case _:
+                return self._asserted(name, part, value, left)
+
+    def _condition(self, part: Raw, value: Any, left: int) -> Verdict:
+        test = self.holds(part["if"], value, left)
+        then, otherwise = (
+            self.holds(part.get(name, True), value, left) for name in ("then", "else")
+        )
+        if test is None:
+            return True if then is True and otherwise is True else None
+        return then if test else otherwise
+
+    def _asserted(self, name: str, part: Raw, value: Any, left: int) -> Verdict:
+        if name in ("type", "enum", "const"):
+            return self._named(name, part, value)
+        about = _ABOUT.get(name)
+        if about is None:
+            return None
+        if isinstance(value, Instance):
+            types = self.types(value.part)
+            return None if about in types or (about == "number" and types & _NUMBER) else True
+        if kind_of(value) != about:
+            return True
+        if about == "object":
+            return self._of_object(name, part, value, left)
+        return _OF_OTHERS[about](name, part[name], value)
+
+    def _named(self, name: str, part: Raw, value: Any) -> Verdict:
+        """Whether an instance has one of some types, or is one of some values."""
+        if name == "type":
+            return self._typed(value, self.types(part))
+        listed = part["enum"] if name == "enum" else [part["const"]]
+        if isinstance(value, Instance):
+            types = self.types(value.part)
+            kinds = {"number" if one in _NUMBER else one for one in types}
+            return False if kinds.isdisjoint(map(kind_of, listed)) else None
+        if value.__class__ is dict or (value.__class__ is list and value):
+            return None if any(other.__class__ is value.__class__ for other in listed) else False
+        return any(kind_of(other) == kind_of(value) and other == value for other in listed)
+
+    def _typed(self, value: Any, wanted: frozenset[str]) -> Verdict:
+        if isinstance(value, Instance):
+            have = self.types(value.part)
+            wider = wanted | _NUMBER if "number" in wanted else wanted
+            if have <= wider:
+                return True
+            met = have & (wanted | _NUMBER if wanted & _NUMBER else wanted)
+            return None if met else False
+        kind = kind_of(value)
+        if kind == "number" and "number" not in wanted:
+            return "integer" in wanted and value == int(value)
+        return kind in wanted
+
+    # Objects
+
+    def _of_object(self, name: str, part: Raw, value: "dict[str, Any]", left: int) -> Verdict:
+        held = part[name]
+        match name:
+            case "required":
+                return value.keys() >= set(held)
+            case "minProperties" | "maxProperties":
+                return len(value) >= held if name == "minProperties" else len(value) <= held
+            case "properties":
+                return every(
+                    self.holds(held[key], value[key], left) for key in value if key in held
+                )
+            case "propertyNames":
+                return every(self.holds(held, key, left) for key in value)
+            case "patternProperties" | "additionalProperties":
+                return self._others(name, part, value, left)
+            case _:
+                return every(
+                    value.keys() >= set(need)
+                    if need.__class__ is list
+                    else self.holds(need, value, left)
+                    for key, need in held.items()
+                    if key in value
+                )
+
+    def _others(self, name: str, part: Raw, value: "dict[str, Any]", left: int) -> Verdict:
+        """Whether values suit what is said of keys by pattern, or of all others."""
+        patterns: dict[str, Any] = part.get("patternProperties", {})
+        answers: list[Verdict] = []
+        for key, one_ in value.items():
+            maybe = [pattern for pattern in patterns if key.startswith(beginning(pattern))]
+            if name == "patternProperties":
+                found = every(self.holds(patterns[pattern], one_, left) for pattern in maybe)
+                unsure = True
+            elif key in part.get("properties", {}):
+                continue
+            else:
+                found, unsure = self.holds(part[name], one_, left), bool(maybe)
+            answers.append(None if unsure and not found else found)
+        return every(answers)
+
+
+def _of_string(name: str, held: Any, value: str) -> Verdict:
+    if name == "minLength":
+        return len(value) >= held
+    return len(value) <= held if name == "maxLength" else None
+
+
+def _of_number(name: str, held: Any, value: "int | Decimal") -> Verdict:
+    if held.__class__ is bool:
+        return None
+    match name:
+        case "minimum":
+            return value >= held
+        case "maximum":
+            return value <= held
+        case "exclusiveMinimum":
+            return value > held
+        case "exclusiveMaximum":
+            return value < held
+        case _:
+            return None
+
+
+def _of_array(name: str, held: Any, value: "list[Any]") -> Verdict:
+    if name == "minItems":
+        return len(value) >= held
+    if name == "maxItems":
+        return len(value) <= held
+    return None if value else True
+
+
+_COMBINED: Final[dict[str, Callable[[Iterable[Verdict]], Verdict]]] = {
+    "allOf": every,
+    "anyOf": some,
+    "oneOf": one,
+}
+_OF_OTHERS: Final[dict[str, Callable[[str, Any, Any], Verdict]]] = {
+    "string": _of_string,
+    "number": _of_number,
+    "array": _of_array,
+}
+_ABOUT: Final[dict[str, str]] = {
+    **dict.fromkeys(("minLength", "maxLength", "pattern", "format"), "string"),
+    **dict.fromkeys(("minimum", "maximum", "multipleOf"), "number"),
+    **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum"), "number"),
+    **dict.fromkeys(("items", "prefixItems", "additionalItems", "minItems", "maxItems"), "array"),
+    "uniqueItems": "array",
+    **dict.fromkeys(("properties", "required", "additionalProperties"), "object"),
+    **dict.fromkeys(("patternProperties", "propertyNames"), "object"),
+    **dict.fromkeys(("minProperties", "maxProperties"), "object"),
+    **dict.fromkeys(("dependencies", "dependentRequired", "dependentSchemas"), "object"),
+}

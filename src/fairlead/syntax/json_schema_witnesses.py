@@ -1,0 +1,154 @@
+"""An instance that a part of a JSON Schema surely has, though its keywords meet, found by trying.
+
+Branches are chosen in turn, and an instance is put together from what they all ask for: a value
+that is listed, an object of the required members, any instance of the one schema that says more
+than a type. Whether that satisfies the whole part, the branches that were not chosen and what is
+denied included, is for `json_schema_verdicts` to tell::
+
+    {"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["b"]}]}      {"a": ""}
+    {"type": "string", "allOf": [{"pattern": "a"}, {"pattern": "b"}]}            none is found
+
+What this module does not know: whether the parts that it takes an instance of have one.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, Final, final
+
+from fairlead.syntax.json_schema_needs import VALUED, Raw
+from fairlead.syntax.json_schema_verdicts import UNTOLD, Instance, Verdicts
+
+_MOST_WAYS: Final = 24
+_DEEPEST: Final = 3  # members of members that are put together
+_PLAIN: Final[tuple[Any, ...]] = ({}, "", None, 0, True, [])
+_SAMPLES: Final[dict[str, Any]] = {
+    "null": None,
+    "boolean": True,
+    "integer": 0,
+    "number": 0,
+    "string": "",
+    "array": [],
+}
+_GROUPS: Final = frozenset(("anyOf", "oneOf", "allOf", "not", "if", "then", "else", "$ref"))
+_OF_OBJECTS: Final = frozenset(("properties", "required", "additionalProperties", "minProperties"))
+_NOTHING: Final = object()
+
+
+@final
+class Witnesses:
+    """Finds instances of the parts of one document."""
+
+    def __init__(self, judge: Verdicts) -> None:
+        self._judge = judge
+
+    def needs(self, part: Raw) -> "list[Raw] | None":
+        """The parts that need an instance so that `part` has one; None where nothing is found.
+
+        >>> judge = Verdicts({}, lambda part: set(part), alone=False)
+        >>> witnesses, text = Witnesses(judge), {"type": "string"}
+        >>> witnesses.needs({"anyOf": [{"required": ["a"]}], "properties": {"a": text}})
+        [{'type': 'string'}]
+        >>> witnesses.needs({"allOf": [text, {"pattern": "a"}]}) is None
+        True
+        """
+        self._judge.looked = 0
+        for value in self._candidates(part):
+            if self._judge.holds(part, value):
+                return _parts_of(value)
+        return None
+
+    def _candidates(self, part: Raw) -> Iterator[Any]:
+        for way in islice(self._ways([part]), _MOST_WAYS):
+            value = self._made(way, part, _DEEPEST)
+            if value is not _NOTHING:
+                yield value
+        yield from _PLAIN
+
+    def _ways(self, parts: list[Any]) -> Iterator[list[Raw]]:
+        """Schemas that all have to hold: branches of every choice, one after the other."""
+        todo: list[tuple[list[Any], list[Raw]]] = [(parts, [])]
+        for _ in range(_MOST_WAYS * 8):
+            if not todo:
+                return
+            left, way = todo.pop()
+            if not left:
+                yield [*{id(part): part for part in way}.values()]
+                continue
+            part, *rest = left
+            part = self._judge.resolved(part)
+            if part.__class__ is bool:
+                todo += [(rest, way)] if part else []
+            elif self._judge.said_of(part) is not UNTOLD:
+                todo += [([*more, *rest], [*way, part]) for more in reversed(self._choices(part))]
+
+    def _choices(self, part: Raw) -> list[list[Any]]:
+        """What has to hold beside a schema, in each of the ways that it allows."""
+        said = self._judge.said_of(part)
+        ways: list[list[Any]] = [[*part["allOf"]] if "allOf" in said else []]
+        for name in ("anyOf", "oneOf"):
+            if name in said:
+                ways = [[*way, branch] for way in ways for branch in part[name][:_MOST_WAYS]]
+        if "if" in said:
+            then = [part["if"], part.get("then", True)]
+            ways = [[*way, *more] for way in ways for more in (then, [part.get("else", True)])]
+        return ways[:_MOST_WAYS]
+
+    def _made(self, way: list[Raw], whole: Any, left: int) -> Any:
+        """Something that all of these schemas may hold of."""
+        said = {id(part): self._judge.said_of(part) for part in way}
+        for part in way:
+            if not said[id(part)].isdisjoint(VALUED):
+                return part["const"] if "const" in said[id(part)] else part["enum"][0]
+        types = self._types(way)
+        telling = [part for part in way if said[id(part)] - _GROUPS - {"type"}]
+        if "object" in types and (len(types) == 1 or any(said[id(p)] & _OF_OBJECTS for p in way)):
+            return self._object(way, left)
+        if len(telling) == 1 and telling[0] is not whole:
+            return Instance(telling[0]) if said[id(telling[0])].isdisjoint(_GROUPS) else _NOTHING
+        return _SAMPLES[min(types)] if types and not telling else _NOTHING
+
+    def _types(self, way: list[Raw]) -> frozenset[str]:
+        """The types that all of these schemas allow."""
+        found = self._judge.types(True)
+        for part in way:
+            types = self._judge.types(part)
+            found &= types | {"integer"} if "number" in types else types
+        return found
+
+    def _object(self, way: list[Raw], left: int) -> Any:
+        """An object of the members that are required, and others if there have to be more."""
+        names = dict.fromkeys(name for part in way for name in part.get("required", ()))
+        least = max(part.get("minProperties", 0) for part in way)
+        more = (name for part in way for name in part.get("properties", {}))
+        for name in more if len(names) < least else ():
+            names[name] = None
+            if len(names) >= least:
+                break
+        made = {name: self._member(way, name, left) for name in names}
+        return _NOTHING if _NOTHING in made.values() else made
+
+    def _member(self, way: list[Raw], name: str, left: int) -> Any:
+        """A value for a member of an object."""
+        found: dict[int, Any] = {}
+        for part in way:
+            properties = part.get("properties", {})
+            others = True if "patternProperties" in part else part.get("additionalProperties", True)
+            member = self._judge.resolved(properties.get(name, others))
+            if member is not True:
+                found[id(member)] = member
+        members = list(found.values())
+        if not members:
+            return ""
+        if left == 0 or False in members:
+            return _NOTHING
+        if len(members) == 1 and self._judge.said_of(members[0]).isdisjoint(VALUED):
+            return Instance(members[0])
+        way = next(self._ways(members), list[Raw]())
+        return self._made(way, None, left - 1) if way else _NOTHING
+
+
+def _parts_of(value: Any) -> "list[Raw]":
+    """The parts of which there is an instance somewhere in a value."""
+    if value.__class__ is dict:
+        return [part for member in value.values() for part in _parts_of(member)]
+    return [value.part] if isinstance(value, Instance) else []

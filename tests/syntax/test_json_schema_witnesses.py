@@ -1,0 +1,101 @@
+"""A part whose keywords meet needs the parts of an instance that it surely has."""
+
+from typing import Any
+
+import pytest
+
+from fairlead.syntax.json_schema_crowds import Crowds
+from fairlead.syntax.json_schema_tame_tree import ASSERTED
+from fairlead.syntax.json_schema_verdicts import UNTOLD, Verdicts
+from fairlead.syntax.json_schema_witnesses import Witnesses
+
+TEXT, LONG = {"type": "string"}, {"type": "string", "pattern": "^a"}
+TARGETS: dict[str, Any] = {"#/$defs/text": TEXT}
+WRONG: Any = {"type": 3, "required": 3}
+
+
+def said_of(part: Any) -> Any:
+    return UNTOLD if part is WRONG else part.keys() & ASSERTED[2020]
+
+
+def needs(part: Any) -> Any:
+    return Witnesses(Verdicts(TARGETS, said_of, alone=False)).needs(part)
+
+
+def closed(**members: Any) -> Any:
+    return {"properties": members, "required": [*members], "additionalProperties": False}
+
+
+@pytest.mark.parametrize(("part", "needed"), [
+    ({"not": TEXT}, []),
+    ({"oneOf": [TEXT, {"type": "null"}, {"type": ["null", "array"]}]}, []),
+    ({"oneOf": [LONG, {"type": "null"}]}, [LONG]),
+    ({"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["b"]}]}, []),
+    ({"anyOf": [closed(a=LONG), closed(b=TEXT)], "minProperties": 1}, [LONG]),
+    ({"allOf": [{"properties": {"a": LONG}}, {"required": ["a"]}]}, [LONG]),
+    ({"allOf": [{"properties": {"a": LONG}}, closed(a={"$ref": "#/$defs/text"})]}, [LONG]),
+    ({"allOf": [{"properties": {"a": {"enum": ["x", 3]}}}, closed(a=TEXT)]}, []),
+    ({"allOf": [closed(a={"const": "x"}), closed(a={"enum": ["y", "x"]})]}, []),
+    ({"allOf": [closed(a=False), {"type": "object"}]}, None),
+    ({"allOf": [{"required": ["a"], "additionalProperties": False}, {"type": "object"}]}, None),
+    ({"allOf": [{"required": ["a"], "patternProperties": {"^b": False}}, {}]}, []),
+    ({"type": "object", "allOf": [{"minProperties": 2}, {"properties": {"a": TEXT}}]}, None),
+    ({"minProperties": 1, "properties": {"a": LONG, "b": 1}, "type": "object"}, [LONG]),
+    ({"if": {"required": ["a"]}, "then": {"properties": {"a": LONG}}, "type": "object"}, [LONG]),
+    ({"if": {"required": ["a"]}, "then": False, "type": "object", "not": {"type": "null"}}, []),
+    ({"type": "string", "if": {"minLength": 1}, "then": False}, []),
+    ({"type": "string", "allOf": [{"pattern": "a"}, {"pattern": "b"}]}, None),
+    ({"type": "string", "minLength": 1, "anyOf": [{}]}, None),
+    ({"type": "integer", "allOf": [{"minimum": 3}]}, None),
+    ({"type": ["integer", "null"], "allOf": [{"type": "number"}, {"not": {"type": "array"}}]}, []),
+    ({"allOf": [{"type": "string"}, {"type": "null"}]}, None),
+    ({"allOf": [True, {"anyOf": [False, LONG]}, {"type": "string"}]}, [LONG]),
+    ({"anyOf": [WRONG, {"type": "null"}]}, []),
+    ({"type": "string", "anyOf": [WRONG]}, None),
+    ({"$ref": "#/$defs/text", "not": {"type": "null"}}, []),
+])  # fmt: skip
+def test_parts_are_needed_as_far_as_an_instance_is_made_of_them(part: Any, needed: Any) -> None:
+    assert needs(part) == needed
+
+
+def test_members_that_nest_too_deeply_are_not_put_together():
+    deep, place = {"type": "object", "allOf": [closed(a=TEXT), closed(a=TEXT)]}, 0
+    for place in range(5):
+        assert (needs(deep) is None) == (place > 2)
+        both = [closed(a={**deep}), closed(a={**deep})]
+        deep = {"type": "object", "allOf": both}
+
+
+def test_of_very_many_ways_some_are_tried():
+    ways: Any = {"allOf": [{"anyOf": [LONG] * 12} for _ in range(12)], "type": "string"}
+    assert needs(ways) == [LONG]
+    assert needs({"type": "string", "allOf": [*ways["allOf"], False]}) is None
+
+
+def test_what_may_be_too_much_together_does_not_wait():
+    def allow(part: Any, *others: Any) -> bool:
+        judge = Verdicts(TARGETS, said_of, alone=False)
+        return Crowds([part, *others], judge).allow(part)
+
+    meet: Any = {"not": TEXT}
+    assert allow(meet)
+    assert allow(meet, {"multipleOf": 2}, {"multipleOf": 2})
+    assert not allow(meet, {"multipleOf": 2}, {"multipleOf": 3})
+    many: Any = {"patternProperties": {f"^{n}": True for n in range(8)}}
+    assert allow(many)
+    assert allow(meet, many, many)
+    assert not allow(meet, many, {"propertyNames": TEXT})
+    assert not allow({**many, "propertyNames": TEXT})
+    assert not allow({"patternProperties": 3, "contains": TEXT})
+    assert not allow({"enum": [1], "const": 1})
+    tests = [{"properties": {"a": {"minimum": n}}} for n in range(6)]
+    assert allow({"anyOf": tests[:5], "$ref": "#/$defs/text"})
+    assert not allow({"anyOf": tests})
+    assert not allow({"anyOf": tests[:5], "additionalProperties": TEXT})
+    assert allow({"anyOf": [{"properties": {"a": {"const": n}, "b": True}} for n in range(9)]})
+    assert not allow({"anyOf": [{"items": {"minimum": n}} for n in range(6)]})
+    deep: Any = {}
+    for _ in range(200):
+        deep = {"anyOf": [deep]}
+    assert not allow(deep)
+    assert allow({"anyOf": [meet, {"not": meet}], "not": meet})
