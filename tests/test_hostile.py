@@ -257,6 +257,7 @@ def nested(opening: str, closing: str, depth: int) -> str:
 SCHEMAS = {
     "deep items": nested('{"type":"array","items":', "}", 3000),
     "deep alternatives": nested('{"anyOf":[', "]}", 2000),
+    "deep conjunctions": nested('{"allOf":[{"required":["a"]},', "]}", 2000),
     "deep opposites": nested('{"not":', "}", 3000),
     "deep required members": nested('{"required":["a"],"properties":{"a":', "}}", 2000),
     "deep constants": '{"const":' + "[" * 2000 + "]" * 2000 + "}",
@@ -302,3 +303,11 @@ def test_schemas_that_are_too_much_or_mean_nothing_are_refused(name: str) -> Non
         assert len(str(refused.value)) <= 500
 
     assert spent(attempt)
+
+
+def test_where_languages_meet_a_mask_that_takes_too_long_is_refused_when_compiling() -> None:
+    hard = fl.Regex("(a|b)*a(a|b){30}") & ~fl.Regex("(a|b)*b(a|b){25}")
+    try:
+        walk(fl.compile(hard, BYTES, fl.Budget(fuel=100_000)), steps=2)
+    except fl.LimitError as error:
+        assert error.limit == "fuel"  # noqa: PT017  either is right

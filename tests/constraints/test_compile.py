@@ -167,3 +167,11 @@ def test_a_part_of_many_megabytes_fits_into_no_number_of_tokens(inner: dict[str,
     state = constraint.advance(constraint.start(), ord("{"))
     assert set(unpack(constraint.mask(state)).tolist()) == {ord("}"), ord('"')}
     assert unpack(constraint.mask_within(state, 60)).tolist() == [ord("}")]
+
+
+def test_operators_upon_operators_without_end_are_refused():
+    source: Source = fl.Regex("a*")
+    for count in range(2000):
+        source = ~(source | fl.Regex(f"b{{{count}}}"))
+    with pytest.raises(fl.LimitError, match="levels"):
+        fl.compile(source, BYTES)

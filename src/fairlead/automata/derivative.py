@@ -76,6 +76,7 @@ from fairlead.lowering.nodes import (
 
 Arcs: TypeAlias = list[tuple[int, Expr]]
 
+_MET = 6  # parts that a meet counts as, for each of what meets: its derivatives take kilobytes
 _MOST_WAYS = 256  # single lines that meet; where there are more, whole derivatives are fewer
 
 
@@ -238,6 +239,8 @@ class Derivatives:
         to be takes whole ones.
         """
         parts = operands(root)
+        if len(parts) > 1:
+            self._fuel(_MET * len(parts))
         lines = [self._disjoint(p) if isinstance(p, Not) else self._lines(p) for p in parts]
         made = self._crossed(lines, _MOST_WAYS)
         if made is None:

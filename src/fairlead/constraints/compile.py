@@ -6,6 +6,7 @@ A compiled constraint is remembered by the content of its source, its vocabulary
 that compiling in a loop costs a dictionary look-up.
 """
 
+import sys
 from typing import TypeAlias
 
 from fairlead.automata.budget import Budget, Meter
@@ -17,10 +18,10 @@ from fairlead.constraints.cutters import cutter_of
 from fairlead.constraints.remembered import Remembered
 from fairlead.constraints.special_tokens import resolve
 from fairlead.constraints.token_graph import TokenGraph
-from fairlead.errors import SourceError, UnsatisfiableError
+from fairlead.errors import LimitError, SourceError, UnsatisfiableError
 from fairlead.lowering.expr import concat, literal
 from fairlead.lowering.fuel import metered
-from fairlead.lowering.nodes import Expr
+from fairlead.lowering.nodes import And, Expr, Not
 from fairlead.lowering.sources import lower_source
 from fairlead.lowering.special import shown
 from fairlead.masks.rows import Rows
@@ -84,7 +85,10 @@ def compile(  # noqa: A001  the contract fixes the name
         raise SourceError(f"a budget is a fairlead.Budget, not {type(limits).__name__}")
     cutter = None if canonical is None else cutter_of(canonical, vocabulary)
     key = (source(source_or_type), vocabulary, limits, cutter)
-    made = remembered.get(key)
+    try:
+        made = remembered.get(key)
+    except RecursionError:  # parts are compared with those of sources that were compiled before
+        raise _too_deep() from None
     if made is None:
         made = _compile(*key)
         remembered.put(key, made)
@@ -107,8 +111,7 @@ def _compile(
     if not spelled.closed and cutter is None:
         start = concat(literal(vocabulary.lead), expr)
         graph = TokenGraph(start, machine, Rows(machine, spelled, budget), spelled)
-    meter.release()
-    return CompiledConstraint(
+    made = CompiledConstraint(
         expr,
         machine,
         vocabulary,
@@ -117,6 +120,19 @@ def _compile(
         spelled=spelled,
         names=resolved.names,
         cutter=cutter,
+    )
+    if cutter is None and (expr.looks or isinstance(expr, And | Not)):
+        with metered(meter.tick):  # where languages meet, a mask may take too long: it shows now
+            made.mask(made.start())
+    meter.release()
+    return made
+
+
+def _too_deep() -> LimitError:
+    return LimitError(
+        "the source holds others in more levels than can be compared: at most a few hundred",
+        limit="levels of sources",
+        given=sys.getrecursionlimit(),
     )
 
 
