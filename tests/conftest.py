@@ -1,6 +1,6 @@
 """Settings of every test: nothing is fetched from a model hub, and hypothesis repeats itself.
 
-`HYPOTHESIS_PROFILE=nightly` looks at a hundred times as many examples, new ones each time.
+`HYPOTHESIS_PROFILE=nightly` looks at two hundred times as many examples, new ones each time.
 `COVERAGE=all` traces every test, where CI traces only those that the coverage gate needs;
 `SHAPES=all` checks the shapes of every call.
 """
@@ -36,7 +36,7 @@ shape_checks.install()
 gc.set_threshold(50_000, 20, 20)
 
 # No deadline: a run under coverage on a busy machine is slow without being wrong.
-settings.register_profile("ci", max_examples=100, derandomize=True, deadline=None, database=None)
+settings.register_profile("ci", max_examples=50, derandomize=True, deadline=None, database=None)
 settings.register_profile(
     "nightly",
     max_examples=10_000,

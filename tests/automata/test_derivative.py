@@ -55,6 +55,7 @@ def accepted(machine, text):
     return state is not None and machine.accepts(state)
 
 
+@pytest.mark.untraced
 @given(expressions())
 def test_a_text_is_accepted_exactly_if_it_is_in_the_language(expr):
     machine = Derivatives(expr, sum(1 << b for b in ALPHABET))

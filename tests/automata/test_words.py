@@ -31,6 +31,7 @@ def test_words_are_what_their_bytes_are(first, second, times):
     assert NOTHING.then(first) is first
 
 
+@pytest.mark.untraced
 def test_a_long_text_takes_memory_once():
     text = b"abcdefghij" * 3_000
     machine = Derivatives(literal(text))

@@ -130,6 +130,7 @@ def test_a_search_that_takes_too_much_is_a_limit_error():
         hard.equivalent(fl.Regex("[ab]*a[ab]{11}[ab]{0,3}"))
 
 
+@pytest.mark.untraced
 def test_words_are_listed_where_they_have_an_end():
     from fairlead.automata.decided import Decisions
     from fairlead.lowering.expr import EMPTY

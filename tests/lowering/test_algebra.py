@@ -15,6 +15,7 @@ WORDS = ["".join(word) for size in range(5) for word in product("ab\n", repeat=s
 SIMPLE = trees(["a", "b", "ab", "[ab]", ".", "", r"\n", "^", "$", "a{2}"], 5)
 
 
+@pytest.mark.untraced
 @given(SIMPLE, SIMPLE, st.sampled_from("&|-~"))
 def test_operators_are_those_of_sets(left: str, right: str, operator: str) -> None:
     a, b = fl.Regex(left), fl.Regex(right)

@@ -161,12 +161,12 @@ def test_mailboxes_are_those_of_rfc_5321(text, expected):
 @pytest.mark.untraced
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "regex"])
 def test_what_is_drawn_from_a_format_no_validator_refuses(name):
-    check_drawn(name, seeds=10 if name.startswith("idn-") else 40)
+    check_drawn(name, seeds=5 if name.startswith("idn-") else 20)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["idn-email", "idn-hostname"])
-def test_what_is_drawn_from_a_format_of_all_scripts_no_validator_refuses(name):
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "regex"])
+def test_more_that_is_drawn_from_a_format_no_validator_refuses(name):
     check_drawn(name, seeds=400)
 
 
@@ -188,6 +188,7 @@ def test_a_format_meets_length_and_pattern_exactly():
     assert not matches(leap, '"2024-02-28"')
 
 
+@pytest.mark.untraced
 @given(st.sampled_from(["2024-02-29", "2023-02-29"]), st.integers(0, 2**32))
 def test_a_format_holds_in_every_spelling(text, seed):
     engine = machine({"type": "string", "format": "date"})

@@ -134,12 +134,13 @@ def test_what_does_not_recur_stays_regular():
 
 
 def test_rules_that_double_their_texts_stay_small():
-    text = "root ::= r0\n" + "\n".join(f"r{n} ::= r{n + 1} r{n + 1}?" for n in range(40))
-    constraint = fl.compile(fl.Gbnf(text + '\nr40 ::= "a"'), LETTERS)
+    text = "root ::= r0\n" + "\n".join(f"r{n} ::= r{n + 1} r{n + 1}?" for n in range(20))
+    constraint = fl.compile(fl.Gbnf(text + '\nr20 ::= "a"'), LETTERS)
     assert constraint.matches("a" * 5)
     assert not constraint.matches("ab")
 
 
+@pytest.mark.untraced
 def test_long_chains_of_rules_and_many_alternatives_are_no_trouble():
     chain = "\n".join(
         ["root ::= r0", *(f"r{n} ::= r{n + 1}" for n in range(3000)), 'r3000 ::= "a"']

@@ -62,6 +62,7 @@ def test_instances_are_the_same_whether_told_apart_or_not(kinds):
         assert matches(engine, json.dumps(value, separators=(",", ":"))) == expected, value
 
 
+@pytest.mark.untraced
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
           deadline=None, max_examples=30)  # fmt: skip
 @given(st.integers(0, 2**32))

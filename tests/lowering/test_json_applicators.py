@@ -18,7 +18,7 @@ SEEDS = st.integers(0, 2**32)
 
 
 @pytest.mark.untraced
-@one_in(3)
+@one_in(2)
 @given(SEEDS)
 def test_an_instance_is_accepted_exactly_if_both_validators_take_it(seed):
     drawn, chance = Applicators(seed), random.Random(seed)

@@ -47,6 +47,7 @@ def test_a_case_is_found_exactly_if_some_members_make_it_true(formula):
     assert first_case(formula, lambda case: True, lambda case: True) is is_possible(formula)
 
 
+@pytest.mark.untraced
 @given(formulas())
 def test_what_is_accepted_holds(formula):
     seen: list[tuple[object, ...]] = []

@@ -23,6 +23,7 @@ def least(expr) -> Least:
     return Least(ALL_BYTES, Derivatives(expr)._disjoint, lambda made: None)
 
 
+@pytest.mark.untraced
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=40)
 @given(st.integers(0, 2**32))
 def test_whatever_lives_has_a_shortest_text_and_nothing_else_has(seed):

@@ -126,7 +126,7 @@ SHAPES = st.tuples(
 
 
 @pytest.mark.untraced
-@one_in(3)
+@one_in(2)
 @given(SHAPES, st.integers(0, 2**32))
 def test_along_any_object_the_shortest_rest_is_right(shape, seed):
     listed, others, ordered = shape

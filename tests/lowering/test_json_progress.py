@@ -97,6 +97,7 @@ a, b, c, d, e = REST.values()
 MANY = all_of(any_of(a, b, c), any_of(b, all_of(c, d)), any_of(a, e), any_of(c, e, b))
 
 
+@pytest.mark.untraced
 @settings(max_examples=30)
 @example(MANY, Exactly(True))
 @example(all_of(MANY, any_of(b, all_of(d, any_of(c, e)))), Never())

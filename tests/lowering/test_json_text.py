@@ -37,6 +37,7 @@ def test_every_spelling_of_a_string_is_read_as_that_string(text, chance):
     assert json.loads(draw(engine, chance)) == text
 
 
+@pytest.mark.untraced
 @given(TEXTS, SEEDS)
 def test_the_plain_spelling_is_that_of_json_dumps_and_the_only_one(text, chance):
     engine = spelled(PLAIN.text(text))

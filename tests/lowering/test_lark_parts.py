@@ -183,6 +183,7 @@ def test_substrings_are_runs_of_chunks():
             assert (state is not None and machine.accepts(state)) == (word in runs)
 
 
+@pytest.mark.untraced
 def test_a_long_text_has_substrings_of_its_size():
     words = " ".join(f"w{n % 700}" for n in range(5_000))
     vocabulary = fl.Vocabulary([b"w", *(b"%d" % n for n in range(10)), b" "], eos_ids=())

@@ -79,7 +79,7 @@ def test_lookaround_means_what_it_means_in_re(pattern: str) -> None:
 
 
 @pytest.mark.untraced
-@one_in(4)
+@one_in(3)
 @given(trees(WORDS))
 @example(r"(?:\B){1,2}")
 @example(r"\B")
@@ -99,7 +99,7 @@ def test_words_are_those_of_unicode(pattern: str) -> None:
     assert check(pattern, every("éa \u212a", 3))
 
 
-@one_in(4)
+@one_in(3)
 @given(st.data())
 def test_references_are_the_texts_of_their_groups(data: st.DataObject) -> None:
     part = st.sampled_from(["a", "b", "[ab]", "a?", "(?:a|bb)", "", "(?:ab){0,2}", "[^b\n]"])

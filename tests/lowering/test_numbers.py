@@ -112,7 +112,8 @@ def divides(factor: Decimal, value: Decimal) -> bool:
     return (Fraction(value) / Fraction(factor)).denominator == 1
 
 
-@one_in(3)
+@pytest.mark.untraced
+@one_in(2)
 @given(KEYWORDS, st.lists(spellings(), min_size=1))
 def test_what_keywords_allow_and_what_they_do_not_are_told_apart(numbers, texts):
     allowed, others = Derivatives(lower_numbers(numbers)), Derivatives(lower_other_numbers(numbers))
@@ -125,7 +126,7 @@ def test_what_keywords_allow_and_what_they_do_not_are_told_apart(numbers, texts)
             assert found in ((valid, not valid), (False, False)), text
 
 
-@one_in(3)
+@one_in(2)
 @given(KEYWORDS, st.lists(spellings(), min_size=1))
 def test_plain_numbers_satisfy_the_keywords_too(numbers, texts):
     allowed = Derivatives(lower_numbers(numbers, plain=True))
@@ -138,6 +139,7 @@ def test_plain_numbers_satisfy_the_keywords_too(numbers, texts):
             assert matches(allowed, text) == valid, text
 
 
+@pytest.mark.untraced
 @given(BOUNDS, BOUNDS, st.lists(spellings(), min_size=1))
 def test_short_numbers_between_bounds_have_all_exponents(lower, upper, texts):
     engine = Derivatives(number_range(lower, upper))
@@ -145,6 +147,7 @@ def test_short_numbers_between_bounds_have_all_exponents(lower, upper, texts):
         assert matches(engine, text) == inside(Decimal(text), lower, upper), text
 
 
+@pytest.mark.untraced
 @given(st.lists(spellings(), min_size=1))
 def test_short_integers_have_all_exponents(texts):
     engine = Derivatives(integer_range())
@@ -225,6 +228,7 @@ def test_without_bounds_any_number_is_jsons_grammar(text):
     assert reads(number_range(), text) == bool(JSON_NUMBER.fullmatch(text))
 
 
+@pytest.mark.untraced
 @given(st.decimals(-(10**6), 10**6, places=3) | st.sampled_from([Decimal("1e20"), Decimal("2e-9")]),
        st.lists(spellings()))  # fmt: skip
 def test_one_number_has_all_its_spellings_and_no_other(value, texts):
@@ -276,6 +280,7 @@ def test_a_fraction_that_the_exponent_shifts_away_leaves_an_integer():
     assert not reads(integer_range(), "1.25")
 
 
+@pytest.mark.untraced
 def test_bounds_of_hundreds_of_digits_are_exact():
     edge = Decimal("9" * 300 + "." + "9" * 60 + "8")
     expr = number_range(lower=Bound(edge, exclusive=True))

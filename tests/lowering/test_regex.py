@@ -62,7 +62,7 @@ def test_anchors_hold_exactly_where_they_hold_in_re(pattern: str) -> None:
 
 
 @pytest.mark.untraced
-@one_in(4)
+@one_in(3)
 @given(trees(["a", r"\n", "[^a]", '"', "(?m:^)", "(?m:$)", "$", "^", ".", r"\\"]))
 def test_the_characters_can_be_spelled_as_json(pattern: str) -> None:
     spelled = partial(spell_character, plain=True)

@@ -92,6 +92,7 @@ def drawn_schemas(seed: int, count: int) -> Any:
         yield schema
 
 
+@pytest.mark.untraced
 def test_masks_of_drawn_patterns_are_those_of_the_plain_engine() -> None:
     for schema in drawn_schemas(1, 12):
         check(schema, vocabulary(700), 2, 12)

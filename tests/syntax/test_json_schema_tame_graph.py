@@ -3,6 +3,7 @@
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,6 +62,7 @@ def test_instances_are_the_least_set_that_is_closed_under_what_waits(waiting, su
     assert known.sure == {id(PARTS[n]) for n in expected}
 
 
+@pytest.mark.untraced
 def test_chains_have_no_depth():
     chain: list[Any] = [{} for _ in range(20_000)]
     edges = {id(one): [other] for one, other in pairwise(chain)}

@@ -2,7 +2,7 @@
 
 import datetime as dt
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Annotated, Any
 
@@ -46,21 +46,23 @@ def holds(language: Derivatives, text: bytes) -> bool:
     return language.accepts(state)
 
 
-def walks(language: Derivatives, seed: str) -> Iterator[str]:
+def walks(language: Derivatives, seed: str, lengths: Iterable[int]) -> Iterator[str]:
     choose = random.Random(seed)
-    for length in (3, 10, 20, 40, 80, 200):
-        for _ in range(3):
-            yield walk(language, choose, length)
+    for length in lengths:
+        yield walk(language, choose, length)
 
 
+@pytest.mark.parametrize(
+    "lengths", [(3, 10, 20, 40, 80), pytest.param(range(300), marks=pytest.mark.slow)], ids=len
+)
 @pytest.mark.parametrize("plain", [False, True], ids=["any form", "plain form"])
 @pytest.mark.parametrize("name", TYPES)
 def test_every_text_on_offer_is_read_and_what_is_written_for_it_is_on_offer(
-    name: str, plain: bool
+    name: str, plain: bool, lengths: Iterable[int]
 ) -> None:
     language = machine(TYPES[name], plain)
     adapter = type_schema(TYPES[name]).adapter
-    for text in walks(language, name):
+    for text in walks(language, name, lengths):
         value = adapter.validate_json(text)
         if name not in NOT_WRITTEN_BACK and not plain:
             assert holds(language, adapter.dump_json(value, by_alias=True)), text
@@ -94,6 +96,7 @@ def test_every_finite_decimal_is_on_offer(value: Decimal) -> None:
     assert holds(DECIMAL, written(Decimal, value))
 
 
+@pytest.mark.untraced
 @given(st.decimals(-100_000, 100_000, places=2))
 def test_every_amount_is_on_offer_exactly_if_it_is_in_range(value: Decimal) -> None:
     inside = len(str(abs(int(value)))) <= 5

@@ -78,6 +78,7 @@ def refusal(pattern: str, flags: str = "", dialect: Dialect = "python") -> Fairl
     return None
 
 
+@pytest.mark.untraced
 @given(st.text(), st.sampled_from(DIALECTS))
 def test_any_text_parses_or_is_refused(pattern: str, dialect: Dialect) -> None:
     error = refusal(pattern, "", dialect)

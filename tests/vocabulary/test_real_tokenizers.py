@@ -47,6 +47,7 @@ def spellable_text(text: str, vocabulary: Vocabulary) -> str:
     )
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("name", NAMES)
 def test_the_tokens_of_two_thousand_random_texts_spell_them(name: str) -> None:
     vocabulary, tokenizer = real_vocabulary(name), library(name)
@@ -159,6 +160,7 @@ def test_the_trie_finds_the_tokens_of_a_real_vocabulary() -> None:
         assert len(token) in vocabulary.trie.prefixes(token + b"!")
 
 
+@pytest.mark.untraced
 def test_a_tokenizer_that_transformers_loaded_has_the_same_table_and_the_end_of_its_chat() -> None:
     from transformers.models.auto.tokenization_auto import AutoTokenizer
 
