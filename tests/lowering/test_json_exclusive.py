@@ -7,6 +7,7 @@ from fairlead.lowering.json_formulas import all_of, leaf
 from fairlead.lowering.json_values import exact
 from fairlead.syntax.json_schema import parse_json_schema
 from fairlead.syntax.json_schema_source import JsonSchema
+from json_schemas import machine, matches
 
 TYPES = {"t": {"type": "string"}, "n": {"type": "integer"}, "o": {"type": "object"}}
 REFS = [{"$ref": f"#/$defs/{name}"} for name in TYPES]
@@ -26,6 +27,14 @@ def told(judge: Outlines) -> list[bool]:
 
 def test_values_of_two_types_or_of_other_constants_are_impossible():
     assert told(outlines()) == [True, False, True, True, False] * 2
+
+
+def test_of_three_branches_that_overlap_exactly_one_holds():
+    branches = [{"minimum": 0}, {"maximum": 10}, {"multipleOf": 2}]
+    one = machine({"type": "integer", "oneOf": branches})
+    for number in range(-5, 16):
+        holds = [number >= 0, number <= 10, number % 2 == 0]
+        assert matches(one, str(number)) == (sum(holds) == 1), number
 
 
 def test_what_was_told_may_be_forgotten(monkeypatch):

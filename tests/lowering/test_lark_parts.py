@@ -69,6 +69,13 @@ def test_a_grammar_of_parts_is_their_composition(lexer):
 
 
 @pytest.mark.parametrize("lexer", LEXERS)
+def test_a_nested_grammar_may_be_empty_by_its_rules(lexer):
+    inner = '%lark {start: x y\nx: "a"? y\ny: "b" | z\nz: | "c" "c"}'
+    found = texts(fl.Lark(f'start: "(" {inner} ")"', lexer=lexer), "(abc)", 5)
+    assert found == {f"({each})" for each in texts(fl.Regex("a?(b|cc)?(b|cc)?"), "abc", 3)}
+
+
+@pytest.mark.parametrize("lexer", LEXERS)
 def test_what_looks_ahead_looks_over_parts(lexer):
     def language(text: str, letters: str = "ab1,[]", size: int = 6) -> set[str]:
         return texts(fl.Lark(text, lexer=lexer), letters, size)

@@ -16,6 +16,12 @@ from fairlead.masks.lexicon import Lexicon
 WORDS = [*(bytes((b,)) for b in range(256)), b"aa", b"ab", b"ac", b"aab", b"<end>"]
 
 
+@pytest.fixture(autouse=True)
+def _drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However little is below a node, a picture of it is made."""
+    monkeypatch.setattr(gallery, "SCRAP", 0)
+
+
 def vocabulary() -> fl.Vocabulary:
     return fl.Vocabulary(WORDS, eos_ids={len(WORDS) - 1})
 

@@ -179,6 +179,12 @@ def test_what_is_known_of_a_deep_stack_is_not_gone_through_again(monkeypatch):
     assert len(gone) < 40 * 400
 
 
+def test_what_is_known_of_stacks_may_be_forgotten(monkeypatch):
+    monkeypatch.setattr(verdicts, "_REMEMBERED", 2)
+    expr = lowered('start: "(" start ")" | "a"')
+    assert compared(expr, words("()a", 1), 2, 12, 1) > 6
+
+
 @pytest.mark.parametrize("scrap", [0, 4])
 def test_what_few_tokens_allow_is_the_same_with_a_picture_and_without(scrap, monkeypatch):
     monkeypatch.setattr(gallery, "SCRAP", scrap)

@@ -136,6 +136,14 @@ def test_a_string_that_no_value_is_may_be_left_out_only():
         fl.compile(elements(parameters("f", JsonSchema(whole))), PLAIN)
 
 
+def test_a_string_behind_a_long_chain_of_names_is_json():
+    names = {f"r{n}": {"$ref": f"#/$defs/r{n + 1}"} for n in range(40)}
+    schema = {"properties": {"a": {"$ref": "#/$defs/r0"}}, "$defs": names | {"r40": {"const": "x"}}}
+    (one,) = parameters("f", JsonSchema(schema))
+    assert not one.is_text
+    assert fl.compile(elements((one,)), PLAIN).matches('<parameter=a>\n"x"\n</parameter>\n')
+
+
 def test_two_choices_among_strings_are_json():
     null = {"type": "null"}
     both = {"anyOf": [{"type": "string"}, null], "oneOf": [{"const": "b"}, null]}

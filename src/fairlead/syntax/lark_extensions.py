@@ -265,13 +265,10 @@ class _Reader:
         if not (_is_strings(value) if listed else isinstance(value, str)):
             what = "a list of strings" if listed else "a string"
             raise self._wrong(f"{keys[0]} is {what}, not {show(value)}", inside)
-        try:
-            return substring(
-                cast("str | list[str]", value),
-                "words" if keys[0] == "substring_words" else "characters",
-            )
-        except SourceError as error:
-            raise self._wrong(str(error), inside) from None
+        return substring(
+            cast("str | list[str]", value),
+            "words" if keys[0] == "substring_words" else "characters",
+        )
 
     def _json(self, given: str, begin: int) -> Json:
         """The value of what stands there."""
