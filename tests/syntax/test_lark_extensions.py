@@ -112,6 +112,8 @@ def test_nested_grammars_import_what_the_outer_one_does():
         ("start: <[^3]>", UnsupportedError, "depends on the vocabulary"),
         ("start: <[*]>", UnsupportedError, "depends on the vocabulary"),
         ("start: @other", UnsupportedError, r"%import other\.start"),
+        ("start: A\nA: /a+/ & /[ab]/", UnsupportedError, "& is not read here: no terminal of"),
+        ("start: A\nA: ~/a+/", UnsupportedError, "~ is not read here: no terminal of"),
         ('%llguidance {"a": 1}\nstart: "a"', UnsupportedError, "%llguidance is not read here"),
         ('start: a\na[lazy]: "x"', UnsupportedError, r"\[lazy\].*lazy count.*line 2, column 2"),
         ('a[stop="x", capture]: "x"', UnsupportedError, r"\[stop\].*look ahead"),

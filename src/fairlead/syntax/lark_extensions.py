@@ -48,7 +48,7 @@ _FOUND: Final = re.compile(
     |(?P<ids><\[(?P<listed>[^\]\n]*)\]>)
     |(?P<name><[^<>\s\[][^<>\s]*>)
     |^[ \t]*(?:%(?:override|extend)[ \t]+)?[?!]*(?P<rule>\w+)(?P<options>{_OPTIONS})
-    |(?P<refused>%llguidance\b|@\w+)""",
+    |(?P<refused>%llguidance\b|@\w+|&|(?<=[:|(])[ \t]*~)""",
     re.MULTILINE | re.VERBOSE,
 )
 _BRACES: Final = re.compile(rf"(?P<skipped>{_SKIPPED})|(?P<lark>%lark\s*){{|[{{}}]", re.VERBOSE)
@@ -334,6 +334,14 @@ class _Reader:
 
     def _other(self, found: re.Match[str]) -> int:
         begin, end = found.span()
+        operator = found[0].strip()
+        if operator in ("&", "~"):
+            raise self._refused(
+                "no terminal of Lark's is both of two, or all but one; say it by looking ahead, as "
+                "/(?!(?:if|do)\\b)[a-z]+/, or of whole texts: fairlead.Lark(…) & fairlead.Regex(…)",
+                operator,
+                end - 1,
+            )
         if found[0].startswith("@"):
             raise self._refused(
                 f"grammars have names where they are imported: `%import {found[0][1:]}.start`, "

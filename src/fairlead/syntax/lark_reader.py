@@ -113,7 +113,8 @@ def _terminal(terminal: Any, reading: Reading) -> LarkTerminal:
     try:
         re.compile(pattern.to_regexp())
     except re.error as error:
-        said = f"the terminal {written} is no regex as Lark reads them: {error}"
+        instead = r"; any letter is [^\W\d_]" if error.msg == r"bad escape \p" else ""
+        said = f"the terminal {written} is no regex as Lark reads them: {error}{instead}"
         raise reading.wrong(said, str(terminal.name)) from None
     if pattern.min_width == 0:
         said = (
