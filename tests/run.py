@@ -32,7 +32,8 @@ LANES: list[dict[str, list[str]]] = [
 
 # Tests are shuffled, by the same seed in every run: what CI says is to depend on the commit alone.
 # `pytest` called by hand takes a new seed each time and prints it.
-# Two processes, as CI has two cores; a file's tests stay together, as they share what is costly.
+# Two processes, as CI has two cores; a file's tests stay together, as they share what is costly,
+# but for those that are not traced (tests/runs.py).
 PYTEST = [PYTHON, "-m", "pytest", "--cov=fairlead", "--randomly-seed=20261121"]
 # Files begin in the order of tests/conftest.py, not those of the most tests first.
 PYTEST += ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
