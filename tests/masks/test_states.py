@@ -151,3 +151,45 @@ def test_a_text_goes_on_where_what_all_constraints_share_is_full(
         state, rest = constraint.advance(state, byte), plain._derive(rest, byte)
     assert constraint.accepts(state)
     assert lexicon.shared_lexicon(BYTES.spellable) is not first
+
+
+@pytest.mark.parametrize("whitespace", ["any", "compact"])
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({"uniqueItems": True, "items": {"enum": ["a", "b"]}}, '["b","a"]'),
+        ({"uniqueItems": True, "items": {"type": "array", "uniqueItems": True}}, "[[1],[]]"),
+        (
+            {"propertyNames": {"enum": ["a", "b"]}, "minProperties": 1, "maxProperties": 2},
+            '{"a":1,"b":2}',
+        ),
+        (
+            {"items": {"uniqueItems": True, "items": {"enum": ["a", 1]}}, "uniqueItems": True},
+            '[["a",1],["a"]]',
+        ),
+    ],
+)
+def test_a_comma_behind_the_last_value_there_is_is_in_no_token(schema, text, whitespace) -> None:
+    tokens = [
+        *(bytes([byte]) for byte in range(256)),
+        b'",',
+        b'" ,',
+        b"1,",
+        b"1 ,\n",
+        b'"],',
+        b"<end>",
+    ]
+    vocabulary = fl.Vocabulary(tokens, eos_ids={len(tokens) - 1})
+    constraint = fl.compile(fl.JsonSchema(schema, whitespace=whitespace), vocabulary)
+    state = constraint.start()
+    for byte in text.encode():
+        allowed = unpack(constraint.mask(state)).tolist()
+        for token in range(256, len(tokens) - 1):
+            try:
+                constraint.mask(constraint.advance(state, token))
+            except fl.TokenRejected:
+                assert token not in allowed, (tokens[token], state.accepts)
+            else:
+                assert token in allowed, tokens[token]
+        state = constraint.advance(state, byte)
+    assert constraint.accepts(state)

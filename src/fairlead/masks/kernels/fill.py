@@ -67,7 +67,12 @@ from fairlead.masks.kernels.layout import (
     WANT,
     WANT_BELOW,
 )
-from fairlead.masks.kernels.leaves import leave_counted, leave_found, leaves_surely
+from fairlead.masks.kernels.leaves import (
+    doubtful_behind,
+    leave_counted,
+    leave_found,
+    leaves_surely,
+)
 from fairlead.masks.kernels.pictures import is_lead, picture_of
 from fairlead.masks.kernels.reach import put, reach_begin, spread, spread_found
 from fairlead.masks.kernels.scraps import is_scrap, walk_scrap
@@ -234,6 +239,12 @@ def _leaf(context: Context, row: Words, below: int, node: int, stack: int) -> in
     """The tokens of a configuration below a trie node."""
     nodes = int32s(context, NODE)
     kind = nodes[node * 6]
+    if context[CAPTURES] != 0 and kind in (LEXEME, LITERAL):
+        code = doubtful_behind(context, node, stack)
+        if code < 0:
+            return code
+        if code > 0:  # so are the tokens that end before the doubt
+            row, context[UNSURE_COUNT] = uint32s(context, UNSURE), 1
     if kind in (LEXEME, CAPTURE):
         return _lexical(context, row, below, node, stack)
     if kind == LITERAL:

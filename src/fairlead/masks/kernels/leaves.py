@@ -2,14 +2,17 @@
 
 import numpy as np
 
-from fairlead.masks.kernels.closure import leads_of_found
+from fairlead.masks.kernels.closure import close, leads_of_found
 from fairlead.masks.kernels.layout import (
     DOUBTFUL,
     EXIT,
     FOUND,
     LEADS,
     LEX_FIRST,
+    LITERAL,
     NEED_EXITS,
+    NIL,
+    NODE,
     OK,
     P_EXITS,
     P_WIDE,
@@ -20,6 +23,7 @@ from fairlead.masks.kernels.layout import (
 )
 from fairlead.masks.kernels.reach import spread_found
 from fairlead.masks.kernels.views import Context, inner, int32s, int64s, once, uint64s
+from fairlead.masks.kernels.worklist import begin
 
 
 @inner
@@ -74,3 +78,16 @@ def leaves_surely(context: Context, between: int) -> bool:
     for word in range(4):
         common |= first[word] & lexical[between * 4 + word]
     return common == 0
+
+
+@once
+def doubtful_behind(context: Context, node: int, stack: int) -> int:
+    """Whether there is doubt what follows a node: 1, 0, or a code below 0.
+
+    Then it may be that nothing does: where all values of an enum have come, no comma may follow.
+    """
+    nodes = int32s(context, NODE)
+    begin(context)
+    behind = int(nodes[node * 6 + 3]) if nodes[node * 6] == LITERAL else NIL
+    code = close(context, behind, stack)
+    return int(context[DOUBTFUL]) if code == OK else code
