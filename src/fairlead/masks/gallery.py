@@ -279,11 +279,20 @@ class Gallery:
 
 
 def _joined(vocabulary: Vocabulary) -> "tuple[NDArray[np.uint8], NDArray[np.int64]]":
-    """All spellings behind one another, and where each begins."""
-    tokens = [token or b"" for token in vocabulary.tokens]
-    begins = np.zeros(len(tokens) + 1, np.int64)
-    np.cumsum([len(token) for token in tokens], out=begins[1:])
-    return np.frombuffer(b"".join(tokens) or b"\0", np.uint8), begins
+    """All spellings behind one another, and where each begins; kept, as galleries come and go."""
+    found = _joins.get(vocabulary)
+    if found is None:
+        tokens = [token or b"" for token in vocabulary.tokens]
+        begins = np.zeros(len(tokens) + 1, np.int64)
+        np.cumsum(np.fromiter(map(len, tokens), np.int64, len(tokens)), out=begins[1:])
+        found = np.frombuffer(b"".join(tokens) or b"\0", np.uint8), begins
+        _joins[vocabulary] = found
+    return found
+
+
+_joins: "WeakKeyDictionary[Vocabulary, tuple[NDArray[np.uint8], NDArray[np.int64]]]" = (
+    WeakKeyDictionary()
+)
 
 
 @final

@@ -13,6 +13,7 @@ Either way, what is forgotten is made again, the same.
 import threading
 from collections import deque
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Final, final
 
 import numpy as np
@@ -131,11 +132,15 @@ class States:
         self._tokens = vocabulary.tokens
         self._budget = budget
         self._lock = threading.RLock()
-        self._plain = Rows(machine, vocabulary, budget)
         self._plain_states: dict[Expr, State] = {}
         self._with_rows: deque[State] = deque()  # those whose rows are on no shelf
         self._misses = 0
         self._renew()
+
+    @cached_property
+    def _plain(self) -> Rows[Expr]:
+        """The masks of the plain engine, where the kernels have no room."""
+        return Rows(self._machine, self._vocabulary, self._budget)
 
     def _renew(self) -> None:
         lexicon = shared_lexicon(self._vocabulary.spellable)
@@ -271,7 +276,8 @@ class States:
                 state.row = None
             self._with_rows.clear()
             self._plain_states.clear()
-            self._plain.forget()
+            self._machine.forget()
+            self.__dict__.pop("_plain", None)
             self._renew()
 
     def _after(self, state: State, token: int) -> State | None:
