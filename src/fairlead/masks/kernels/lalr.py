@@ -188,6 +188,26 @@ def lines_behind_line(context: Context, lines: int, columns: int) -> int:
 
 
 @inner
+def told_apart(context: Context, stack: int, columns: int) -> int:
+    """The columns of a line on TOOK, no more than tell it apart from wider ones; or a code below 0.
+
+    Where no block may begin all wider ones are the same: each blank in a comment counts.
+    """
+    tables, nodes, pairs = int32s(context, LALR), int32s(context, NODE), int64s(context, STACK)
+    took, states = int(pairs[stack] >> 32), int(pairs[stack] & 0xFFFFFFFF)
+    table = int(nodes[took * 6 + 1])
+    widest = int(nodes[nodes[took * 6 + 3] * 6 + 2]) + 1
+    if columns <= widest:
+        return columns
+    begun = fed(context, table, states, tables[table + T_NEWLINE], -1)
+    if begun > 0:
+        begun = fed(context, table, begun, tables[table + T_INDENT], -1)
+    if begun < 0:
+        return begun
+    return columns if begun > 0 else widest
+
+
+@inner
 def some_line_fits(context: Context, table: int, stack: int, lines: int, last: bool) -> int:
     """Whether any line may follow a newline, or end the text if it is the last: 1, 0, or a code."""
     nodes, each = int32s(context, NODE), lines

@@ -17,6 +17,7 @@ from fairlead.masks.kernels.frames import (
 from fairlead.masks.kernels.guards import GONE, guards_after
 from fairlead.masks.kernels.intern import node_of, remember_step, stack_of, step_place, text_of
 from fairlead.masks.kernels.keys import key_after
+from fairlead.masks.kernels.lalr import told_apart
 from fairlead.masks.kernels.layout import (
     BEHIND,
     BLANK_BYTE,
@@ -171,7 +172,9 @@ def _step_line(context: Context, node: int, state: int, stack: int, byte: int) -
     if byte == NEWLINE_BYTE:
         columns = 0
     elif columns >= 0 and byte in (BLANK_BYTE, TAB_BYTE):
-        columns += 1 if byte == BLANK_BYTE else tab
+        columns = told_apart(context, stack, columns + (1 if byte == BLANK_BYTE else tab))
+        if columns < 0:
+            return columns
     following, free = int(nodes[node * 6 + 3]), int(nodes[node * 6 + 5])
     after = node_of(context, LINE, state, columns, following, tab, free)
     return close(context, after, stack) if after >= 0 else after
