@@ -109,3 +109,14 @@ def test_python_is_free():
     assert found is not None
     assert found.spacer == b"\t"
     assert len(found.lines) == 1
+
+
+def test_a_newline_is_the_spacer_where_it_can_be_as_it_ends_comments():
+    ignored = "\n%ignore /[ \\n]+/\n%ignore /--[^\\n]*/"
+    grammar = read_lark(Lark('start: "a" start "b" | "c"' + ignored))
+    found = freedom(grammar, Scanners(grammar))
+    assert found is not None
+    assert found.spacer == b"\n"
+    without = freedom(grammar, Scanners(grammar), ALL_BYTES & ~(1 << 10))
+    assert without is not None
+    assert without.spacer == b" "

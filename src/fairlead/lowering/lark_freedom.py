@@ -90,13 +90,17 @@ class _Spelling:
     def freedom(self) -> Freedom | None:
         """The first text that may."""
         ways = {way for ways in self._wanted.values() for way in ways if way.ignored}
+        exits = [leaving for way in ways for leaving in way.exits]
         spaces = {
             word
-            for way in ways
-            for leaving in way.exits
+            for leaving in exits
             for word in shortest_words(leaving.text, self._spellable, _WORDS)
         }
-        for word in sorted(spaces, key=lambda each: (len(each), each)):
+        if self._spellable >> _NEWLINE[0] & 1 and any(
+            self._after(leaving.text, _NEWLINE).nullable for leaving in exits
+        ):
+            spaces.add(_NEWLINE)  # it ends most comments, which go over any other space
+        for word in sorted(spaces, key=lambda each: (len(each), each != _NEWLINE, each)):
             lines = self._parts(word)
             if lines is not None:
                 kept = ((way, kept) for (way, space), kept in self._kept.items() if space == word)
