@@ -9,11 +9,11 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from random_walks import BYTES, text_of
 
 import fairlead as fl
 from json_mixtures import Mixture
 from json_schemas import read_exactly
+from random_walks import BYTES, text_of
 
 pytestmark = pytest.mark.untraced
 
