@@ -17,6 +17,7 @@ from fairlead.errors import LimitError, SourceError, UnsupportedError
 from fairlead.syntax.lark_errors import Reading, refusals, within
 from fairlead.syntax.lark_extensions import PART, Part
 from fairlead.syntax.lark_source import Lark, read_indenter
+from fairlead.syntax.lark_templates import check_templates
 from fairlead.syntax.lark_tree import (
     Indentation,
     LarkGrammar,
@@ -50,6 +51,7 @@ def read_lark(source: Lark) -> LarkGrammar:
         start = _start(loaded, source.start)
         indentation = _indentation(loaded, source)
         keep = {indentation.newline} if indentation is not None else set[str]()
+        check_templates(loaded.rule_defs)
         terminals, rules, ignored = loaded.compile([start], keep)
         parts, terminals = _parts(terminals, source, reading)
         read = {terminal.name: _terminal(terminal, reading) for terminal in terminals}

@@ -1,0 +1,57 @@
+"""How many rules the templates of a Lark grammar come to, told before Lark makes them.
+
+A template that asks for itself with ever more in its braces comes to ever more rules, and Lark does
+not end.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from fairlead.errors import LimitError
+
+MOST_RULES: Final = 4096
+LONGEST: Final = 1 << 16  # characters of the name that Lark gives such a rule
+
+
+def check_templates(rules: Sequence[Any]) -> None:
+    r"""Refuse templates that come to too many rules.
+
+    Args:
+        rules: of Lark's own `Grammar`: each its name, parameters, tree and options.
+
+    Raises:
+        LimitError: they do; the template is named.
+    """
+    templates = {str(name): (params, tree) for name, params, tree, _ in rules if params}
+    todo = [(tree, dict[str, str]()) for _, params, tree, _ in rules if templates and not params]
+    seen = set[str]()
+    for tree, names in todo:  # grows
+        said = dict[int, str]()
+        for part in tree.iter_subtrees():
+            children = [_name(child, said, names) for child in part.children]
+            if part.data != "template_usage":
+                said[id(part)] = children[0] if len(children) == 1 else str(part.data)
+                continue
+            template, *arguments = children
+            rule = said[id(part)] = f"{template}{{{','.join(arguments)}}}"
+            if rule in seen or template not in templates:
+                continue
+            seen.add(rule)
+            if len(seen) > MOST_RULES or len(rule) > LONGEST:
+                raise LimitError(
+                    f"the template {template!r} comes to more rules, or longer names of them, than "
+                    f"there may be: {rule:.60}",
+                    limit="rules of templates",
+                    given=MOST_RULES,
+                )
+            params, inside = templates[template]
+            todo.append((inside, dict(zip(map(str, params), arguments, strict=False))))
+
+
+def _name(child: Any, said: Mapping[int, str], names: Mapping[str, str]) -> str:
+    """What stands for a part of a rule in the names of others, parameters as they are given."""
+    found = said.get(id(child))
+    if found is not None:
+        return found
+    name = str(getattr(child, "name", child))
+    return names.get(name, name)
