@@ -93,3 +93,12 @@ def test_places_that_are_said_to_lead_to_a_number_do(values):
             said += state.inhabited
             assert machine.shortest_length(state) < 5000  # which is found in the bodies of rules
     assert said
+
+
+def test_numbers_of_many_digits_are_spelled_out():
+    long, huge = "12345678901234567890123", "12345678901234567890123" + "0" * 9
+    many = Derivatives(one_of([Decimal(long), Decimal(huge), Decimal(7)]))
+    for one in (long, huge, f"{long}.0", "7"):
+        assert matches(many, one)
+    for other in (long[:-1], f"{long}0", f"{huge}0", f"{long}5"):
+        assert not matches(many, other)

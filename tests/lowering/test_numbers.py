@@ -14,6 +14,7 @@ from fairlead.automata.derivative import Derivatives
 from fairlead.errors import UnsupportedError
 from fairlead.lowering.expr import EMPTY
 from fairlead.lowering.nodes import Expr
+from fairlead.lowering.number_forms import exponents
 from fairlead.lowering.numbers import (
     digits_range,
     exactly,
@@ -300,3 +301,7 @@ def test_crossed_bounds_leave_nothing():
     assert number_range(None, Bound(Decimal(0), exclusive=True)) is not EMPTY
     engine = Derivatives(integer_range(Bound(Decimal(5)), Bound(Decimal(3)), plain=True))
     assert not engine.alive(engine.start())
+
+
+def test_there_is_no_exponent_between_ends_that_are_the_wrong_way_round():
+    assert exponents(3, 2) is EMPTY

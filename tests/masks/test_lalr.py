@@ -189,3 +189,9 @@ def test_what_is_known_of_stacks_may_be_forgotten(monkeypatch):
 def test_what_few_tokens_allow_is_the_same_with_a_picture_and_without(scrap, monkeypatch):
     monkeypatch.setattr(gallery, "SCRAP", scrap)
     assert checked(range(12, 16), '\n%ignore " "') > 5
+
+
+def test_what_cannot_be_said_is_searched_for(monkeypatch):
+    monkeypatch.setattr(verdicts.Verdicts, "_said", lambda *_: None)
+    expr = lowered("start: A start? | B\nA: /a+(?!b)/\nB: /ab?/")
+    assert compared(expr, words("ab", 1), 3, 6, 1) > 6

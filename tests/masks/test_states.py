@@ -9,6 +9,7 @@ from fairlead.lowering.sources import lower_source
 from fairlead.masks import lexicon, records, states
 from fairlead.masks.bits import unpack
 from fairlead.masks.network import Network
+from fairlead.masks.shelf import Shelf
 from fairlead.masks.states import States
 
 CLOSED = fl.Vocabulary([b"a", b"b", b"ab", b"<end>"], eos_ids={3})
@@ -32,6 +33,24 @@ def test_a_token_that_is_taken_again_leads_to_the_same_state() -> None:
     assert states.after(start, 0) is states.after(start, 0) is not None
     assert states.after(start, 1) is states.after(start, 3) is states.after(start, 99) is None
     assert states.start(b"") is start
+
+
+def test_masks_that_are_asked_for_again_are_forgotten_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Shelf, "put", lambda _, row, __: (row.copy(), False))
+    expr = repeat(literal("abba"))
+    words = fl.Vocabulary([b"a", b"b", b"abb", b"<end>"], eos_ids={3})
+    states = States(expr, Derivatives(expr, words.spellable), words, fl.Budget(rows=1))
+    first = states.start(b"")
+    second = states.after(first, 0)
+    assert second is not None
+    states.mask(first)
+    first.hits = 1
+    states.mask(second)
+    assert first.row is not None
+    assert second.row is None
+    states.mask(second)  # the other was not asked for since
+    assert first.row is None
+    assert second.row is not None
 
 
 def test_a_network_that_is_too_large_is_left_to_the_states_that_use_it() -> None:

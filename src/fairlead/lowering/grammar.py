@@ -58,8 +58,8 @@ def lower_grammar(grammar: Grammar, terminals: Terminals | None = None) -> Expr:
     Example:
         >>> from fairlead.syntax.gbnf import parse_gbnf
         >>> digits = parse_gbnf('root ::= root digit | digit\ndigit ::= [0-9]')
-        >>> lower_grammar(digits)
-        Rule(name='root', nullable=False, regular=False, inhabited=False, looks=0)
+        >>> lower_grammar(digits).nullable
+        False
 
     Args:
         grammar: the rules.

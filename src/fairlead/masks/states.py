@@ -357,23 +357,24 @@ class States:
         row = state.row
         if row is None:
             self._misses += 1
-            row = state.row = self._fill(state)
+            row, shelved = self._fill(state)
+            state.row = row
+            if not shelved:
+                self._remember(state)
         return row
 
-    def _fill(self, state: State) -> Row:
+    def _fill(self, state: State) -> tuple[Row, bool]:
+        """The mask, and whether it is on a shelf."""
         network = state.network
         if network is None:
             _network(state)
-            self._remember(state)
-            return self._plain.row(self.rest(state))
-        row, kept = network.fill(state.macro)
-        if not kept:
-            self._remember(state)
-            if row.flags.writeable:
-                for token in self._sure(state, network, network.arena.unsure(row)):
-                    row[token >> 5] |= np.uint32(1 << (token & 31))
-                row.flags.writeable = False
-        return row
+            return self._plain.row(self.rest(state)), False
+        row, shelved = network.fill(state.macro)
+        if not shelved and row.flags.writeable:
+            for token in self._sure(state, network, network.arena.unsure(row)):
+                row[token >> 5] |= np.uint32(1 << (token & 31))
+            row.flags.writeable = False
+        return row, shelved
 
     def _remember(self, state: State) -> None:
         """Keep count of rows, and forget the least recently used (a clock: Corbató 1968)."""
