@@ -46,14 +46,14 @@ from fairlead.masks.kernels.views import Context, apart, inner, int32s, int64s, 
 
 
 @inner
-def derive(context: Context, root: int, arcs: int) -> None:
-    """Make the arcs of a record, or its lines alone, and the lines and arcs of all that it takes.
+def derive(context: Context, root: int) -> None:
+    """Make the arcs of a record, and the lines and arcs of all that it takes.
 
     On LIST are records, doubled, with one more where arcs are wanted.
     """
     apart()
     base = int(context[TOP])
-    push(context, root * 2 + arcs)
+    push(context, root * 2 + 1)
     while context[TOP] > base and context[WANT] == 0:
         entry = int(int64s(context, LIST)[context[TOP] - 1])
         record = entry >> 1

@@ -9,7 +9,7 @@ from typing import Final
 from fairlead.masks.kernels.algebra import alt_of, both_of, not_of, pair_of, repeat_of
 from fairlead.masks.kernels.derive import derive
 from fairlead.masks.kernels.layout import ACCEPTS, DEAD_END, EXPANDED, GOES_ON
-from fairlead.masks.kernels.meets import meet_inside, push_ways
+from fairlead.masks.kernels.meets import meet_inside
 from fairlead.masks.kernels.record_layout import (
     ABOUT,
     ALIVE,
@@ -87,9 +87,9 @@ def explore(context: Context, what: int, start: int, ahead: int) -> int:
     while place < context[TOP] and context[WANT] == 0:
         queued = int(int64s(context, LIST)[place])
         record = _nearest(context, heap) if sought else queued
-        ways = _derived(context, record, sought)
+        derive(context, record)
         if sought:
-            sought, last = _look_on(context, heap, ways, record, sought, last)
+            sought, last = _look_on(context, heap, record, sought, last)
             if short and sought and context[TOP] - heap > _SHORT_SEARCH:
                 put(context, sought, ABOUT, field(context, sought, ABOUT) | HARD)
                 context[TOP], sought = heap, 0
@@ -112,16 +112,6 @@ def explore(context: Context, what: int, start: int, ahead: int) -> int:
             return 1
         _queue_all_after(context, record, turn)
     return 0 if what == IS_ALIVE else 1
-
-
-@once
-def _derived(context: Context, record: int, sought: int) -> int:
-    """Make the arcs of a record; or push its ways, where a search needs no more, and give where."""
-    meets = sought and field(context, record, KIND) == AND
-    ways = push_ways(context, record) if meets else 0
-    if ways == 0:
-        derive(context, record, 1)
-    return ways
 
 
 @inner
@@ -176,21 +166,14 @@ def _deciding(context: Context, record: int) -> int:
 
 
 @inner
-def _look_on(
-    context: Context, heap: int, ways: int, record: int, sought: int, last: int
-) -> tuple[int, int]:
+def _look_on(context: Context, heap: int, record: int, sought: int, last: int) -> tuple[int, int]:
     """Put what a record leads to into the heap, and end the search if that says enough.
 
-    That is the end of LIST, from `ways` on, if that is not 0. Gives what is sought now, 0 if
-    nothing, and which record was met last.
+    Gives what is sought now, 0 if nothing, and which record was met last.
     """
     apart()
     lines, generation, found = int64s(context, LINE), context[GENERATION], 0
-    first, end = field(context, record, ARCS_AT), field(context, record, ARCS_END)
-    if ways:
-        lines, first, end = int64s(context, LIST), ways, int(context[TOP])
-        context[TOP] = ways  # what is put into the heap takes the place of what was looked at
-    for index in range(first, end):
+    for index in range(field(context, record, ARCS_AT), field(context, record, ARCS_END)):
         after = int(lines[index] & 0xFFFFFFFF)
         about = field(context, after, ABOUT)
         if field(context, after, MARK) == generation or about & DEAD:
