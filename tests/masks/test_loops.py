@@ -1,11 +1,9 @@
 """What leads back to where a walk is, is not walked: masks stay those of the plain engine."""
 
 import random
-from typing import ClassVar
 
 import numpy as np
 import pytest
-from lark.indenter import PythonIndenter
 
 import fairlead as fl
 from fairlead.automata.derivative import Derivatives
@@ -13,20 +11,9 @@ from fairlead.masks.bits import unpack
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.rows import Rows
 from fairlead.masks.states import States
-from lark_samples import lowered
+from lark_samples import Blocks, lowered
 
 CHARACTERS = ("a", "b", " ", "#", "\n", "é", "€", "\u2028", "\U0001f600", "\u2010")
-
-
-class Blocks(PythonIndenter):
-    """No brackets."""
-
-    NL_type = "_NL"
-    OPEN_PAREN_types: ClassVar = []
-    CLOSE_PAREN_types: ClassVar = []
-    INDENT_type = "_IN"
-    DEDENT_type = "_OUT"
-    tab_len = 2
 
 
 def vocabulary() -> fl.Vocabulary:

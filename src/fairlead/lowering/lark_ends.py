@@ -22,7 +22,7 @@ from fairlead.lowering.lark_automaton import Automaton, Frame
 from fairlead.lowering.lark_freedom import shortest_words
 from fairlead.lowering.lark_scanners import Scanners, Way
 from fairlead.lowering.nodes import Ahead, Alt, Concat, Expr
-from fairlead.lowering.regular import byte_classes, derivative
+from fairlead.lowering.regular import Remainders, byte_classes, derivative, least_byte
 
 END: Final = None
 """Instead of a beginning, where the text may end."""
@@ -58,7 +58,7 @@ class Ends:
         self._level = level
         self._found = dict[Frame, Sequence[Beginning]]()
         self._others = dict[Frame, Sequence[Beginning]]()
-        self._after = dict[tuple[Expr, bytes], Expr]()
+        self._after = Remainders()
         self._spaces = dict[int, Sequence[tuple[Way, bytes]]]()
         self._ended = dict[tuple[Expr, tuple[Beginning, ...]], bool]()
         self._stands = dict[tuple[Way, bytes, Beginning], bool]()
@@ -133,26 +133,13 @@ class Ends:
 
     def _byte(self, members: int) -> int | None:
         members &= self._spellable
-        return (members & -members).bit_length() - 1 if members else None
-
-    def after(self, expr: Expr, text: bytes) -> Expr:
-        """What is left of a regular expression behind a text."""
-        key = expr, text
-        found = self._after.get(key)
-        if found is None:
-            found = expr
-            for byte in text:
-                if found is EMPTY or found is ANYTHING:
-                    break
-                found = derivative(found, byte)
-            self._after[key] = found
-        return found
+        return least_byte(members) if members else None
 
     def holds(self, expr: Expr, beginning: Beginning) -> bool:
         """Whether what has to follow does, with this beginning of it."""
         if beginning is None:
             return expr.nullable
-        return self.after(expr, beginning) is ANYTHING
+        return self._after(expr, beginning) is ANYTHING
 
     def _more(self, stack: Frame) -> Sequence[Beginning]:
         """Beginnings that lead away from the end at first."""
@@ -192,12 +179,12 @@ class Ends:
             guard = way.guard
             whole = word if beginning is None else word + beginning
             held = not isinstance(guard, Ahead) or (
-                self.after(guard.item, whole).nullable
+                self._after(guard.item, whole).nullable
                 if beginning is None
-                else self.after(guard.item, whole) is ANYTHING
+                else self._after(guard.item, whole) is ANYTHING
             )
             found = self._stands[key] = held and any(
-                self.after(each.text, word).nullable and self.holds(each.after, beginning)
+                self._after(each.text, word).nullable and self.holds(each.after, beginning)
                 for each in way.exits
             )
         return found
@@ -233,7 +220,7 @@ class Ends:
         lines = [
             _LINE
             for leaving in way.exits
-            if self._spellable >> _LINE[0] & 1 and self.after(leaving.text, _LINE).nullable
+            if self._spellable >> _LINE[0] & 1 and self._after(leaving.text, _LINE).nullable
         ]
         word = self._word(way)
         return [*lines[:1], *([] if word is None else [word])]

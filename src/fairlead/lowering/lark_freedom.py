@@ -23,7 +23,7 @@ from fairlead.lowering.lark_plans import always_completed
 from fairlead.lowering.lark_scanners import Scanners, Way, one_word
 from fairlead.lowering.nodes import Ahead, Expr
 from fairlead.lowering.preferred import Exit
-from fairlead.lowering.regular import byte_classes, derivative
+from fairlead.lowering.regular import Remainders, byte_classes, derivative, least_byte
 from fairlead.syntax.lark_tree import END, LarkGrammar, LarkTable
 
 _WORDS: Final = 1  # texts of a terminal that are tried,
@@ -85,7 +85,7 @@ class _Spelling:
             wanted[names] = scanners.ways(sorted(names))
         self._wanted = wanted
         self._kept = dict[tuple[Way, bytes], bytes | None]()
-        self._passed = dict[tuple[Expr, bytes], Expr]()
+        self._after = Remainders()
 
     def freedom(self) -> Freedom | None:
         """The first text that may."""
@@ -206,18 +206,6 @@ class _Spelling:
             and _takes_lines(newline.text)
         )
 
-    def _after(self, expr: Expr, text: bytes) -> Expr:
-        key = expr, text
-        found = self._passed.get(key)
-        if found is None:
-            found = expr
-            for byte in text:
-                found = derivative(found, byte)
-                if found is EMPTY or found is ANYTHING:
-                    break
-            self._passed[key] = found
-        return found
-
 
 @lru_cache(maxsize=1 << 10)
 def shortest_words(text: Expr, spellable: int, most: int) -> tuple[bytes, ...]:
@@ -232,9 +220,7 @@ def _shortest(text: Expr, spellable: int) -> Iterable[bytes]:
     todo, seen = [(b"", text)], {text}
     for word, node in todo:  # grows while we go
         readable = (members & spellable for members in byte_classes(node))
-        for byte in sorted(
-            (members & -members).bit_length() - 1 for members in readable if members
-        ):
+        for byte in sorted(least_byte(members) for members in readable if members):
             after = derivative(node, byte)
             if after is not EMPTY and after not in seen and len(seen) < _LOOKED_AT:
                 longer = word + bytes((byte,))
@@ -247,8 +233,7 @@ def _shortest(text: Expr, spellable: int) -> Iterable[bytes]:
 def _is_last(after: Expr) -> bool:
     """Whether nothing may follow."""
     return after.nullable and all(
-        derivative(after, (members & -members).bit_length() - 1) is EMPTY
-        for members in byte_classes(after)
+        derivative(after, least_byte(members)) is EMPTY for members in byte_classes(after)
     )
 
 
@@ -270,7 +255,7 @@ def _takes_lines(text: Expr, ending: int = 0) -> bool:
             if not _takes_blanks(line, ending):
                 return False
         for members in byte_classes(node):
-            after = derivative(node, (members & -members).bit_length() - 1)
+            after = derivative(node, least_byte(members))
             if after is not EMPTY and after not in seen:
                 seen.add(after)
                 todo.append(after)

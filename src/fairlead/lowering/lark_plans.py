@@ -183,6 +183,10 @@ class _Blocks:
         self._productions, self._least = productions, least
         self._newline, self._indent, self._dedent = lines.newline, lines.indent, lines.dedent
         self._opening, self._closing = lines.opening, lines.closing
+        self._having = dict[str, list[Production]]()
+        for each in productions:
+            for symbol in dict.fromkeys(each.symbols):
+                self._having.setdefault(symbol, []).append(each)
 
     def hold(self) -> bool:
         """Whether any way to complete a text can be written in lines."""
@@ -191,20 +195,23 @@ class _Blocks:
 
     def _lined(self) -> set[str]:
         """The symbols in which there may be a newline, or the beginning or end of a block."""
-        found, size = {self._newline, self._indent, self._dedent}, 0
-        while size < len(found):
-            size = len(found)
-            found.update(each.rule for each in self._productions if found & {*each.symbols})
+        found = {self._newline, self._indent, self._dedent}
+        todo = [*found]
+        while todo:
+            for each in self._having.get(todo.pop(), ()):
+                if each.rule not in found:
+                    found.add(each.rule)
+                    todo.append(each.rule)
         return found
 
     def _ended(self) -> set[str]:
         """The symbols whose texts, if they are not empty, all end with a line."""
-        found, size = {*self._least, self._newline, self._dedent}, 0
-        while size != len(found):
-            size = len(found)
-            found -= {
-                each.rule for each in self._productions if not self._ends(each.symbols, found, True)
-            }
+        found, todo = {*self._least, self._newline, self._dedent}, [*self._productions]
+        while todo:
+            each = todo.pop()
+            if each.rule in found and not self._ends(each.symbols, found, True):
+                found.remove(each.rule)
+                todo += self._having.get(each.rule, ())
         return found
 
     def _ends(self, symbols: Sequence[str], ended: set[str], empty: bool) -> bool:

@@ -7,7 +7,7 @@ What this module does not know: JSON.
 """
 
 from functools import lru_cache
-from typing import assert_never
+from typing import assert_never, final
 
 from fairlead.errors import FairleadError
 from fairlead.lowering.expr import (
@@ -99,6 +99,41 @@ def byte_classes(root: Expr) -> list[int]:
                 seen.add(part)
                 todo.append(part)
     return classes
+
+
+@final
+class Remainders:
+    """What is left of regular expressions behind texts, found once each.
+
+    >>> from fairlead.lowering.expr import literal
+    >>> left = Remainders()
+    >>> left(repeat(literal("ab")), b"a") is left(repeat(literal("ab")), b"aba")
+    True
+    """
+
+    def __init__(self) -> None:
+        self._known = dict[tuple[Expr, bytes], Expr]()
+
+    def __call__(self, expr: Expr, text: bytes) -> Expr:
+        """What is left of the regular `expr` behind `text`."""
+        key = expr, text
+        found = self._known.get(key)
+        if found is None:
+            found = expr
+            for byte in text:
+                if found is EMPTY or found is ANYTHING:
+                    break
+                found = derivative(found, byte)
+            self._known[key] = found
+        return found
+
+    def __len__(self) -> int:
+        """How much is remembered."""
+        return len(self._known)
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._known.clear()
 
 
 @lru_cache(maxsize=1 << 14)

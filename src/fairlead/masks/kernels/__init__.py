@@ -1,23 +1,31 @@
 """The compiled inner loops of the mask engine: flat numba functions over one context array.
 
-    layout      what stands where: slots of the context, kinds and fields of nodes
-    views       arrays from the pointers in the context; how inner functions are declared
-    linking     how numba makes one kernel of the functions that it calls
-    intern      hash-consing: nodes, stacks, macro states, frames, texts
-    frames      objects: which keys may come
-    keys        one byte within a key
-    closure     what a macro state comes to without a byte
-    step        one byte of a macro state
-    forks       many configurations of one node as one
-    guards      what lookaheads still want of the bytes to come
-    verdicts    what can come to an end, where something is looked ahead for
-    searches    the search for such an end
-    pictures    what is remembered of lexical states: their tokens, their exits
-    walks       tokens of a row: of pictures, and below nodes of the token trie
-    key_masks   tokens of keys that may be undeclared ones
-    fill        masks
-    shelf       rows that are kept once
-    entry       the few functions that Python calls
+What stands where, and how kernels are made:
+
+    layout, record_layout     slots of the context; kinds and fields of nodes and of records
+    views, linking            arrays from its pointers; how numba makes one kernel of many parts
+    intern, tries             hash-consing: nodes, stacks, frames, texts; tries of tokens
+    worklist, reach           the work lists of a closure and of a mask
+
+Lexical states, from records of regular expressions:
+
+    records, algebra          hash-consing and normal forms
+    superfluous               options that say nothing new
+    derive, counts, meets     derivatives; repeats as counts; where three or more meet
+    lexemes                   rows of lexical states: where each byte leads
+    bounds, bounded           what a text must still have, and masks as far as there is room
+    skips, loops              parts of the trie that are read without leaving a state
+    pictures, leaves, scraps  what is remembered of a state: its tokens, its exits
+
+Macro states, which are sets of configurations:
+
+    closure, step, forks      what one comes to without a byte, and with one
+    guards                    what lookaheads still want of the bytes to come
+    verdicts, searches        whether they can come to an end, and the search for one
+    frames, keys, key_walks   objects: which keys may come, and the tokens of keys
+    lalr, scans, scanned      Lark's automaton: its stack, and what is read from it
+    walks, fill, shelf        tokens of a row, masks, rows that are kept once
+    entry                     the few functions that Python calls
 
 Rules: no class, dict or list crosses the boundary; integers are int64 inside, narrower in arrays;
 errors are negative return codes, after which Python serves what `WANT` names and calls again: all

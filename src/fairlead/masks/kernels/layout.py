@@ -47,11 +47,11 @@ REACH_ROOM: Final = 34
 REACH_VISITED: Final = 35
 REACH_GENERATION: Final = 36
 PICTURE_ROOM: Final = 37
-SCRAP: Final = 42  # so few nodes below one of a trie are walked each time
 KEY_TRIE: Final = 38  # a key that is read without being a node: its key trie node,
 KEY_TEXT: Final = 39  # text,
 KEY_STATE: Final = 40  # lexical state,
 KEY_ESCAPE: Final = 41  # and escape
+SCRAP: Final = 42  # so few nodes below one of a trie are walked each time
 
 # Addresses. Of this constraint:
 NODE: Final = 48  # int32[n, 6]: kind, and five fields
