@@ -318,6 +318,7 @@ def test_calls_are_passed_and_what_remembers_is_not_decided() -> None:
     with pytest.raises(LimitError, match="remembered"):
         machine._passages.alive(inside)
     assert machine._passages.soon(inside) is None
+    assert machine._passages.alive(concat(ahead(EVEN), literal("ab")))  # nobody else asks any more
 
 
 def test_calls_that_may_have_no_end_are_not_decided_soon() -> None:

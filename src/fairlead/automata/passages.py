@@ -54,10 +54,11 @@ class Passages:
         self._found, self._most = 0, MOST
 
     def forget(self) -> None:
-        """Drop everything memoised."""
+        """Drop everything memoised, and who was asking when it broke off."""
         self._ways.clear()
         self._asking.clear()
         self._todo.clear()
+        self._now = None
 
     def soon(self, root: Expr) -> bool | None:
         """Whether `root` has a text; None where that takes long, or is not known to end.
