@@ -157,6 +157,13 @@ def test_rules_and_terminals_of_a_lark_grammar_are_told():
         }
 
 
+def test_what_a_grammar_is_read_by_is_told_where_it_was_left_open():
+    (lexer, *rules) = enforcement(Lark('start: start start | "a" |'))
+    assert (lexer.place, lexer.part) == ("lexer", "dynamic")
+    assert "collision in Terminal" in lexer.how
+    assert [each.place for each in rules] == ["rule start", "terminal A"]
+
+
 def test_combinations_are_told_part_by_part():
     both = Regex("a{2}") & ~Choice(["aa", "b"])
     found = told(repeat(both | (Text() + "x"), 0, 2))

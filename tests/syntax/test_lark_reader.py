@@ -1,5 +1,8 @@
 r"""Lark grammars as Lark's own loader reads them; what it refuses, with its place."""
 
+import re
+from dataclasses import replace
+
 import lark
 import pytest
 from lark.indenter import PythonIndenter
@@ -117,7 +120,6 @@ def test_indentation_is_python_s_only_where_a_grammar_has_its_names():
         ('start: "a" §', "Unexpected input", 1, 12),
         ("start: A\n\nA: 'x'", "Unexpected input", 3, 4),
         ('start: A\nA: "x" ONNE\nONE: "y"', "not defined: ONNE; did you mean 'ONE'", 2, 8),
-        ('start: a | b\na: "x"\nb: "x"', "Reduce/Reduce.*<[ab] : X> - <[ab] : X>", 1, None),
         ('start: "a"\nstart: "b"', "'start' defined more than once", 1, 1),
         ("start: A\nA: /b*/", "A matches nothing at all", 1, 8),
         ("start: A\nA: /(/", "A is no regex as Lark reads them: missing", 1, 8),
@@ -139,6 +141,39 @@ def test_errors_are_lark_s_with_their_place(text, said, line, column):
         assert f"line {line}, column {column or ''}" in caught.value.place
         assert caught.value.text == text
         assert str(caught.value).endswith("^")
+
+
+def test_rules_that_collide_are_read_without_an_automaton_where_that_is_left_open():
+    text = 'start: a | b\na: "x"\nb: "x"'
+    grammar = read_lark(Lark(text))
+    assert grammar.table is None
+    assert re.match("Reduce/Reduce.*<[ab] : X> - <[ab] : X>$", grammar.collision)
+    assert replace(grammar, collision="") == read_lark(Lark(text, lexer="dynamic"))
+    good = read_lark(Lark('start: "a" start "b" | "c"'))
+    assert (good.table is None, good.collision) == (False, "")
+    said = r"collision.*<[ab] : X>; lexer='dynamic', or none at all, takes it \(at line 1"
+    with pytest.raises(SourceError, match=said):
+        read_lark(Lark(text, lexer="contextual"))
+
+
+@pytest.mark.parametrize("lexer", [None, "contextual"])
+def test_rules_that_collide_are_refused_where_lines_are_indented(lexer):
+    text = 'start: a | b\na: "x" _NEWLINE\nb: "x" _NEWLINE\n_NEWLINE: /\\n/\n%declare '
+    with pytest.raises(SourceError, match=r"collision.*NEWLINE> \(at"):
+        read_lark(Lark(text + "_INDENT _DEDENT", lexer=lexer))
+    with pytest.raises(SourceError, match=r"collision.*NEWLINE> \(at"):
+        read_lark(Lark(text + "A B", lexer=lexer, postlex=PythonIndenter))
+    if lexer is None:
+        assert read_lark(Lark(text + "A B")).collision
+
+
+def test_a_nested_grammar_is_read_by_its_own_rules():
+    text = 'start: "(" inner ")"\ninner: %lark {start: start start | "a" |}'
+    grammar = read_lark(Lark(text))
+    assert grammar.table is not None
+    assert [each.collision != "" for each in grammar.nested.values()] == [True]
+    with pytest.raises(SourceError, match="takes it"):
+        read_lark(Lark(text, lexer="contextual"))
 
 
 def test_errors_in_an_imported_grammar_name_it():

@@ -44,7 +44,7 @@ def test_a_grammar_in_a_file(tmp_path):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"lexer": "contextul"}, "'contextual' or 'dynamic'; did you mean 'contextual'"),
+        ({"lexer": "contextul"}, "'contextual' or 'dynamic', or none; did you mean 'contextual'"),
         ({"lexer": "dynamic", "postlex": PythonIndenter()}, "the contextual lexer"),
         ({"imports": {"a/b": ""}}, "texts by names as `a.b`, not 'a/b'"),
         ({"imports": {"a": 3}}, "the grammar 'a' must be a str"),

@@ -142,6 +142,9 @@ def _rules(grammar: Grammar) -> Iterator[Enforced]:
 
 def _symbols(grammar: LarkGrammar) -> Iterator[Enforced]:
     """The rules that somebody named, and the terminals."""
+    if grammar.collision:
+        told = f"none was given, and Lark's automaton cannot be made: {grammar.collision}"
+        yield Enforced("lexer", "dynamic", "exact", told)
     how = "conflicts resolved as Lark does" if grammar.table else "any of its readings"
     for name, expansions in grammar.rules.items():
         if not name.startswith("__"):

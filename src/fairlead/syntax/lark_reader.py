@@ -28,6 +28,7 @@ from fairlead.syntax.lark_tree import (
 from fairlead.syntax.names import did_you_mean
 from fairlead.syntax.substrings import Substring
 
+COLLISION: Final = "Reduce/Reduce"  # how Lark begins to say that it cannot tell rules apart
 MOST_EMPTY: Final = 8
 MODULE: Final = "file_input"  # what Lark's python.lark calls a whole file
 
@@ -58,7 +59,7 @@ def read_lark(source: Lark) -> LarkGrammar:
         nested = _nested(parts)
         _check_ignored(ignored, parts)
         rules = _with_empty(rules, _empty(parts, nested))
-        table = _table(rules, start) if source.lexer == "contextual" else None
+        table, collision = _read_by(rules, start, source, indented=indentation is not None)
     expansions = dict[str, list[tuple[str, ...]]]()
     for production in map(_production, rules):
         expansions.setdefault(production.rule, []).append(production.symbols)
@@ -71,6 +72,7 @@ def read_lark(source: Lark) -> LarkGrammar:
         indentation=indentation,
         parts=parts,
         nested=nested,
+        collision=collision,
     )
 
 
@@ -229,6 +231,24 @@ def _with_empty(rules: list[Any], names: list[str]) -> list[Any]:
             made = make(rule.origin, symbols, len(found), rule.alias, rule.options)
             found.setdefault(key, made)
     return list(found.values())
+
+
+def _read_by(
+    rules: list[Any], start: str, source: Lark, *, indented: bool
+) -> tuple[LarkTable | None, str]:
+    """The automaton, or why none reads the texts where the source leaves that open."""
+    if source.lexer == "dynamic":
+        return None, ""
+    refusal: Any = import_module("lark.exceptions").GrammarError
+    try:
+        return _table(rules, start), ""
+    except refusal as error:
+        said = " ".join(str(error).partition("\n\n")[0].split())
+        if indented or not said.startswith(COLLISION):
+            raise
+        if source.lexer is None:
+            return None, said
+        raise refusal(f"{said}; lexer='dynamic', or none at all, takes it") from None
 
 
 def _table(rules: list[Any], start: str) -> LarkTable:

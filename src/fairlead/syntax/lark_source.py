@@ -48,8 +48,8 @@ class Lark(Source):
     (`syntax.lark_extensions`).
 
     Example:
-        >>> Lark('start: "a" start | "b"').lexer
-        'contextual'
+        >>> Lark('start: "a" start | "b"').lexer is None
+        True
         >>> Lark('start: "x=" %json {"type": "integer"}').parts[0].source.text
         '{"type": "integer"}'
 
@@ -60,6 +60,9 @@ class Lark(Source):
         lexer: "contextual": what `lark.Lark(text, parser="lalr")` parses, its conflicts between
             shifting and reducing resolved as Lark resolves them; "dynamic": what
             `lark.Lark(text, parser="earley", lexer="dynamic")` parses, which takes any grammar.
+            Without one, the first wherever Lark's LALR analysis accepts the grammar, and the
+            second, which is how Lark reads it without options, where that finds two rules that
+            collide and nothing is indented.
         postlex: a `lark.indenter.Indenter`. Without one, a grammar that has `_NEWLINE` and declares
             `_INDENT` and `_DEDENT` gets Lark's `PythonIndenter`.
         imports: where `%import` finds grammars, beside those of the lark package: texts by their
@@ -81,7 +84,7 @@ class Lark(Source):
 
     text: str
     start: str = "start"
-    lexer: Lexer = "contextual"
+    lexer: Lexer | None = None
     postlex: InitVar[object] = None
     imports: InitVar[Imports | None] = None
     indentation: Indentation | None = field(init=False, default=None)
@@ -96,9 +99,10 @@ class Lark(Source):
         """Check the options and read what is imported."""
         check_text(self.text, "a grammar")
         check_text(self.start, "the name of a rule")
-        if self.lexer not in get_args(Lexer):
+        if self.lexer is not None and self.lexer not in get_args(Lexer):
             near = did_you_mean(self.lexer, get_args(Lexer))
-            raise SourceError(f"lexer={self.lexer!r}: it is 'contextual' or 'dynamic'{near}")
+            known = "it is 'contextual' or 'dynamic', or none"
+            raise SourceError(f"lexer={self.lexer!r}: {known}{near}")
         if postlex is not None:
             if self.lexer == "dynamic":
                 raise SourceError("a postlex works on what the contextual lexer has read")
@@ -137,7 +141,7 @@ class Lark(Source):
         path: str | PathLike[str],
         *,
         start: str = "start",
-        lexer: Lexer = "contextual",
+        lexer: Lexer | None = None,
         postlex: object = None,
         imports: Imports | None = None,
     ) -> "Lark":

@@ -3,7 +3,7 @@
     terminal      a Python pattern, as Lark hands it to `re`, with a priority
     rule          its expansions, each the names of terminals and rules in a row
     automaton     Lark's LALR(1) table: for each state what to do at a terminal, and where a rule
-                  leads that has just been read (for `lexer="contextual"` alone)
+                  leads that has just been read (where the lexer is contextual)
     part          what stands in the place of a terminal and is no Lark, a JSON Schema for one
     indentation   what an `Indenter` is told: names of terminals and the width of a tab
 
@@ -119,6 +119,8 @@ class LarkGrammar:
         indentation: None where there is none.
         parts: what stands for a terminal of this name and is no Lark; never the empty text.
         nested: grammars that do.
+        collision: why there is no automaton, where nobody asked for none: what Lark's analysis
+            says of rules that it cannot tell apart.
     """
 
     terminals: Mapping[str, LarkTerminal]
@@ -129,6 +131,7 @@ class LarkGrammar:
     indentation: Indentation | None = None
     parts: Mapping[str, Part] = field(default_factory=dict[str, Part])
     nested: Mapping[str, "LarkGrammar"] = field(default_factory=dict[str, "LarkGrammar"])
+    collision: str = ""
 
 
 END = "$END"
