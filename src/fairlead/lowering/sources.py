@@ -97,7 +97,7 @@ def _lower_notation(
             return lower_substring(chunks)
         case Lark(text):
             spend(len(text))
-            return lower_lark(read_lark(source), lower)
+            return lower_lark(read_lark(source, spend), lower)
         case _:
             spend(len(source.text))
             tokens = dict(source.tokens) or tokens_of(source.text)

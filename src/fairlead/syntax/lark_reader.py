@@ -1,4 +1,4 @@
-"""A Lark source to its tree, by Lark's own loader and its own LALR analysis.
+"""A Lark source to its tree, by Lark's own loader.
 
 Lark is imported when this is first called. Nothing of it stays in the tree, and no file is read:
 the imported texts are in the source. What Lark refuses is refused with its words, and with line,
@@ -8,23 +8,19 @@ What this module does not know: what a pattern means, which terminal is read whe
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from importlib import import_module
-from itertools import compress, product
-from typing import Any, Final, final
+from itertools import chain, compress, product
+from typing import Any, Final
 
 from fairlead.errors import LimitError, SourceError, UnsupportedError
 from fairlead.syntax.lark_errors import Reading, refusals, within
 from fairlead.syntax.lark_extensions import PART, Part
+from fairlead.syntax.lark_lalr import Spend, production, tabulate
 from fairlead.syntax.lark_source import Lark, read_indenter
 from fairlead.syntax.lark_templates import check_templates
-from fairlead.syntax.lark_tree import (
-    Indentation,
-    LarkGrammar,
-    LarkTable,
-    LarkTerminal,
-    Production,
-)
+from fairlead.syntax.lark_tree import Indentation, LarkGrammar, LarkTable, LarkTerminal
 from fairlead.syntax.names import did_you_mean
 from fairlead.syntax.substrings import Substring
 
@@ -33,8 +29,17 @@ MOST_EMPTY: Final = 8
 MODULE: Final = "file_input"  # what Lark's python.lark calls a whole file
 
 
-def read_lark(source: Lark) -> LarkGrammar:
+def _free(parts: int) -> None:
+    """Pay nothing."""
+    del parts
+
+
+def read_lark(source: Lark, spend: Spend = _free) -> LarkGrammar:
     r"""The tree of a Lark grammar.
+
+    Args:
+        source: the grammar.
+        spend: pays for work.
 
     Example:
         >>> grammar = read_lark(Lark('start: WORD ("," WORD)*\nWORD: /[a-z]+/i'))
@@ -53,16 +58,21 @@ def read_lark(source: Lark) -> LarkGrammar:
         indentation = _indentation(loaded, source)
         keep = {indentation.newline} if indentation is not None else set[str]()
         check_templates(loaded.rule_defs)
-        terminals, rules, ignored = loaded.compile([start], keep)
+        # Lark looks through all rules for each in a row that nothing needs: it is told none is so.
+        names = [str(name) for name, params, *_ in loaded.rule_defs if not params]
+        terminals, rules, ignored = loaded.compile([start, *names], "*")
+        rules = _used(rules, start)
+        keep |= {*ignored, *(symbol.name for rule in rules for symbol in rule.expansion)}
+        terminals = [terminal for terminal in terminals if terminal.name in keep]
         parts, terminals = _parts(terminals, source, reading)
         read = {terminal.name: _terminal(terminal, reading) for terminal in terminals}
-        nested = _nested(parts)
+        nested = _nested(parts, spend)
         _check_ignored(ignored, parts)
         rules = _with_empty(rules, _empty(parts, nested))
-        table, collision = _read_by(rules, start, source, indented=indentation is not None)
+        table, collision = _read_by(rules, start, source, spend, indented=indentation is not None)
     expansions = dict[str, list[tuple[str, ...]]]()
-    for production in map(_production, rules):
-        expansions.setdefault(production.rule, []).append(production.symbols)
+    for each in map(production, rules):
+        expansions.setdefault(each.rule, []).append(each.symbols)
     return LarkGrammar(
         terminals=read,
         rules={name: tuple(listed) for name, listed in expansions.items()},
@@ -109,6 +119,22 @@ def _indentation(loaded: Any, source: Lark) -> Indentation | None:
     python = read_indenter(import_module("lark.indenter").PythonIndenter)
     named = any(name == python.newline for name, _ in loaded.term_defs)
     return python if named and {python.indent, python.dedent} <= declared else None
+
+
+def _used(rules: list[Any], start: str) -> list[Any]:
+    """The rules that others stand on, and so on: no more than Lark leaves out."""
+    inside = dict[Any, list[Any]]()
+    for rule in rules:
+        others = (symbol for symbol in rule.expansion if symbol != rule.origin)
+        inside.setdefault(rule.origin, []).extend(each for each in others if not each.is_term)
+    count = Counter(chain.from_iterable(inside.values()))
+    todo = [name for name in inside if not count[name] and name.name != start]
+    for name in todo:  # grows
+        for other in inside.pop(name):
+            count[other] -= 1
+            if not count[other] and other.name != start:
+                todo.append(other)
+    return [rule for rule in rules if rule.origin in inside]
 
 
 def _terminal(terminal: Any, reading: Reading) -> LarkTerminal:
@@ -160,13 +186,13 @@ def _parts(
     return parts, others
 
 
-def _nested(parts: Mapping[str, Part]) -> dict[str, LarkGrammar]:
+def _nested(parts: Mapping[str, Part], spend: Spend) -> dict[str, LarkGrammar]:
     """The trees of nested grammars."""
     found = dict[str, LarkGrammar]()
     for name, part in parts.items():
         if isinstance(part.source, Lark):
             with within(part):
-                found[name] = read_lark(part.source)
+                found[name] = read_lark(part.source, spend)
     return found
 
 
@@ -234,14 +260,14 @@ def _with_empty(rules: list[Any], names: list[str]) -> list[Any]:
 
 
 def _read_by(
-    rules: list[Any], start: str, source: Lark, *, indented: bool
+    rules: list[Any], start: str, source: Lark, spend: Spend, *, indented: bool
 ) -> tuple[LarkTable | None, str]:
     """The automaton, or why none reads the texts where the source leaves that open."""
     if source.lexer == "dynamic":
         return None, ""
     refusal: Any = import_module("lark.exceptions").GrammarError
     try:
-        return _table(rules, start), ""
+        return tabulate(rules, start, spend), ""
     except refusal as error:
         said = " ".join(str(error).partition("\n\n")[0].split())
         if indented or not said.startswith(COLLISION):
@@ -249,68 +275,3 @@ def _read_by(
         if source.lexer is None:
             return None, said
         raise refusal(f"{said}; lexer='dynamic', or none at all, takes it") from None
-
-
-def _table(rules: list[Any], start: str) -> LarkTable:
-    common: Any = import_module("lark.common")
-    analysis: Any = import_module("lark.parsers.lalr_analysis")
-    analyzer = analysis.LALR_Analyzer(common.ParserConf(rules, {}, [start]))
-    analyzer.compute_lalr()
-    made = analyzer.parse_table
-    numbers = {rule: number for number, rule in enumerate(rules)}
-    origins = {str(rule.origin.name) for rule in rules}
-    builder = _Builder(numbers, origins, analysis.Shift)
-    for state in range(len(made.states)):
-        builder.add(made.states[state])
-    return LarkTable(
-        shifts=tuple(builder.shifts),
-        reductions=tuple(builder.reductions),
-        gotos=tuple(builder.gotos),
-        # The rule that Lark puts above the start is no production, and never reduced by.
-        kernels=tuple(
-            tuple(
-                (numbers[item.rule], item.index) for item in itemset.kernel if item.rule in numbers
-            )
-            for itemset in analyzer.lr0_itemsets  # the order of the states
-        ),
-        productions=tuple(_production(rule) for rule in rules),
-        start=int(made.start_states[start]),
-        end=int(made.end_states[start]),
-        denied=tuple(
-            (state, numbers[rule], str(terminal.name))
-            for state, itemset in enumerate(analyzer.lr0_itemsets)
-            for terminal, rules in itemset.lookaheads.items()
-            if len(rules) > 1 or terminal in itemset.transitions
-            for rule in rules
-        ),
-    )
-
-
-def _production(rule: Any) -> Production:
-    symbols = tuple(str(symbol.name) for symbol in rule.expansion)
-    return Production(str(rule.origin.name), symbols)
-
-
-@final
-class _Builder:
-    """States of Lark's table, one after the other."""
-
-    def __init__(self, numbers: Mapping[Any, int], origins: set[str], shift: object) -> None:
-        self._numbers, self._origins, self._shift = numbers, origins, shift
-        self.shifts = list[dict[str, int]]()
-        self.reductions = list[dict[str, int]]()
-        self.gotos = list[dict[str, int]]()
-
-    def add(self, actions: Mapping[str, tuple[object, Any]]) -> None:
-        """The next state."""
-        shifts, reductions, gotos = dict[str, int](), dict[str, int](), dict[str, int]()
-        for name, (action, target) in actions.items():
-            if action is not self._shift:
-                reductions[str(name)] = self._numbers[target]
-            elif name in self._origins:
-                gotos[str(name)] = int(target)
-            else:
-                shifts[str(name)] = int(target)
-        self.shifts.append(shifts)
-        self.reductions.append(reductions)
-        self.gotos.append(gotos)
