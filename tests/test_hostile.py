@@ -271,6 +271,7 @@ SCHEMAS = {
     "an enum of long strings": json.dumps(
         {"enum": [f"{n * 7919 % 1009} " * 60 for n in range(300)]}
     ),
+    "an enum of many strings": json.dumps({"enum": [f"{n * 7919 % 30011}" for n in range(30_000)]}),
     "a length beyond all texts": '{"type": "string", "minLength": 1e400}',
     "a length that no text has": '{"items": {"type": "string", "maxLength": 1e400}}',
     "an enum of decimals": json.dumps({"enum": [number * 7 + 0.5 for number in range(20_000)]}),
@@ -284,6 +285,13 @@ SCHEMAS = {
 def test_schemas_that_are_hostile_and_mean_something_work(name: str) -> None:
     source = fl.JsonSchema(SCHEMAS[name])
     assert spent(lambda: walk(fl.compile(source, BYTES, fl.Budget.untrusted()), steps=8))
+
+
+def test_how_far_the_end_of_many_strings_is_takes_no_longer() -> None:
+    constraint = fl.compile(fl.JsonSchema(SCHEMAS["an enum of many strings"]), BYTES)
+    state = constraint.advance(constraint.start(), ord('"'))
+    assert spent(lambda: constraint.distance(state))
+    assert constraint.distance(constraint.advance(state, ord("7"))) == 1
 
 
 REFUSED_SCHEMAS = {

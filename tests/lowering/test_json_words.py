@@ -5,6 +5,7 @@ import json
 import pytest
 
 from fairlead.automata.derivative import Derivatives
+from fairlead.lowering.expr import ALL_BYTES, concat, literal
 from fairlead.lowering.json_text import json_style
 from fairlead.lowering.json_words import words_of, words_rule
 from fairlead.lowering.nodes import Rule
@@ -13,9 +14,13 @@ from fairlead.syntax.json_schema_source import JsonSchema
 ANY, PLAIN = (json_style(JsonSchema({}, spelling=spelling)) for spelling in ("any", "plain"))
 
 
+FEW = ["a", "ab", "", 'say "x/y"', "gr\u00fcn"]
+MANY = [*FEW, *(f"{first}{n}{last}" for first in "aez" for n in range(99) for last in ("", "/y"))]
+
+
 @pytest.mark.parametrize("style", [ANY, PLAIN])
-def test_a_rule_of_words_denotes_the_words_that_it_lists(style) -> None:
-    words = ["a", "ab", "", 'say "x/y"', "gr\u00fcn"]
+@pytest.mark.parametrize("words", [FEW, MANY], ids=["few", "many"])
+def test_a_rule_of_words_denotes_the_words_that_it_lists(words, style) -> None:
     rule = words_rule(words, style)
     assert rule is not None
     assert words_of(rule) == (tuple(words), style)
@@ -33,6 +38,38 @@ def test_a_rule_of_words_denotes_the_words_that_it_lists(style) -> None:
 
 
 def test_what_cannot_be_written_or_takes_too_large_a_table_is_no_rule() -> None:
-    for words in ([], ["\ud800"], ["a" * 70_000]):
+    for words in ([], ["\ud800"], ["a" * 2_200_000]):
         assert words_rule(words, ANY) is None
     assert words_of(Rule("other")) is None
+
+
+def test_the_shortest_rest_of_many_words_is_that_of_one_that_can_be_written() -> None:
+    words = [*MANY, "", "e\n", 'e"']
+    for spellable, begun, rest in (
+        (ALL_BYTES, b'"', b'"'),
+        (ALL_BYTES, b'"e', b'0"'),
+        (bits(b'"ez0123456789'), b'"e', b'0"'),
+        (bits(b'"ez123y/'), b'"z', b'1"'),
+        (bits(b'"e4/y\\u0365'), b'"\\u0065', b'0"'),
+        (bits(b'"e\\z'), b'"e', b'\\""'),
+        (bits(b'"sa y'), b'"', b'"'),
+    ):
+        rule = words_rule(words, ANY)
+        assert rule is not None
+        machine, after = Derivatives(rule, spellable), rule
+        for byte in begun:
+            after = machine.step(after, byte)
+            assert after is not None
+        assert machine.shortest(after) == rest
+
+
+def test_many_words_of_which_none_can_be_written_have_no_text() -> None:
+    for spellable in (bits(b'"'), bits(b"ez0123456789")):
+        rule = words_rule([word for word in MANY if word], ANY)
+        assert rule is not None
+        machine = Derivatives(Rule("whole", [concat(rule, literal("!"))]), spellable)
+        assert machine.step(rule, ord('"')) is None
+
+
+def bits(letters: bytes) -> int:
+    return sum(1 << byte for byte in {*letters})
