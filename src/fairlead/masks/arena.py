@@ -254,6 +254,11 @@ class Arena:
         accepts, unsure = self._array(at.MACRO)[macro * 4 + 2 : macro * 4 + 4].tolist()
         return bool(accepts), bool(unsure)
 
+    def stacks(self, macro: int) -> list[int]:
+        """The stacks of the configurations of a macro state."""
+        first, count = self._array(at.MACRO)[macro * 4 : macro * 4 + 2].tolist()
+        return (self._array(at.CONFIG)[first : first + count] & 0xFFFFFFFF).tolist()
+
     def unsure(self, row: Row) -> list[int]:
         """The tokens that the last mask could not decide, but for those that it has anyway."""
         return unpack(self._array(at.UNSURE) & ~row).tolist()

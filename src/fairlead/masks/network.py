@@ -54,6 +54,7 @@ from fairlead.masks.gallery import Gallery
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.lalr import LalrNodes
 from fairlead.masks.literals import is_byte, run_of
+from fairlead.masks.marks import Marks, is_marked, last_value
 from fairlead.masks.members import MemberNodes
 from fairlead.masks.objects import describe_object, describe_words, is_plain_object
 from fairlead.masks.records import readable
@@ -85,7 +86,7 @@ class Network:
         self._exprs: list[Expr] = []
         self._told, self._entered = {at.DEAD, at.NIL}, list[int]()
         self._words = set[Alt]()  # where words part, below a choice between words
-        self._captures: list[Capture] = []
+        self.marks, self._captures = Marks(self.arena), list[Capture]()
         self._members: dict[MembersTemplate, MemberNodes] = {}
         self._listed: list[MemberNodes] = []
         self._capture_numbers: dict[tuple[object, object], int] = {}
@@ -107,22 +108,26 @@ class Network:
         """The macro state where this is what may follow."""
         return self.run(at.ENTER, self.node(rest))
 
-    def read(self, macro: int, token: int) -> int:
-        """What `kernels.entry.run` says to READ."""
+    def read(self, macro: int, token: int, text: int = 0) -> int:
+        """What `kernels.entry.run` says to READ, behind a text within items (`marks`)."""
+        self.arena.context[at.READ_TEXT] = text
         code = self._run(self.arena.context, at.READ, macro, token, self._row, self._spare)
         return code if code >= 0 else self._served(code, at.READ, macro, token)
 
-    def fill(self, macro: int) -> "tuple[Row, bool]":
-        """The mask of a macro state, and whether it is kept; if not, some tokens may be unsure."""
+    def fill(self, macro: int) -> "tuple[Row, list[int], bool]":
+        """The mask of a macro state, the tokens that are unsure, and whether it is kept here."""
+        if macro in self.marks.masks:
+            return *self.marks.masks[macro], False
         context, row, spare = self.arena.context, self._row, self._spare
         code = self._run(context, at.FILL, macro, 1, row, spare)
         if code < 0:
             code = self._served(code, at.FILL, macro, 0)
         if code:
-            return self._shelf.rows[code], True
+            return self._shelf.rows[code], [], True
         if context[at.UNSURE_COUNT]:
-            return row.copy(), False
-        return self._shelf.put(row, int(context[at.ROW_CODE]))
+            return self.marks.kept(macro, row.copy(), self.arena.unsure(row))
+        found, shelved = self._shelf.put(row, int(context[at.ROW_CODE]))
+        return found, [], shelved
 
     def run(
         self, what: int, a: int, b: int = 0, row: "Row | None" = None, exits: "Row | None" = None
@@ -231,6 +236,8 @@ class Network:
     def _resumed(self, number: int, text: int) -> Expr:
         capture = self._captures[number]
         read = None if text < 0 else self.arena.text(text)
+        if read is not None and is_marked(capture):
+            read = last_value(read)
         return capture.template.resume(capture.argument, read)
 
     def _translate(self, expr: Expr) -> int:  # noqa: PLR0911  one arm for each node of the core
@@ -384,5 +391,7 @@ class Network:
         if number == len(self._captures):
             self._captures.append(capture)
             self.arena.context[at.CAPTURES] = 1
+        if capture.read == b"" and is_marked(capture):
+            return self.marks.make(self.node(capture.item), number)
         text = at.UNKNOWN_TEXT if capture.read is None else self.arena.read_text(capture.read)
         return self.arena.make(at.CAPTURE, self.lexicon.state(capture.item), text, number)

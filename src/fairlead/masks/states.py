@@ -44,7 +44,8 @@ class State:
 
     Attributes:
         network: what the state belongs to; None where the plain engine reads it.
-        macro: its macro state there.
+        macro: its macro state there,
+        text: and what has been read of items that it is within (`marks`), a number of the arena's.
         accepts: whether the text may end here.
         ended: whether an end id has been taken.
         row: the mask, while it is remembered.
@@ -58,7 +59,7 @@ class State:
     # dictionary and a pair for each state were as much again, twice.
     __slots__ = (
         "__weakref__", "_before", "_by", "_end", "_others", "_rest", "accepts", "ended", "hits",
-        "macro", "network", "next", "row", "seen", "token",
+        "macro", "network", "next", "row", "seen", "text", "token",
     )  # fmt: skip
 
     def __init__(
@@ -66,7 +67,7 @@ class State:
     ) -> None:
         self.network, self.macro, self.accepts = network, macro, accepts
         self.row: Row | None = None
-        self.hits = self.seen = 0
+        self.hits = self.seen = self.text = 0
         self.ended = False
         self.token = -1
         self.next: State | None = None
@@ -287,14 +288,16 @@ class States:
         if network is None:
             _network(state)
             return self._after_plainly(state, token, self._network)
-        code = network.read(state.macro, token)
+        code = network.read(state.macro, token, state.text)
         if code & 1:
             return self._after_plainly(state, token, network)
         if code == 0:
             return None
-        found = network.states.get(code >> 2)
+        key = network.marks.key(code >> 2)
+        found = network.states.get(key)
         if found is None:
-            found = network.states[code >> 2] = State(network, code >> 2, code & 2 != 0)
+            found = network.states[key] = State(network, code >> 2, code & 2 != 0)
+            found.text = key >> 32
         state.follow(token, found)
         return found
 
@@ -325,7 +328,7 @@ class States:
         doubts, known = 0, dict[bytes, Expr | None]()
         for token in unsure:
             if doubts < _DOUBTS:
-                code = network.read(state.macro, token)
+                code = network.read(state.macro, token, state.text)
                 if code & 1 == 0:
                     if code:
                         yield token
@@ -369,9 +372,10 @@ class States:
         if network is None:
             _network(state)
             return self._plain.row(self.rest(state)), False
-        row, shelved = network.fill(state.macro)
-        if not shelved and row.flags.writeable:
-            for token in self._sure(state, network, network.arena.unsure(row)):
+        row, unsure, shelved = network.fill(state.macro)
+        if unsure:
+            row = row.copy()
+            for token in self._sure(state, network, unsure):
                 row[token >> 5] |= np.uint32(1 << (token & 31))
             row.flags.writeable = False
         return row, shelved

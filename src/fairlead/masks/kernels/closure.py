@@ -46,6 +46,9 @@ from fairlead.masks.kernels.layout import (
     LITERAL,
     LOOKS,
     MACRO,
+    MARK,
+    MARK_TEXT,
+    MARKED,
     MEMBER,
     NAMED,
     NEED_LEX,
@@ -149,8 +152,8 @@ def _expand(context: Context, node: int, stack: int) -> int:  # noqa: PLR0911  o
         return push_under(context, a, b, stack)
     if kind in (LEXEME, BOUNDED):
         return _lexeme(context, node, a, NIL, stack)
-    if kind == CAPTURE:
-        return _capture(context, node, stack)
+    if kind in (CAPTURE, MARK):
+        return _capture(context, node, stack) if kind == CAPTURE else _mark(context, a, stack)
     if kind in (LITERAL, MEMBER):
         return found(context, node, stack)
     if kind == KEY:
@@ -183,7 +186,7 @@ def _expand_rare(context: Context, kind: int, node: int, frame: int, stack: int)
     if kind in (AHEAD, STOP):
         return _look(context, kind, node, stack)
     if kind == DOUBT:
-        context[DOUBTFUL] = 1
+        context[DOUBTFUL] |= 1
     return OK
 
 
@@ -241,7 +244,7 @@ def _lexeme(context: Context, node: int, state: int, after: int, stack: int) -> 
         context[WANT] = state
         return NEED_LEX
     if flags & DOUBTS:
-        context[DOUBTFUL] = 1
+        context[DOUBTFUL] |= 1
         return OK
     if flags & GOES_ON:
         code = found(context, node, stack)
@@ -280,6 +283,17 @@ def _capture(context: Context, node: int, stack: int) -> int:
         if after < 0:
             return after
     return _lexeme(context, node, state, after, stack)
+
+
+@inner
+def _mark(context: Context, what: int, stack: int) -> int:
+    """The end of what is captured: what follows is told by the text that has been read."""
+    if context[BLUR] == 0 and context[MARK_TEXT] == 0:
+        context[DOUBTFUL] |= MARKED
+        return OK
+    text = UNKNOWN_TEXT if context[BLUR] != 0 else context[MARK_TEXT] - 1
+    after = node_of(context, RESUME, what, text, 0, 0, 0)
+    return push(context, after, stack) if after >= 0 else after
 
 
 @inner

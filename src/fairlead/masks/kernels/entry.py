@@ -19,6 +19,7 @@ from fairlead.masks.kernels.intern import (
     text_of,
 )
 from fairlead.masks.kernels.layout import (
+    AFTER_TEXT,
     BUILD_KEYS,
     ENTER,
     EXTRA,
@@ -37,6 +38,8 @@ from fairlead.masks.kernels.layout import (
     MACROS,
     MAKE_NODE,
     MAKE_TEXT,
+    MARKED,
+    MARKS,
     MEASURE,
     NODES,
     OK,
@@ -46,6 +49,7 @@ from fairlead.masks.kernels.layout import (
     PAIRS,
     PENDING,
     READ,
+    READ_TEXT,
     REHASH,
     SCAN_ROOM,
     SCANNED,
@@ -78,7 +82,7 @@ from fairlead.masks.kernels.record_layout import (
 from fairlead.masks.kernels.records import rehash
 from fairlead.masks.kernels.searches import search
 from fairlead.masks.kernels.skips import survey_parts
-from fairlead.masks.kernels.step import step
+from fairlead.masks.kernels.step import step, step_with
 from fairlead.masks.kernels.tries import merge as _merge
 from fairlead.masks.kernels.views import (
     Context,
@@ -113,13 +117,21 @@ def _enter(context: Context, node: int) -> int:
 
 @once
 def _advance(context: Context, macro: int, token: int) -> int:
-    text, at = uint8s(context, TOKEN), int64s(context, TOKEN_AT)
+    bytes_, at, read = uint8s(context, TOKEN), int64s(context, TOKEN_AT), int(context[READ_TEXT])
     for place in range(at[token], at[token + 1]):
-        macro = step(context, macro, int(text[place]))
+        before, byte = macro, int(bytes_[place])
+        macro = step(context, before, byte)
+        if context[MARKS] != 0 and macro > 0:
+            read = text_of(context, read, byte)
+            if read < 0:
+                return read
+            if int32s(context, MACRO)[macro * 4 + 3] >= MARKED:
+                macro = step_with(context, before, byte, read)
         if macro <= 0:
             return macro
         if int32s(context, MACRO)[macro * 4 + 3] != 0:
             break
+    context[AFTER_TEXT] = read
     macros = int32s(context, MACRO)
     return macro * 4 + 2 * macros[macro * 4 + 2] + macros[macro * 4 + 3]
 
@@ -152,7 +164,8 @@ def run(slots: WholeNumbers, what: int, a: int, b: int, row: WholeWords, spare: 
 
     ENTER a: the macro state of a text that begins with node a. READ a b: four times the macro state
     after token b from a, 0 if its bytes cannot be read, the first unsure one on the way if one is;
-    plus 2 if a text may end there, plus 1 if it is unsure. FILL a b: write the mask of a to `row`,
+    plus 2 if a text may end there, plus 1 if it is unsure; where there are MARK nodes it needs and
+    gives a text. FILL a b: write the mask of a to `row`,
     `spare` being a row to work in; anew if b is not 0, else where it was. MEASURE a b: see
     `bounded.measure`. JUDGE a b: find the verdict of place a among b places; 1 if it is not known
     then.

@@ -52,6 +52,10 @@ KEY_TEXT: Final = 39  # text,
 KEY_STATE: Final = 40  # lexical state,
 KEY_ESCAPE: Final = 41  # and escape
 SCRAP: Final = 42  # so few nodes below one of a trie are walked each time
+MARKS: Final = 43  # whether there are any MARK nodes: then READ begins with
+READ_TEXT: Final = 44  # a text, ends with
+AFTER_TEXT: Final = 45  # a text, and the one at the moment is
+MARK_TEXT: Final = 46  # this, plus one; 0 if it is not known
 
 # Addresses. Of this constraint:
 NODE: Final = 48  # int32[n, 6]: kind, and five fields
@@ -219,6 +223,7 @@ LEXEME: Final = 3  # lexical state
 SEQUENCE: Final = 4  # first node, second node
 CHOICE: Final = 5  # start in EDGE, number of options
 EXPR: Final = 6  # index of the expression; see TARGET
+MARK: Final = 7  # index of template and argument: what is captured, of which texts know, ends here
 OPENED: Final = 8  # frame: behind the opening brace
 BEHIND: Final = 9  # frame: behind a value
 MEMBER: Final = 10  # frame: before a key
@@ -354,6 +359,7 @@ NO_PICTURE: Final = -1
 WIDE_EXITS: Final = -1
 MANY_EXITS: Final = 1 << 24
 UNKNOWN_TEXT: Final = -1
+MARKED: Final = 2  # instead of 1 for a doubt: what is unsure is what a MARK has read
 CLOSE_BRACE: Final = 2  # the node of "}"
 QUOTE_BYTE: Final = 0x22
 NEWLINE_BYTE: Final = 0x0A

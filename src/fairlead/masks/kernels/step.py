@@ -37,6 +37,7 @@ from fairlead.masks.kernels.layout import (
     LINE,
     LITERAL,
     MACRO,
+    MARK_TEXT,
     MEMBER,
     N_VALUE,
     NEED_LEX,
@@ -76,6 +77,15 @@ def step(context: Context, macro: int, byte: int) -> int:
         return int(int32s(context, STEP_VALUE)[place])
     after = _step_anew(context, macro, byte)
     return remember_step(context, key, after) if after >= 0 else after
+
+
+@once
+def step_with(context: Context, macro: int, byte: int, text: int) -> int:
+    """The same where it is known what has been read, this byte included: it is not remembered."""
+    context[MARK_TEXT] = text + 1
+    after = _step_anew(context, macro, byte)
+    context[MARK_TEXT] = 0
+    return after
 
 
 @inner
@@ -228,7 +238,7 @@ def _end_key(context: Context, key: int, stack: int) -> int:
     if has_extra(context, extras, text):
         return OK
     if has_extra(context, extras, UNKNOWN_TEXT):
-        context[DOUBTFUL] = 1
+        context[DOUBTFUL] |= 1
         return OK
     value = object_field(context, thing, O_OTHER)
     return value_follows(context, thing, value, frame_after_other(context, frame, text), stack)

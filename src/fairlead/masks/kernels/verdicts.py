@@ -41,6 +41,7 @@ from fairlead.masks.kernels.layout import (
     LEXEME,
     LINE,
     LITERAL,
+    MARK,
     MEMBER,
     NAMED,
     NEED_JUDGE,
@@ -97,7 +98,7 @@ def judge_found(context: Context) -> int:
         if verdict < 0:
             return verdict
         if verdict == V_DOUBT:
-            context[DOUBTFUL] = 1
+            context[DOUBTFUL] |= 1
         marks[index] = verdict
     return OK
 
@@ -320,7 +321,7 @@ def _is_settled(context: Context, node: int) -> int:
     kind = int32s(context, NODE)[node * 6]
     if kind in (NIL, LEXEME, COUNTED, BOUNDED, STOP, DOUBT, CLEAR):
         return 1
-    if kind in (CAPTURE, RESUME, NAMED, OPENED, MEMBER, KEY, BEHIND):
+    if kind in (CAPTURE, MARK, RESUME, NAMED, OPENED, MEMBER, KEY, BEHIND):
         return 1  # where these look ahead, they are no such nodes
     if kind != EXPR:
         return 0

@@ -103,6 +103,8 @@ def walk_below(context: Context, row: Words, below: int, macro: int) -> int:
         uint64s(context, FIRST),
     )
     if below > 0:
+        if int32s(context, MACRO)[macro * 4 + 3] != 0:
+            note_unsure(context, below + 1, int(ends[below]))
         return walk(context, row, below + 1, int(ends[below]), macro)
     for byte in range(256):
         node = roots[byte]

@@ -1,0 +1,124 @@
+"""Items that have to differ, objects or arrays: read as all else, and told apart by their texts."""
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+import fairlead as fl
+from fairlead.automata.derivative import Derivatives
+from fairlead.lowering.expr import alt, concat, literal
+from fairlead.lowering.sources import lower_source
+from fairlead.masks import marks
+from fairlead.masks.bits import unpack
+from fairlead.masks.marks import last_value
+from fairlead.masks.rows import Rows
+from fairlead.masks.states import States
+
+TOKENS = [b"},{", b'{"a":', b'"a"', b'":', b"1,", b"]]", b"}]", b"},", b"[1", b'"}', b'","', b"2}]"]
+WORDS = fl.Vocabulary([*(bytes((b,)) for b in range(256)), *TOKENS, b"<end>"], eos_ids={268})
+OBJECTS = {"type": "object", "properties": {"a": {"enum": [1, "x"]}}, "additionalProperties": False}
+
+
+def lowered(items: Any) -> Any:
+    """Arrays of different items."""
+    schema = {"type": "array", "uniqueItems": True, "items": items}
+    return lower_source(fl.JsonSchema(schema, whitespace="compact"))
+
+
+def compared(expr: Any, texts: int, tokens: int) -> int:
+    """Compare masks along random texts; how many were."""
+    plain = Rows(Derivatives(expr, WORDS.spellable), WORDS, fl.Budget())
+    fast = States(expr, Derivatives(expr, WORDS.spellable), WORDS, fl.Budget())
+    dice, count = random.Random(7), 0
+    for _ in range(texts):
+        state: Any = fast.start(b"")
+        rest: Any = expr
+        for _ in range(tokens):
+            row = unpack(plain.row(rest)).tolist()
+            assert unpack(fast.mask(state)).tolist() == row
+            count += 1
+            # Longer tokens and what is no string leave more items behind.
+            found = [each for each in row if each > 255 or chr(each) in '[]{}:,"a1x2']
+            if not found or found == [268]:
+                break
+            token = dice.choice([each for each in found if each != 268])
+            state, rest = fast.after(state, token), plain.after(rest, token)
+    return count
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize(
+    "items", [OBJECTS, {"type": "array", "uniqueItems": True, "items": OBJECTS}, {"$ref": "#"}]
+)
+def test_masks(items: Any) -> None:
+    assert compared(lowered(items), 6, 40) > 50
+
+
+def test_masks_that_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(marks, "_KEPT", 1)
+    assert compared(lowered({"$ref": "#"}), 2, 16) > 8
+
+
+def test_many_that_read_the_same() -> None:
+    """Alternatives that are put together still know what is within an item."""
+    array = lowered(OBJECTS)
+    expr = alt(*(concat(array, literal(end)) for end in "abcdefghi"), literal("[]]"))
+    assert compared(expr, 2, 12) > 15
+
+
+@pytest.mark.parametrize(
+    ("text", "valid"),
+    [
+        ('[{"a":1,"b":2},{"b":2,"a":1}]', False),
+        ('[{"a":1},{"a":1.0}]', False),
+        ('[{"a":1},{"\\u0061":10e-1}]', False),
+        ('[ {"a" : 1} , { } , {"a": "\\\\"}, {"a": "\\""}, {"a": "}, {"}]', True),
+        ('[[1,[2]],[[2],1],[1,[2,3]]]', True),
+        ('[[1,[2]],[1, [ 2 ]]]', False),
+        ('[{"a":[{"b":1},{"b":2}]},{"a":[{"b":2},{"b":1}]}]', True),
+    ],
+)  # fmt: skip
+def test_values_and_not_texts_differ(text: str, valid: bool) -> None:
+    constraint = fl.compile(fl.JsonSchema({"type": "array", "uniqueItems": True}), WORDS)
+    assert constraint.matches(text) is valid
+
+
+def test_ways_apart() -> None:
+    """What has been read belongs to a state, not to the place in the grammar."""
+    constraint = fl.compile(
+        fl.JsonSchema({"type": "array", "uniqueItems": True, "items": OBJECTS}), WORDS
+    )
+
+    def after(text: bytes, state: Any = None) -> Any:
+        state = constraint.start() if state is None else state
+        for byte in text:
+            state = constraint.advance(state, byte)
+        return state
+
+    one, other = after(b'[{"a":1'), after(b'[{"a":"x"')
+    again, more = after(b'},{"a":', one), after(b'},{"a":', other)
+    offered = [unpack(constraint.mask(state)).tolist() for state in (again, more)]
+    assert [ord("1") in row for row in offered] == [False, True]
+    assert [ord('"') in row for row in offered] == [True, False]
+    assert after(b'[{"a":1') is one
+
+
+def test_the_last_value() -> None:
+    dice = random.Random(4)
+
+    def value(depth: int) -> Any:
+        kind = dice.randrange(7 if depth else 5)
+        if kind < 5:
+            return dice.choice([1, -2.5e10, None, True, "", 'a"b', "\\", '\\"', "[{", "}]", "é"])
+        size = dice.randrange(4)
+        if kind == 5:
+            return [value(depth - 1) for _ in range(size)]
+        return {str(value(0)): value(depth - 1) for _ in range(size)}
+
+    for _ in range(300):
+        text = json.dumps(value(3)).encode()
+        before = json.dumps([value(2), value(2)])[:-1].encode()
+        assert last_value(before + b", " + text) == text
+        assert last_value(text) == text
