@@ -2,7 +2,7 @@
 
 import random
 import re
-from itertools import product
+from itertools import combinations, product
 
 import pytest
 
@@ -161,10 +161,13 @@ def test_errors_of_parts_have_a_place_in_the_grammar(text, error, said):
         lower_source(fl.Lark("start: " + text))
 
 
-def test_many_parts_that_may_be_empty_are_told_to_get_rules():
-    text = " ".join(f'%regex {{"substring_words": "{n}"}}' for n in range(9))
-    with pytest.raises(LimitError, match="9 parts in a row"):
-        lower_source(fl.Lark(f"start: {text}"))
+@pytest.mark.parametrize("lexer", LEXERS)
+def test_many_parts_in_a_row_may_be_empty(lexer):
+    letters = "abcdefghijkl"
+    text = " ".join(f'%regex {{"substring_words": "{each}"}}' for each in letters)
+    found = texts(fl.Lark(f'start: {text} | "b" {text} "b"', lexer=lexer), letters, 3)
+    rows = {"".join(row) for n in range(4) for row in combinations(letters, n)}
+    assert found == rows | {f"b{row}b" for row in rows if len(row) < 2}
 
 
 def test_an_error_of_another_kind_stays_itself():

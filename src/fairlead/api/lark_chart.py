@@ -208,6 +208,6 @@ class _Terminals:
 
     def _exits_of(self, name: str) -> tuple[Exit, ...]:
         if name not in self._exits:
-            pattern = parse_regex(self._grammar.terminals[name].pattern)
-            self._exits[name] = exits(pattern, bool(self._grammar.parts))
+            terminal, marks = self._grammar.terminals[name], bool(self._grammar.parts)
+            self._exits[name] = exits(parse_regex(terminal.pattern), marks, terminal.solid)
         return self._exits[name]

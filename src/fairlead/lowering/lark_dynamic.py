@@ -87,7 +87,7 @@ def _alternative(
 def _taken(terminal: LarkTerminal, level: int, marks: bool) -> Expr:
     """What a terminal takes, and what has to follow it."""
     try:
-        found = exits(parse_regex(terminal.pattern), marks)
+        found = exits(parse_regex(terminal.pattern), marks, terminal.solid)
     except (SourceError, UnsupportedError) as error:
         raise _said(terminal, error) from None
     return alt(*(concat(each.text, ahead(each.after, level)) for each in found))

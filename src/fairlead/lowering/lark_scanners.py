@@ -176,7 +176,10 @@ class _Terminal:
         name, text = string.shape.name, string.shape.text or ""
         if name not in self._swallowed:
             same = string.shape.priority == self.shape.priority
-            match = re.match(self.shape.pattern, text) if same else None
+            pattern = self.shape.pattern
+            if self.shape.solid:
+                pattern = rf"(?:{pattern})(?<=[\s\S])"  # of what stands alone: not of nothing
+            match = re.match(pattern, text) if same else None
             self._swallowed[name] = match is not None and match[0] == text
         return self._swallowed[name]
 
@@ -209,12 +212,12 @@ class _Terminal:
     @cached_property
     def exits(self) -> tuple[Exit, ...]:
         """What is taken, and what has to follow."""
-        return exits(self._pattern, self._marks)
+        return exits(self._pattern, self._marks, self.shape.solid)
 
     @cached_property
     def begins(self) -> Expr:
         """Texts at which this matches."""
-        return begins(self._pattern, self._marks)
+        return begins(self._pattern, self._marks, self.shape.solid)
 
     @cached_property
     def whole(self) -> Expr:

@@ -30,7 +30,7 @@ from typing import Final, final
 
 from fairlead.lowering.alternatives import either
 from fairlead.lowering.equations import Automaton, Equations, Spell, smallest
-from fairlead.lowering.expr import ANYTHING, EMPTY, alt, both, byte_set, complement, concat
+from fairlead.lowering.expr import ANYTHING, EMPTY, EPSILON, alt, both, byte_set, complement, concat
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.preferred_languages import ALL, NONE, Languages, explored
@@ -80,7 +80,7 @@ class _Watch:
     guard: int
 
 
-def exits(pattern: Pattern, marks: bool = False) -> tuple[Exit, ...]:
+def exits(pattern: Pattern, marks: bool = False, solid: bool = False) -> tuple[Exit, ...]:
     r"""The texts that `re.match` may prefer, each with what has to follow it.
 
     >>> from fairlead.lowering.expr import literal
@@ -94,17 +94,18 @@ def exits(pattern: Pattern, marks: bool = False) -> tuple[Exit, ...]:
     Args:
         pattern: what matches.
         marks: whether special tokens may follow, which no part of a pattern matches.
+        solid: whether a match of nothing is none, and backtracking goes on behind it.
 
     Raises:
         UnsupportedError: what the module refuses, with its place in the pattern.
         LimitError: the automaton is too large.
     """
-    return _preferences(_Key(pattern.text, _modes(pattern), marks, pattern))[0]
+    return _preferences(_Key(pattern.text, _modes(pattern), marks, solid, pattern))[0]
 
 
-def begins(pattern: Pattern, marks: bool = False) -> Expr:
+def begins(pattern: Pattern, marks: bool = False, solid: bool = False) -> Expr:
     """The texts that begin with a match; errors as of `exits`."""
-    return _preferences(_Key(pattern.text, _modes(pattern), marks, pattern))[1]
+    return _preferences(_Key(pattern.text, _modes(pattern), marks, solid, pattern))[1]
 
 
 @final
@@ -115,6 +116,7 @@ class _Key:
     text: str
     modes: tuple[Hashable, ...]
     marks: bool
+    solid: bool
     pattern: Pattern = field(compare=False)
 
 
@@ -134,14 +136,16 @@ def _modes(pattern: Pattern) -> tuple[Hashable, ...]:
 @lru_cache(maxsize=1024)
 def _preferences(key: _Key) -> tuple[tuple[Exit, ...], Expr]:
     """The exits of a pattern, and what begins with a match."""
-    if _is_plain(key.pattern.body):
+    if _is_plain(key.pattern.body) and not key.solid:
         text = lower_regex(key.pattern)
         return () if text is EMPTY else (Exit(text, ANYTHING),), concat(text, ANYTHING)
-    followed = _followed(key.pattern.body)
+    followed = None if key.solid else _followed(key.pattern.body)
     if followed is not None:
         return _of_followed(key.pattern.text, *followed)
     words = _words(key.pattern.body)
-    return _Reader(key.pattern, key.marks).read() if words is None else _of_words(words)
+    if words is None:
+        return _Reader(key.pattern, key.marks, key.solid).read()
+    return _of_words([word for word in words if word or not key.solid])
 
 
 def _followed(root: Node) -> tuple[Parts, Sequence[Look]] | None:
@@ -232,8 +236,8 @@ def _is_plain(root: Node) -> bool:
 class _Reader:
     """The automata of one pattern."""
 
-    def __init__(self, pattern: Pattern, marks: bool) -> None:
-        self._pattern, self._program = pattern, program(pattern, marks)
+    def __init__(self, pattern: Pattern, marks: bool, solid: bool) -> None:
+        self._pattern, self._program, self._solid = pattern, program(pattern, marks), solid
         self._marks = 1 << len(self._program.atoms) - 1 if marks else 0
         self._machine = Machine(self._program)
         self._languages = self._machine.languages
@@ -247,7 +251,7 @@ class _Reader:
 
     def read(self) -> tuple[tuple[Exit, ...], Expr]:
         """The exits, and what begins with a match."""
-        start = self._machine.start(self._program.start)
+        start = self._machine.start(self._program.start, solid=self._solid)
         places, rows = explored([start], self._row)
         begins = self._begun(start)
         afters = self._afters(places)
@@ -255,7 +259,10 @@ class _Reader:
         told = _Told(self._languages, self._spelled)
         followed = [after for after in dict.fromkeys(afters) if after != NONE]
         if len(texts.rows) > MOST_SOLVED and len(followed) == 1 and self._takes_all():
-            return (Exit(lower_regex(self._pattern), told.expr(followed[0])),), told.expr(begins)
+            text = lower_regex(self._pattern)
+            if self._solid:
+                text = both(text, complement(EPSILON))
+            return (Exit(text, told.expr(followed[0])),), told.expr(begins)
         exits = tuple(
             Exit(Equations(texts, after.__eq__, self._spelled).texts_from(0), told.expr(after))
             for after in followed

@@ -98,9 +98,9 @@ class Machine:
         number = self.languages.number
         self._pasts = tuple((number(p.surely), number(p.perhaps)) for p in program.pasts)
 
-    def start(self, step: int) -> Place:
-        """Before any text of this step."""
-        return self._settled([(self._entered(step, _DONE), ALL)], self._pasts)
+    def start(self, step: int, *, solid: bool = False) -> Place:
+        """Before any text of this step; no match ends here, if it has to be `solid`."""
+        return self._settled([(self._entered(step, _DONE), ALL)], self._pasts, solid=solid)
 
     def looks_for(self, step: int, begins: int) -> None:
         """Tell the language of all texts that begin with a match of the step of an Ahead."""
@@ -130,7 +130,7 @@ class Machine:
             self._places[key] = self._settled(ways, history)
         return self._places[key]
 
-    def _settled(self, ways: Iterable[Thread], history: History) -> Place:
+    def _settled(self, ways: Iterable[Thread], history: History, *, solid: bool = False) -> Place:
         """The place where stacks begin: every thread as far as it comes without reading."""
         languages, todo = self.languages, [*ways]
         todo.reverse()
@@ -150,6 +150,8 @@ class Machine:
                 continue
             seen[stack] = languages.either(before, guard)
             spend(1)
+            if stack == _DONE and solid:
+                continue
             if stack == _DONE:
                 ends.append((len(threads), guard))
                 failed = languages.both(failed, languages.opposite(guard))

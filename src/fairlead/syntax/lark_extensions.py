@@ -6,11 +6,12 @@ r"""What grammars for language models have that Lark has not, found in a text be
     %lark {…}             a grammar of its own, with a `start` of its own
     <|name|>  <[7]>  <[7-9,12]>     a special token by its name or id; any of several
     rule[capture]: …      what the rule reads is in `result.captures`; [capture="name"] names it
+    ""                    nothing, which Lark has in no string
 
 Each of the first four becomes a string that no text holds: for Lark a terminal like any other,
 alone in a rule or under a name. What it stands for is kept beside the text, and so is where it
-stood, for errors. Everything else that llguidance has is refused by name, with what to write
-instead.
+stood, for errors. The last becomes a regex of the empty text alone (`syntax.lark_empty`).
+Everything else that llguidance has is refused by name, with what to write instead.
 
 What this module does not know: what Lark reads, whether a schema is right.
 """
@@ -43,7 +44,8 @@ _SKIPPED: Final = r"""//[^\n]*|\#[^\n]*|"(?:\\["\\]|[^"\n])*?"|/(?!/)(?:\\[/\\]|
 _STRING: Final = r'"(?:\\.|[^"\\\n])*"'
 _OPTIONS: Final = rf"""\[(?:{_STRING}|[^\]"\n])*\]"""
 _FOUND: Final = re.compile(
-    rf"""(?P<skipped>{_SKIPPED})
+    rf"""(?P<empty>""i?)
+    |(?P<skipped>{_SKIPPED})
     |(?P<braced>%(?:json|regex|lark)\b\s*)
     |(?P<ids><\[(?P<listed>[^\]\n]*)\]>)
     |(?P<name><[^<>\s\[][^<>\s]*>)
@@ -177,6 +179,8 @@ class _Reader:
 
     def take(self, found: re.Match[str]) -> int:
         """Take what was found; where to go on."""
+        if found["empty"]:
+            return self._replace(*found.span(), f"/(?:)/{found['empty'][2:]}")
         if found["refused"]:
             return self._other(found)
         if found["rule"]:

@@ -10,11 +10,13 @@ What this module does not know: what a pattern means, which terminal is read whe
 import re
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib import import_module
-from itertools import chain, compress, product
+from itertools import chain
 from typing import Any, Final
 
-from fairlead.errors import LimitError, SourceError, UnsupportedError
+from fairlead.errors import SourceError, UnsupportedError
+from fairlead.syntax.lark_empty import with_empty
 from fairlead.syntax.lark_errors import Reading, refusals, within
 from fairlead.syntax.lark_extensions import PART, Part
 from fairlead.syntax.lark_lalr import Spend, production, tabulate
@@ -22,10 +24,11 @@ from fairlead.syntax.lark_source import Lark, read_indenter
 from fairlead.syntax.lark_templates import check_templates
 from fairlead.syntax.lark_tree import Indentation, LarkGrammar, LarkTable, LarkTerminal
 from fairlead.syntax.names import did_you_mean
+from fairlead.syntax.regex import parse_regex
+from fairlead.syntax.regex_tree import Anchor, Boundary, Look, children
 from fairlead.syntax.substrings import Substring
 
 COLLISION: Final = "Reduce/Reduce"  # how Lark begins to say that it cannot tell rules apart
-MOST_EMPTY: Final = 8
 MODULE: Final = "file_input"  # what Lark's python.lark calls a whole file
 
 
@@ -65,19 +68,21 @@ def read_lark(source: Lark, spend: Spend = _free) -> LarkGrammar:
         keep |= {*ignored, *(symbol.name for rule in rules for symbol in rule.expansion)}
         terminals = [terminal for terminal in terminals if terminal.name in keep]
         parts, terminals = _parts(terminals, source, reading)
-        read = {terminal.name: _terminal(terminal, reading) for terminal in terminals}
+        read = {str(terminal.name): _terminal(terminal, reading) for terminal in terminals}
         nested = _nested(parts, spend)
         _check_ignored(ignored, parts)
-        rules = _with_empty(rules, _empty(parts, nested))
+        empty = [name for name, terminal in read.items() if _takes_nothing(terminal)]
+        nothing = [name for name in empty if read[name].max_width == 0]
+        rules = with_empty(rules, [*_empty(parts, nested), *empty], nothing)
         table, collision = _read_by(rules, start, source, spend, indented=indentation is not None)
     expansions = dict[str, list[tuple[str, ...]]]()
     for each in map(production, rules):
         expansions.setdefault(each.rule, []).append(each.symbols)
     return LarkGrammar(
-        terminals=read,
+        terminals={name: each for name, each in read.items() if name not in nothing},
         rules={name: tuple(listed) for name, listed in expansions.items()},
         start=start,
-        ignored=tuple(map(str, dict.fromkeys(ignored))),
+        ignored=tuple(name for name in dict.fromkeys(map(str, ignored)) if name not in nothing),
         table=table,
         indentation=indentation,
         parts=parts,
@@ -146,10 +151,11 @@ def _terminal(terminal: Any, reading: Reading) -> LarkTerminal:
         instead = r"; any letter is [^\W\d_]" if error.msg == r"bad escape \p" else ""
         said = f"the terminal {written} is no regex as Lark reads them: {error}{instead}"
         raise reading.wrong(said, str(terminal.name)) from None
-    if pattern.min_width == 0:
+    solid = pattern.min_width == 0
+    if solid and _looks(str(pattern.to_regexp())):
         said = (
-            f"the terminal {written} matches nothing at all: Lark's have one character at least, "
-            "and may be left out with a `?` behind them"
+            f"the terminal {written} may match nothing, and looks around it: those that look "
+            "around have one character at least, and may be left out with a `?` behind them"
         )
         raise reading.wrong(said, str(terminal.name))
     return LarkTerminal(
@@ -158,11 +164,28 @@ def _terminal(terminal: Any, reading: Reading) -> LarkTerminal:
         text=str(pattern.value) if pattern.type == "str" else None,
         flags=frozenset(pattern.flags),
         priority=int(terminal.priority),
-        min_width=int(pattern.min_width),
+        min_width=max(int(pattern.min_width), 1),
         max_width=int(pattern.max_width),
         length=len(pattern.value),
         written=written,
+        solid=solid,
     )
+
+
+def _looks(pattern: str) -> bool:
+    """Whether a pattern looks at what is around a place; what is none is refused later."""
+    with suppress(SourceError, UnsupportedError):
+        todo = [parse_regex(pattern).body]
+        for node in todo:  # grows while we go
+            if isinstance(node, Look | Anchor | Boundary):
+                return True
+            todo += children(node)
+    return False
+
+
+def _takes_nothing(terminal: LarkTerminal) -> bool:
+    """Whether the empty text matches."""
+    return terminal.solid and re.fullmatch(terminal.pattern, "") is not None
 
 
 def _parts(
@@ -232,31 +255,6 @@ def _may_be_empty(grammar: LarkGrammar) -> bool:
                 found.add(rules[place])
                 todo.append(rules[place])
     return grammar.start in found
-
-
-def _with_empty(rules: list[Any], names: list[str]) -> list[Any]:
-    """The rules, each also without those of these terminals that it has."""
-    if not names:
-        return rules
-    make: Any = import_module("lark.grammar").Rule
-    found = dict[tuple[str, tuple[str, ...]], Any]()
-    for rule in rules:
-        options = [[True, False] if str(s.name) in names else [True] for s in rule.expansion]
-        many = sum(len(option) > 1 for option in options)
-        if many > MOST_EMPTY:
-            raise LimitError(
-                f"the rule {rule.origin.name} has {many} parts in a row that may be empty, "
-                f"{MOST_EMPTY} are allowed: give some a rule of their own",
-                limit="parts that may be empty",
-                given=MOST_EMPTY,
-                needed=many,
-            )
-        for kept in product(*options):
-            symbols: list[Any] = list(compress(rule.expansion, kept))
-            key = str(rule.origin.name), tuple(str(symbol.name) for symbol in symbols)
-            made = make(rule.origin, symbols, len(found), rule.alias, rule.options)
-            found.setdefault(key, made)
-    return list(found.values())
 
 
 def _read_by(

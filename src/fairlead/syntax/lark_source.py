@@ -45,7 +45,7 @@ class Lark(Source):
     """The texts that a Lark grammar parses, as Lark itself reads it.
 
     Beside what Lark knows there may stand JSON Schemas, special tokens and a few things more in it
-    (`syntax.lark_extensions`).
+    (`syntax.lark_extensions`), and terminals that may be empty (`syntax.lark_empty`).
 
     Example:
         >>> Lark('start: "a" start | "b"').lexer is None

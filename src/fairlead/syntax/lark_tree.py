@@ -29,10 +29,12 @@ class LarkTerminal:
         text: what it was written as, if that is a string and no regex, without its flags.
         flags: any of "imslux" behind the string or regex.
         priority: terminals of a higher one are tried first.
-        min_width: the fewest characters that a match has,
+        min_width: the fewest characters that a match has, one at least,
         max_width: and the most, as Lark counts them.
         length: of its pattern without flags, or of its text: Lark tries longer ones first.
         written: how to name it to whoever wrote the grammar.
+        solid: whether the pattern could match nothing. What it matches then is what `re.match`
+            prefers of one character at least.
     """
 
     name: str
@@ -44,6 +46,7 @@ class LarkTerminal:
     max_width: int
     length: int
     written: str
+    solid: bool = False
 
 
 @final
