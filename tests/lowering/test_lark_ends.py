@@ -8,7 +8,16 @@ import pytest
 from fairlead.automata.derivative import Derivatives
 from fairlead.errors import FairleadError
 from fairlead.lowering import lark_ends
-from fairlead.lowering.expr import ALL_BYTES, ANYTHING, ahead, byte_set, concat, literal, stop
+from fairlead.lowering.expr import (
+    ALL_BYTES,
+    ANYTHING,
+    ahead,
+    byte_set,
+    concat,
+    literal,
+    repeat,
+    stop,
+)
 from fairlead.lowering.lark_automaton import Frame
 from fairlead.lowering.lark_contextual import Places
 from fairlead.lowering.lark_ends import END, Ends
@@ -59,9 +68,11 @@ def checked(seed: int, ignored: str) -> int:
                 assert beginning is not END or machine.accepts(whole), text
                 count += 1
             for way in places.ways(places.start.stack.state):
-                if ends.ends(way.text, stack):
-                    assert machine.alive(concat(way.text, whole)), (text, way.terminal)
-                    count += 1
+                for read in (way.text, *(ahead(each.after, 0) for each in way.exits)):
+                    told = ends.ends(read, stack)
+                    if told is not None:
+                        assert machine.alive(concat(read, whole)) is told, (text, way.terminal)
+                        count += 1
         except OutOfFuelError:
             continue
     return count
@@ -81,14 +92,15 @@ def test_many_beginnings_lead_to_the_end(ignored):
 def test_a_comment_ends_with_its_line():
     places, ends = ends_of('start: "(" start ")" | "a"\n%ignore /--[^\\n]*/\n%ignore /[ \\n]+/')
     (comment,) = (way for way in places.ways(places.start.stack.state) if ends._word(way) == b"--")
-    assert ends.beginnings(places.start.stack) == [b"a", b"\na"]
+    assert ends.beginnings(places.start.stack) == [b"\n", b"a\n", b"(\n"]
     assert ends.ends(comment.text, places.start.stack)
 
 
 def test_where_only_what_leads_away_may_follow_that_is_found_too():
     places, ends = ends_of('start: "b" | "a" "(" start ")"')
     assert ends.beginnings(places.start.stack) == [b"b"]
-    assert ends.ends(ahead(concat(literal("a("), ANYTHING)), places.start.stack) is False
+    assert ends.ends(ahead(concat(literal("a("), ANYTHING)), places.start.stack) is None
+    assert ends.ends(ahead(concat(literal("("), ANYTHING)), places.start.stack) is False
     assert ends.ends(ahead(concat(literal("a"), ANYTHING)), places.start.stack)
 
 
@@ -111,3 +123,12 @@ def test_little_is_looked_at_and_answers_are_forgotten(monkeypatch):
     places, ends = ends_of('start: "a" "b" "c"')
     assert not ends.ends(literal("b"), places.start.stack)
     assert not ends.ends(literal("b"), places.start.stack)
+
+
+def test_that_nothing_may_follow_is_no_end_where_the_text_may_end(monkeypatch):
+    monkeypatch.setattr(lark_ends, "_LOOKED_AT", 0)
+    places, ends = ends_of('start: "a"')
+    after = places.behind(places.start, "A")
+    assert after is not None
+    assert ends.ends(ahead(repeat(literal("x"))), after.stack)
+    assert ends.ends(ahead(literal("x")), after.stack) is False

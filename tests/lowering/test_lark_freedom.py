@@ -25,10 +25,23 @@ def spacer(text: str, spellable: int = ALL_BYTES, **options) -> bytes | None:
         # A conflict is resolved: what comes behind the other way is not needed to complete a text.
         ('start: "i" start ["e" start] | "x"\n%ignore " "', b" "),
         # Only behind a space of two are these what they are.
-        ("start: /a(?!-)/ start | /b/\n%ignore /-./", None),
+        ("start: /a(?!-)/ start | /b(?!-)/\n%ignore /-./", None),
+        ("start: /a(?!-)/ start | /b/\n%ignore /-./", b"-\0"),
         ('start: "a" start | "b"\n%ignore /--/ \n%ignore / -/', b" -"),
-        # What is taken goes on over any space.
-        ("start: /a[^b]*/ start | /b/\n%ignore / /", None),
+        # What is taken goes on over any space, and the end is not reached without it; or it is.
+        ("start: /a[^b]*/ | /a[^b]*/ start\n%ignore / /", None),
+        ("start: /a[^b]*/ start | /b/\n%ignore / /", b" "),
+        (
+            'start: _line (_NL _line)*\n_line: "a"+ | "(" "a" _NL ")"\n_NL: /\\n */\n%ignore " "',
+            None,
+        ),
+        (
+            'start: _line (_NL _line)*\n_line: "a" "("? | NAME "("\n'
+            'NAME: /b(?=\\()/\n_NL: /\\n */\n%ignore " "',
+            b" ",
+        ),
+        # It would be completed by more of the same only.
+        ('start: "x" | more NAME\nmore: more "a" | "a"\nNAME: /b$/\n%ignore " "', None),
         # Nothing is ignored; or not in front of each.
         ('start: "a" start "b" | "c"', None),
         ('start: "a" | " a" start\n%ignore " "', None),

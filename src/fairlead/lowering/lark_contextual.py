@@ -126,7 +126,8 @@ class Places:
         """How texts may go on from stacks to the end; None where that takes more than stacks."""
         if self._lines is not None or self._grammar.parts:
             return None
-        return Ends(self._automaton, self._scanners, spellable, self.level)
+        free = self.freedom(spellable)
+        return Ends(self._automaton, self._scanners, spellable, self.level, free)
 
     def behind(self, place: Place, terminal: str | None) -> Place | None:
         """The place behind a terminal, None being one that is ignored."""

@@ -3,13 +3,14 @@
 Where nothing is ignored everywhere (`lark_freedom`), each stack has to be judged by itself. A text
 to the end is mostly found at once: of the terminals that bring the automaton nearer to the end,
 one of the shortest texts each, and between two of them nothing or what is ignored. Each has to be
-what it is whatever comes behind the one that follows it:
+what it is whatever comes behind the one that follows it; where each stack is known to come to an
+end, the first one is enough:
 
     beginnings(stack)   texts, each of some terminal or of what is ignored and then of one; behind
                         each of them a text comes to its end, whatever came before the stack
 
-So what is read at the moment is alive if it can be ended before one of them. What has no such text
-may still have an end: nothing is said of it.
+So what is read at the moment is alive if it can be ended before one of them. It is dead if it is at
+its own end and nothing that may follow begins with a byte that has to. Elsewhere nothing is said.
 
 What this module does not know: what is read at the moment, indentation.
 """
@@ -19,7 +20,7 @@ from typing import Final, TypeAlias, final
 
 from fairlead.lowering.expr import ALL_BYTES, ANYTHING, EMPTY, EPSILON, concat
 from fairlead.lowering.lark_automaton import Automaton, Frame
-from fairlead.lowering.lark_freedom import shortest_words
+from fairlead.lowering.lark_freedom import Freedom, shortest_words
 from fairlead.lowering.lark_scanners import Scanners, Way
 from fairlead.lowering.nodes import Ahead, Alt, Concat, Expr
 from fairlead.lowering.regular import Remainders, byte_classes, derivative, least_byte
@@ -49,22 +50,31 @@ class Ends:
         scanners: what they match.
         spellable: the bytes that there are.
         level: at which it looks ahead.
+        free: behind what each stack has a text to the end, if that is known.
     """
 
     def __init__(
-        self, automaton: Automaton, scanners: Scanners, spellable: int, level: int = 0
+        self,
+        automaton: Automaton,
+        scanners: Scanners,
+        spellable: int,
+        level: int = 0,
+        free: Freedom | None = None,
     ) -> None:
         self._automaton, self._scanners, self._spellable = automaton, scanners, spellable
-        self._level = level
+        self._level, self._free = level, free
         self._found = dict[Frame, Sequence[Beginning]]()
         self._others = dict[Frame, Sequence[Beginning]]()
         self._after = Remainders()
         self._spaces = dict[int, Sequence[tuple[Way, bytes]]]()
         self._ended = dict[tuple[Expr, tuple[Beginning, ...]], bool]()
         self._stands = dict[tuple[Way, bytes, Beginning], bool]()
+        self._firsts = dict[Expr, int]()
 
     def beginnings(self, stack: Frame) -> Sequence[Beginning]:
         """Some of them, those first that are nearest to the end."""
+        if self._free is not None and stack not in self._found:
+            self._found[stack] = self._freely(stack, self._free)
         todo, left = [stack], _LOOKED_AT
         while todo and left:
             frame = todo[-1]
@@ -79,17 +89,56 @@ class Ends:
                 self._found[frame] = self._settled(frame, steps, _FEW)
         return self._found.setdefault(stack, ())
 
-    def ends(self, read: Expr, stack: Frame) -> bool:
-        """Whether what is read at the moment surely comes to its end, and then the text.
+    def _freely(self, stack: Frame, free: Freedom) -> Sequence[Beginning]:
+        """The same where behind these each stack has a text to the end."""
+        taken = (
+            way
+            for way in self._ways(stack.state)
+            if way in free.words and self._automaton.feed(stack, way.terminal) is not None
+        )
+        words = dict.fromkeys((free.spacer, *(free.words[way] for way in taken)))
+        return [*([END] if self._automaton.ends(stack) else []), *words]
+
+    def ends(self, read: Expr, stack: Frame) -> bool | None:
+        """Whether what is read at the moment comes to its end, and then the text; None if unseen.
 
         Args:
             read: what is looked ahead for, what is left to read, and what has to follow that.
             stack: what the text goes on from then.
         """
-        for known in (self._found, self._others, self._after, self._ended, self._stands):
+        for known in (self._found, self._others, self._after, self._ended, self._firsts):
             if len(known) > _REMEMBERED:
                 known.clear()
-        return self._may_end(read, self.beginnings(stack)) or self._may_end(read, self._more(stack))
+        if self._may_end(read, self.beginnings(stack)):
+            return True
+        if self._is_stuck(read, stack):
+            return False
+        return self._may_end(read, self._more(stack)) or None
+
+    def _is_stuck(self, read: Expr, stack: Frame) -> bool:
+        """Whether something has to follow now, and no text from the stack begins so."""
+        if not isinstance(read, Ahead) or read.level != self._level:
+            return False
+        if read.item.nullable and self._automaton.ends(stack):
+            return False
+        wanted = self._begun(read.item)
+        return not any(
+            wanted & self._begun(leaving.text)
+            for way in self._scanners.ways(self._automaton.terminals(stack.state))
+            if way.ignored or self._automaton.feed(stack, way.terminal) is not None
+            for leaving in way.exits
+        )
+
+    def _begun(self, expr: Expr) -> int:
+        """The bytes with which its texts may begin."""
+        found = self._firsts.get(expr)
+        if found is None:
+            found = self._firsts[expr] = sum(
+                members
+                for members in byte_classes(expr)
+                if derivative(expr, least_byte(members)) is not EMPTY
+            )
+        return found
 
     def _may_end(self, read: Expr, beginnings: Sequence[Beginning]) -> bool:
         key = read, tuple(beginnings)

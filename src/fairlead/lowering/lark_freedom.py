@@ -5,6 +5,8 @@ from what is looked at here; it is more than is needed, so that no stack has to 
 
 - some text is ignored in every state, in front of some text of each terminal there, and behind it
   each is what it is whatever follows: this text, the spacer, stands between any two of them;
+- the end is reached without terminals for which that is not so: a newline that takes the blanks
+  behind it, a word that a bracket has to follow;
 - newlines are what they are before each of these, and take any number of blanks.
 
 Where one of these is not so, nothing is said: then each stack is judged by itself.
@@ -41,7 +43,8 @@ class Freedom:
         spacer: this, where no guard is left behind it.
         lines: and what newlines match of which each newline is the beginning of any line.
         last: and those of which each is the beginning of a last line, of any width.
-        words: a text of each way to take a terminal that it is whatever follows, the spacer behind.
+        words: a text of each way to take a terminal that it is whatever follows, the spacer behind;
+            none of those that have no such text.
     """
 
     spacer: bytes
@@ -75,7 +78,7 @@ class _Spelling:
     def __init__(
         self, grammar: LarkGrammar, table: LarkTable, scanners: Scanners, spellable: int
     ) -> None:
-        self._spellable = spellable
+        self._grammar, self._table, self._spellable = grammar, table, spellable
         lines = grammar.indentation
         self._newline = "" if lines is None else lines.newline
         declared = set[str]() if lines is None else {lines.indent, lines.dedent}
@@ -85,6 +88,7 @@ class _Spelling:
             wanted[names] = scanners.ways(sorted(names))
         self._wanted = wanted
         self._kept = dict[tuple[Way, bytes], bytes | None]()
+        self._completed = {frozenset[str](): True}
         self._after = Remainders()
 
     def freedom(self) -> Freedom | None:
@@ -110,19 +114,23 @@ class _Spelling:
 
     def _parts(self, space: bytes) -> frozenset[Exit] | None:
         """Where a text may stand between any two terminals, the newlines that begin any line."""
-        spelled = set[bytes]()
+        spelled, avoided = set[bytes](), set[str]()
         for names, ways in self._wanted.items():
-            words = self._spelled(names, ways, space)
-            if words is None or not any(
-                way.ignored and self._stands(way, space, words) for way in ways
-            ):
+            words = self._spelled(ways, space)
+            avoided |= names - words.keys()
+            if not any(way.ignored and self._stands(way, space, words.values()) for way in ways):
                 return None
-            spelled |= words
+            spelled |= {*words.values()}
+        if not self._is_completed(frozenset(avoided)):
+            return None
         return self._lines(spelled) if self._newline else frozenset()
 
-    def _spelled(
-        self, names: frozenset[str], ways: Sequence[Way], space: bytes
-    ) -> set[bytes] | None:
+    def _is_completed(self, avoided: frozenset[str]) -> bool:
+        if avoided not in self._completed:
+            self._completed[avoided] = always_completed(self._grammar, self._table, avoided)
+        return self._completed[avoided]
+
+    def _spelled(self, ways: Sequence[Way], space: bytes) -> dict[str, bytes]:
         """A text of each terminal, where there is one before a space; lines are ended apart."""
         found = dict[str, bytes]()
         for way in ways:
@@ -132,7 +140,7 @@ class _Spelling:
                 word = self._kept_word(way, space)
                 if word is not None:
                     found[way.terminal] = word + space
-        return {*found.values()} if found.keys() >= names else None
+        return found
 
     def _kept_word(self, way: Way, space: bytes) -> bytes | None:
         """A text of a terminal that it is whatever follows the space behind it."""

@@ -6,12 +6,14 @@ on the way otherwise, or lines cannot be indented so. What is looked at is more 
 - of what is being read in each state something can be completed, each rule as briefly as can be,
   where no terminal comes before which Lark does not reduce (`LarkTable.denied`);
 - where lines are indented, blocks begin behind newlines and end behind lines, no line is empty, and
-  brackets close in the rule that opens them, with no line in between.
+  brackets close in the rule that opens them, with no line in between;
+- where terminals are to be avoided, something can be completed without them, and the stack gets
+  shorter by that sooner or later.
 
 What this module does not know: what terminals match.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias, final
 
 from fairlead.lowering.lark_automaton import least_texts
@@ -20,33 +22,42 @@ from fairlead.syntax.lark_tree import END, Indentation, LarkGrammar, LarkTable, 
 _Step: TypeAlias = tuple[int, str]  # a state and what is read from it: a terminal or a rule
 
 
-def always_completed(grammar: LarkGrammar, table: LarkTable) -> bool:
-    """Whether they do; False where that is not known.
+def always_completed(
+    grammar: LarkGrammar, table: LarkTable, avoided: frozenset[str] = frozenset()
+) -> bool:
+    """Whether they do without the terminals to be avoided; False where that is not known.
 
     >>> from fairlead.syntax.lark_reader import read_lark
     >>> from fairlead.syntax.lark_source import Lark
     >>> grammar = read_lark(Lark('start: "a" start "b" | "c"'))
     >>> grammar.table is not None and always_completed(grammar, grammar.table)
     True
+    >>> always_completed(grammar, grammar.table, frozenset({"B"}))
+    False
     """
-    return _Plan(grammar, table).holds()
+    return _Plan(grammar, table, avoided).holds()
 
 
 @final
 class _Plan:
     """Which terminals lead to the end from each stack."""
 
-    def __init__(self, grammar: LarkGrammar, table: LarkTable) -> None:
-        self._grammar, self._table = grammar, table
+    def __init__(
+        self, grammar: LarkGrammar, table: LarkTable, avoided: frozenset[str] = frozenset()
+    ) -> None:
+        self._grammar, self._table, self._avoided = grammar, table, avoided
         symbols = {symbol for each in table.productions for symbol in each.symbols}
         rules = {each.rule for each in table.productions}
         self._terminals = symbols - rules
-        self._least = least_texts(table.productions, dict.fromkeys(self._terminals, 1))
-        self._total = self._least.keys() == rules
+        self._whole = least_texts(table.productions, dict.fromkeys(self._terminals, 1))
+        self._total = self._whole.keys() == rules
+        taken = dict.fromkeys(self._terminals - avoided, 1)
+        rest = least_texts(table.productions, taken) if avoided else self._whole
+        self._least = {**rest, **taken}
         self._briefest = {
             each.rule: each
             for each in reversed(table.productions)
-            if self._total and self._count(each.symbols) == self._least[each.rule]
+            if self._total and self._count(each.symbols) == self._least.get(each.rule, -1)
         }
         self._below = dict[tuple[int, int], frozenset[int]]()
         self._before = [list[int]() for _ in table.shifts]
@@ -54,8 +65,11 @@ class _Plan:
             for after in (*shifts.values(), *gotos.values()):
                 self._before[after].append(state)
 
-    def _count(self, symbols: Iterable[str]) -> int:
-        return sum(1 if symbol in self._terminals else self._least[symbol] for symbol in symbols)
+    def _count(self, symbols: Sequence[str]) -> int | None:
+        """The fewest terminals of these; None where it takes one that is to be avoided."""
+        if any(symbol not in self._least for symbol in symbols):
+            return None
+        return sum(self._least[symbol] for symbol in symbols)
 
     def holds(self) -> bool:
         """Whether they do."""
@@ -68,7 +82,7 @@ class _Plan:
             begun.setdefault(terminal, set()).update(steps)
         lines = self._grammar.indentation
         if lines is not None:
-            if not _Blocks(lines, table.productions, self._least).hold():
+            if not _Blocks(lines, table.productions, self._whole).hold():
                 return False
             # A line that ends behind another is no line: its newline belongs to that one.
             begun.setdefault(lines.newline, set()).update(
@@ -77,7 +91,12 @@ class _Plan:
                 for end in (lines.newline, lines.dedent)
                 if end in shifts
             )
-        return all(self._avoids(steps, terminal) for terminal, steps in begun.items())
+        if END in begun or self._grammar.start not in self._least:
+            return False
+        endings = {terminal: self._ending(steps) for terminal, steps in begun.items()}
+        if not endings and not self._avoided:
+            return True
+        return all(map(self._avoids, endings.values(), endings)) and self._shrinks(endings)
 
     def _under(self, state: int, count: int) -> frozenset[int]:
         """The states that may be so far below another."""
@@ -91,11 +110,8 @@ class _Plan:
             self._below[key] = found
         return found
 
-    def _avoids(self, steps: set[_Step], terminal: str) -> bool:
-        """Whether texts are completed without this terminal behind any of the steps."""
-        if terminal == END:
-            return False
-        table, ending = self._table, self._ending(steps)
+    def _avoids(self, ending: set[_Step], terminal: str) -> bool:
+        """Whether the briefest texts are completed without this terminal behind these steps."""
         named = {symbol for _, symbol in ending}
         touching = {
             rule: each.symbols
@@ -104,16 +120,53 @@ class _Plan:
         }
         return all(
             self._good(state, touching[rule], 0, ending, terminal)
-            for state, gotos in enumerate(table.gotos)
+            for state, gotos in enumerate(self._table.gotos)
             for rule in gotos
             if rule in touching
-        ) and all(
-            any(
-                self._good(state, table.productions[number].symbols, read, ending, terminal)
-                for number, read in kernel
-            )
-            for state, kernel in enumerate(table.kernels)
-            if kernel
+        )
+
+    def _shrinks(self, endings: Mapping[str, set[_Step]]) -> bool:
+        """Whether of each state something is completed, and no stack stays as it is for ever.
+
+        What is completed behind one symbol puts another state in the place of this one.
+        """
+        table, waiting = self._table, dict[int, list[set[int]]]()
+        for state, kernel in enumerate(table.kernels):
+            if not kernel or state == table.end:
+                continue
+            usable = [item for item in kernel if self._is_completed(state, *item, endings)]
+            if not usable:
+                return False
+            if all(read == 1 for _, read in usable):
+                rules = [table.productions[number].rule for number, _ in usable]
+                waiting[state] = [
+                    {
+                        table.gotos[under][rule]
+                        for under in self._before[state]
+                        if rule in table.gotos[under]
+                    }
+                    for rule in rules
+                ]
+        while waiting:
+            done = [
+                state
+                for state, ways in waiting.items()
+                if any(waiting.keys().isdisjoint(after) for after in ways)
+            ]
+            if not done:
+                return False
+            for state in done:
+                del waiting[state]
+        return True
+
+    def _is_completed(
+        self, state: int, number: int, read: int, endings: Mapping[str, set[_Step]]
+    ) -> bool:
+        """Whether what is left of a production can be read, whatever Lark has resolved."""
+        symbols = self._table.productions[number].symbols
+        return self._count(symbols[read:]) is not None and all(
+            self._good(state, symbols, read, ending, terminal)
+            for terminal, ending in endings.items()
         )
 
     def _touches(self, symbols: Sequence[str], named: set[str], terminal: str) -> bool:

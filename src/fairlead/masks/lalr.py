@@ -78,13 +78,13 @@ class LalrNodes:
         """A stack with one more state; on None it is the lowest."""
         return self._places.start.stack if below is None else below.push(state, margin)
 
-    def surely_ends(self, took: list[int], stack: Frame, read: Expr) -> bool:
-        """Whether what is read before a TOOK node comes to an end; False where that is not seen."""
+    def ends(self, took: list[int], stack: Frame, read: Expr) -> bool | None:
+        """Whether what is read before a TOOK node comes to an end; None where that is not seen."""
         if self._ends is None:
-            return False
+            return None
         terminal = None if took[2] == at.IGNORED else self._names[took[2]]
         after = self._places.behind(self._place(stack, took[3]), terminal)
-        return after is not None and self._ends.ends(read, after.stack)
+        return None if after is None else self._ends.ends(read, after.stack)
 
     def taken(self, took: list[int], stack: Frame) -> Expr:
         """What a TOOK node stands for, on a stack."""

@@ -35,8 +35,8 @@ class Automaton(Protocol):
         """A stack with one more state; on None it is the lowest."""
         ...
 
-    def surely_ends(self, took: list[int], stack: Frame, read: Expr) -> bool:
-        """Whether what is read before a TOOK node comes to an end; False where that is not seen."""
+    def ends(self, took: list[int], stack: Frame, read: Expr) -> bool | None:
+        """Whether what is read before a TOOK node comes to an end; None where that is not seen."""
         ...
 
     def taken(self, took: list[int], stack: Frame) -> Expr:
@@ -87,8 +87,9 @@ class Verdicts:
         asked = arena.verdict(place) == at.V_UNKNOWN and arena.record(node)[0] != at.GUARDED
         if not asked and not search(SHORT):
             return
-        if self._surely(node, stack):
-            arena.set_verdict(place, at.V_ALIVE)
+        plain = self._plainly(node, stack)
+        if plain is not None:
+            arena.set_verdict(place, at.V_ALIVE if plain else at.V_DEAD)
             return
         whole = self._whole(node, stack)
         if whole is not None:
@@ -106,25 +107,26 @@ class Verdicts:
             found = self._settled[expr] = _Settled().look(expr)
         return found
 
-    def _surely(self, node: int, stack: int) -> bool:
-        """Whether a place where Lark's automaton reads is plainly alive."""
+    def _plainly(self, node: int, stack: int) -> bool | None:
+        """Whether a place where Lark's automaton reads is alive; None where that is not seen."""
         arena, guards = self._arena, 0
         if arena.record(node)[0] == at.GUARDED:
             _, node, guards, *_ = arena.record(node)
         read = list[int]()
         while arena.record(node)[0] != at.TOOK:
             if stack == 0 or len(read) == _ABOVE or arena.record(node)[0] not in _SAID:
-                return False
+                return None
             read.append(node)
             node, stack = arena.pop(stack)
         said = [self._said(each) for each in read]
         parts = [expr for expr in said if expr is not None]
         if len(parts) < len(said):
-            return False
+            return None
         took = arena.record(node)
         frame, below = self._frame(took[1], stack)
         whole = concat(*self._guards(guards), *parts)
-        return self._automata[took[1]].surely_ends(took, frame, whole) and self._outside(below)
+        ends = self._automata[took[1]].ends(took, frame, whole)
+        return ends if not ends or self._outside(below) else None
 
     def _outside(self, stack: int) -> bool:
         """Whether what is around an automaton's texts has a text itself."""
