@@ -317,3 +317,32 @@ def test_where_languages_meet_a_mask_that_takes_too_long_is_refused_when_compili
         walk(fl.compile(hard, BYTES, fl.Budget(fuel=100_000)), steps=2)
     except fl.LimitError as error:
         assert error.limit == "fuel"  # noqa: PT017  either is right
+
+
+def chain(count: int) -> str:
+    steps = "\n".join(f"r{n}: r{n + 1}" for n in range(count))
+    return f'start: r0\n{steps}\nr{count}: "x"'
+
+
+def words(count: int) -> str:
+    return " | ".join(f'"w{n * 7919 % 10007}"' for n in range(count))
+
+
+GRAMMARS = {
+    "a chain of rules": chain(1000),
+    "rules that nothing needs": 'start: "a"\n' + chain(1000).replace("start", "end"),
+    "alternatives": f"start: {words(1000)}",
+    "alternatives that a regex matches": f"start: ({words(1000)}) NAME\nNAME: /[a-z0-9]+/",
+    "terminals with names": "start: (A|B" + "".join(f"|T{n}" for n in range(1000)) + ")*\n"
+    'A: "a"\nB: "b"i\n' + "\n".join(f'T{n}: "w{n}w"' for n in range(1000)),
+    "rules of alternatives": "start: "
+    + " ".join(f"r{n}" for n in range(100))
+    + "\n"
+    + "\n".join(f'r{n}: "{n}a" | "{n}b" | "{n}c" r0?' for n in range(100)),
+}
+
+
+@pytest.mark.parametrize("name", GRAMMARS)
+def test_grammars_that_are_hostile_and_have_texts_work(name: str) -> None:
+    source = fl.Lark(GRAMMARS[name], lexer="contextual")
+    assert spent(lambda: walk(fl.compile(source, BYTES, fl.Budget.untrusted()), steps=8))

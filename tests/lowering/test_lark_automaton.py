@@ -21,7 +21,7 @@ def test_equal_stacks_are_the_same_object():
 
 
 def test_what_is_needed_is_what_closes():
-    machine = automaton('start: "(" start ")" | "abc" | "x"')
+    machine = automaton('start: "(" start ")" | "abc" | "x" "!"?')
     assert machine.total
     stack = machine.start
     for depth in range(1, 4):

@@ -18,7 +18,7 @@ from fairlead.lowering.expr import (
 from fairlead.lowering.lark import lower_lark
 from fairlead.lowering.lark_contextual import lower_lark_contextual
 from fairlead.lowering.lark_indentation import ReadLine
-from fairlead.lowering.lark_scanners import firsts, one_word
+from fairlead.lowering.lark_terminals import firsts, one_word
 from fairlead.lowering.nodes import Concat
 from fairlead.lowering.sources import lower_source
 from fairlead.syntax.lark_reader import read_lark

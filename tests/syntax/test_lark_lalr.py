@@ -1,5 +1,6 @@
 """Tables as Lark's own analysis makes them, states in whatever order."""
 
+import itertools
 import random
 
 import pytest
@@ -9,7 +10,8 @@ from lark.grammar import NonTerminal, Rule, RuleOptions, Terminal
 from lark.load_grammar import load_grammar
 from lark.parsers.lalr_analysis import LALR_Analyzer, Shift
 
-from fairlead.syntax import lark_reader
+from fairlead.errors import LimitError
+from fairlead.syntax import lark_lalr, lark_reader
 from fairlead.syntax.lark_lalr import tabulate
 from fairlead.syntax.lark_source import Lark
 from fairlead.syntax.shipped import paths
@@ -76,10 +78,10 @@ def ordered(shifts, reductions, kernels, denied, start, end):
     )
 
 
-def tabulated(rules, start="start"):
+def tabulated(rules, start="start", strings=()):
     """Ours in the same way."""
     try:
-        table = tabulate(rules, start, lambda _: None)
+        table = tabulate(rules, start, lambda _: None, strings)
     except GrammarError:
         return None
     moves = [shifts | gotos for shifts, gotos in zip(table.shifts, table.gotos, strict=True)]
@@ -98,7 +100,7 @@ def test_tables_of_whole_languages_are_lark_s_own(name, monkeypatch):
     monkeypatch.setattr(lark_reader, "tabulate", lambda *told: given.append(told))
     source = Lark.open(python_lark()) if name not in SHIPPED else grammar(name)
     assert lark_reader.read_lark(source).table is None
-    ((rules, start, _),) = given
+    ((rules, start, *_),) = given
     table, always = analysed(rules, start)
     assert not always or tabulated(rules, start) == table
 
@@ -114,6 +116,37 @@ def test_tables_are_lark_s_own_for_grammars_by_chance():
             refused += table is None
     assert compared > 400
     assert refused > 20
+
+
+def test_strings_that_are_alike_are_one_in_tables():
+    rules = compiled('start: a "x" | a "y" | b\na: "p" a | "q" a | "r"\nb: "s" "s" | "s" "t"')
+    names = "PQRSTXY"
+    assert tabulate(rules, "start", lambda _: None, names).alike == {"Y": "X", "Q": "P"}
+    assert tabulate(rules, "start", lambda _: None, "PXT").alike == {}
+    long = compiled('start: "a" ' + '"c" ' * 20 + '| "b" ' + '"c" ' * 20)
+    assert tabulate(long, "start", lambda _: None, "AB").alike == {}
+
+
+def test_alike_strings_leave_the_table_of_one_of_them():
+    found = 0
+    for seed in range(200):
+        rules = chance(random.Random(seed))
+        twice = []
+        for rule in rules:
+            options = [(s, Terminal("E")) if s == Terminal("A") else (s,) for s in rule.expansion]
+            twice += [
+                Rule(rule.origin, symbols, 0, None, rule.options)
+                for symbols in itertools.product(*options)
+            ]
+        assert tabulated(twice, strings="AE") == tabulated(rules), seed
+        found += len(twice) > len(rules)
+    assert found > 100
+
+
+def test_a_table_that_is_too_large_is_refused(monkeypatch):
+    monkeypatch.setattr(lark_lalr, "LARGEST", 10)
+    with pytest.raises(LimitError, match="states and"):
+        tabulate(compiled('start: "a" "b" "c"'), "start", lambda _: None)
 
 
 def chance(rng):

@@ -72,6 +72,8 @@ class Places:
         if grammar.table is None:
             raise UnsatisfiableError("a grammar without a table is not read by an automaton")
         widths = {name: each.min_width for name, each in grammar.terminals.items()}
+        for name, first in grammar.table.alike.items():
+            widths[first] = min(widths[first], widths[name])
         widths |= dict.fromkeys(parts, 1)
         # What looks ahead here looks over what does within a part.
         self.level = max((each.looks for each in parts.values()), default=0)

@@ -22,7 +22,8 @@ from typing import Final, final
 
 from fairlead.lowering.expr import ALL_BYTES, ANYTHING, EMPTY
 from fairlead.lowering.lark_plans import always_completed
-from fairlead.lowering.lark_scanners import Scanners, Way, one_word
+from fairlead.lowering.lark_scanners import Scanners, Way
+from fairlead.lowering.lark_terminals import one_word
 from fairlead.lowering.nodes import Ahead, Expr
 from fairlead.lowering.preferred import Exit
 from fairlead.lowering.regular import Remainders, byte_classes, derivative, least_byte

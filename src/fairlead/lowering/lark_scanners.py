@@ -13,31 +13,23 @@ string that it equals.
 What this module does not know: stacks, indentation, what may follow.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
 from typing import final
 
-from fairlead.errors import SourceError, UnsupportedError
+from fairlead.lowering.alternatives import either
 from fairlead.lowering.expr import (
-    ALL_BYTES,
     ANYTHING,
-    EMPTY,
     EPSILON,
     ahead,
     alt,
-    both,
     complement,
     concat,
 )
-from fairlead.lowering.nodes import Alt, And, Bytes, Concat, Expr, Not, Repeat
-from fairlead.lowering.preferred import Exit, begins, exits
-from fairlead.lowering.regex import lower_regex
-from fairlead.lowering.regular import contains, derivative
-from fairlead.syntax.lark_tree import LarkGrammar, LarkTerminal
-from fairlead.syntax.regex import parse_regex
-from fairlead.syntax.regex_tree import Pattern
+from fairlead.lowering.lark_terminals import Named, Rivals, Terminal, one_word
+from fairlead.lowering.nodes import Expr
+from fairlead.lowering.preferred import Exit
+from fairlead.syntax.lark_tree import LarkGrammar
 
 
 @final
@@ -88,14 +80,16 @@ class Scanners:
         )
         self._ignored = frozenset(grammar.ignored)
         self._terminals = {
-            name: _Terminal(each, bool(grammar.parts)) for name, each in grammar.terminals.items()
+            name: Terminal(each, bool(grammar.parts)) for name, each in grammar.terminals.items()
         }
+        self._alike, self._first = dict[str, list[Terminal]](), dict[str, str]()
+        for name, first in () if grammar.table is None else grammar.table.alike.items():
+            self._alike.setdefault(first, []).append(self._terminals[name])
+            self._first |= {name: first, first: first}
         self._known = dict[frozenset[str], tuple[Way, ...]]()
         # Most states have the same ways, and the same rivals of each.
-        self._made = dict[
-            tuple[_Terminal, _Terminal, tuple[Exit, ...], tuple[_Terminal, ...]], Way
-        ]()
-        self._met = dict[tuple[Expr, _Terminal], bool]()
+        self._made = dict[tuple[Terminal, Terminal, tuple[Exit, ...], tuple[Terminal, ...]], Way]()
+        self._met = dict[tuple[Expr, Terminal], bool]()
 
     def check(self) -> None:
         """Refuse terminals whose matches cannot be told exactly."""
@@ -107,7 +101,9 @@ class Scanners:
         key = frozenset(name for name in names if name in self._terminals) | self._extra
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = tuple(self._ways([self._terminals[name] for name in key]))
+            terminals = [each for name in key for each in self._alike.get(name, ())]
+            terminals += (self._terminals[name] for name in key)
+            found = self._known[key] = tuple(self._together(self._ways(terminals)))
         if self._parts:
             others = (name for name in names if name in self._parts)
             found += tuple(self._whole(name, self._parts[name]) for name in others)
@@ -116,33 +112,51 @@ class Scanners:
     def _whole(self, name: str, part: Expr) -> Way:
         return Way(name, False, EPSILON, (Exit(part, ANYTHING),))
 
-    def _ways(self, terminals: list["_Terminal"]) -> Iterable[Way]:
+    def _together(self, ways: Iterable[Way]) -> Iterable[Way]:
+        """Ways of terminals that are alike as one, where the same has to follow."""
+        alike = dict[tuple[str, Expr, Expr], list[Expr]]()
+        for way in ways:
+            name = self._first.get(way.terminal)
+            if name is None or way.ignored or len(way.exits) != 1:
+                yield way
+            else:
+                key = name, way.guard, way.exits[0].after
+                alike.setdefault(key, []).append(way.exits[0].text)
+        for (name, guard, after), texts in alike.items():
+            words = (one_word(text) or text for text in texts)
+            text = texts[0] if len(texts) == 1 else either(words)
+            yield Way(name, False, guard, (Exit(text, after),), self._level)
+
+    def _ways(self, terminals: list[Terminal]) -> Iterable[Way]:
         terminals.sort(key=lambda each: each.order)
         strings = [each for each in terminals if each.shape.text is not None]
-        inside = {
-            each: [s for s in strings if each.shape.text is None and each.swallows(s)]
-            for each in terminals
-        }
+        regexes = [each for each in terminals if each.shape.text is None]
+        inside = {each: [s for s in strings if each.swallows(s)] for each in regexes}
         gone = {s for each, found in inside.items() for s in found if each.flags_hold(s)}
-        tried = [each for each in terminals if each not in gone]
-        for place, each in enumerate(tried):
-            rivals = tried[:place]
-            named = EMPTY
-            for string in inside[each]:
+        rivals = Rivals([each for each in terminals if each not in gone], self._met)
+        alone = dict[str, list[bytes]]()
+        for place, each in enumerate(rivals.tried):
+            first = self._first.get(each.shape.name)
+            if first is not None and each.word is not None and not rivals.of_word(each.word, place):
+                alone.setdefault(first, []).append(each.word)
+                continue
+            named = Named()
+            for string in inside.get(each, ()):
                 found = each.exits_within(string, named)
-                named = alt(named, string.whole)
-                yield from self._way(string, each, found, rivals)
-            yield from self._way(each, each, each.exits_without(named), rivals)
+                named.add(string)
+                yield self._way(string, each, found, rivals.of(found, place))
+            found = each.exits_without(named)
+            yield self._way(each, each, found, rivals.of(found, place))
+        for first, words in alone.items():
+            yield Way(first, False, EPSILON, (Exit(either(words), ANYTHING),), self._level)
 
     def _way(
         self,
-        called: "_Terminal",
-        taken: "_Terminal",
+        called: Terminal,
+        taken: Terminal,
         exits: Sequence[Exit],
-        rivals: Sequence["_Terminal"],
-    ) -> Iterable[Way]:
-        text = alt(*(each.text for each in exits))
-        met = tuple(rival for rival in rivals if self._meet(text, rival))
+        met: tuple[Terminal, ...],
+    ) -> Way:
         key = called, taken, tuple(exits), met
         found = self._made.get(key)
         if found is None:
@@ -150,159 +164,6 @@ class Scanners:
             # What is ignored is so by what matched, however it is called then.
             ignored = taken.shape.name in self._ignored
             name = called.shape.name
-            found = Way(name, ignored, concat(*guards), key[2], self._level)
+            found = Way(self._first.get(name, name), ignored, concat(*guards), key[2], self._level)
             self._made[key] = found
-        yield found
-
-    def _meet(self, text: Expr, rival: "_Terminal") -> bool:
-        key = text, rival
-        found = self._met.get(key)
-        if found is None:
-            found = self._met[key] = may_meet(text, rival.begins)
         return found
-
-
-@final
-class _Terminal:
-    """A terminal's languages, made when they are needed."""
-
-    def __init__(self, shape: LarkTerminal, marks: bool) -> None:
-        self.shape, self._marks = shape, marks
-        self.order = (-shape.priority, -shape.max_width, -shape.length, shape.name)
-        self._swallowed = dict[str, bool]()
-
-    def swallows(self, string: "_Terminal") -> bool:
-        """Whether this regex matches a string, all of it, that is tried at the same priority."""
-        name, text = string.shape.name, string.shape.text or ""
-        if name not in self._swallowed:
-            same = string.shape.priority == self.shape.priority
-            pattern = self.shape.pattern
-            if self.shape.solid:
-                pattern = rf"(?:{pattern})(?<=[\s\S])"  # of what stands alone: not of nothing
-            match = re.match(pattern, text) if same else None
-            self._swallowed[name] = match is not None and match[0] == text
-        return self._swallowed[name]
-
-    def flags_hold(self, string: "_Terminal") -> bool:
-        """Whether a string that this swallows needs no flag that this has not."""
-        return string.shape.flags <= self.shape.flags
-
-    @cached_property
-    def _pattern(self) -> Pattern:
-        """The regex as it stands in Lark's: a group among others."""
-        try:
-            pattern = parse_regex(f"(?:{self.shape.pattern})")
-        except SourceError as error:
-            raise UnsupportedError(str(error), feature="global flags") from None
-        if pattern.backs:
-            raise UnsupportedError(
-                "a reference back counts groups, of which the lexer has those of other terminals "
-                "too; lexer='dynamic' has not",
-                feature="backreference",
-            )
-        return pattern
-
-    def refuse(self) -> None:
-        """Refuse what cannot be told exactly, naming the terminal."""
-        try:
-            self.exits  # noqa: B018  made once
-        except UnsupportedError as error:
-            raise _said(self.shape, error) from None
-
-    @cached_property
-    def exits(self) -> tuple[Exit, ...]:
-        """What is taken, and what has to follow."""
-        return exits(self._pattern, self._marks, self.shape.solid)
-
-    @cached_property
-    def begins(self) -> Expr:
-        """Texts at which this matches."""
-        return begins(self._pattern, self._marks, self.shape.solid)
-
-    @cached_property
-    def whole(self) -> Expr:
-        """What equals this string, as its flags have it."""
-        return lower_regex(self._pattern)
-
-    def exits_within(self, string: "_Terminal", named: Expr) -> list[Exit]:
-        """What is taken of this regex and equals a string, those named before excepted."""
-        words, word = string.whole, one_word(string.whole)
-        if word is not None:
-            words = EMPTY if contains(named, word) else words
-        elif named is not EMPTY:
-            words = both(words, complement(named))
-        found = [Exit(_met(each.text, words), each.after) for each in self.exits]
-        return [each for each in found if each.text is not EMPTY]
-
-    def exits_without(self, named: Expr) -> Sequence[Exit]:
-        """What is taken of it and has no name of its own."""
-        if named is EMPTY:
-            return self.exits
-        return [Exit(both(each.text, complement(named)), each.after) for each in self.exits]
-
-
-def _said(shape: LarkTerminal, error: UnsupportedError) -> UnsupportedError:
-    return UnsupportedError(f"the terminal {shape.written}: {error}", feature=error.feature)
-
-
-def _met(text: Expr, words: Expr) -> Expr:
-    """Both; as the words themselves where that is one word."""
-    word = one_word(words)
-    if word is None:
-        return both(text, words)
-    for byte in word:
-        text = derivative(text, byte)
-    return words if text.nullable else EMPTY
-
-
-def one_word(expr: Expr) -> bytes | None:
-    """The only string of an expression, None where there are more or that is not plain to see."""
-    word = bytearray()
-    while expr is not EPSILON:
-        head, tail = (expr.head, expr.tail) if isinstance(expr, Concat) else (expr, EPSILON)
-        if not isinstance(head, Bytes) or head.members & (head.members - 1):
-            return None
-        word.append(head.members.bit_length() - 1)
-        expr = tail
-    return bytes(word)
-
-
-def may_meet(text: Expr, begun: Expr) -> bool:
-    """Whether a string of `text`, something behind it, may be in `begun`: False is certain."""
-    word = one_word(text)
-    if word is None:
-        return bool(firsts(text) & firsts(begun))
-    for byte in word:
-        begun = derivative(begun, byte)
-        if begun is EMPTY:
-            return False
-    return True
-
-
-@lru_cache(maxsize=1 << 12)
-def firsts(root: Expr) -> int:
-    """The bytes with which strings of a regular expression may begin; some more, perhaps."""
-    found, todo, seen = 0, [root], {root}
-    while todo:
-        node = todo.pop()
-        match node:
-            case Bytes(members):
-                found |= members
-                parts: Sequence[Expr] = ()
-            case Concat(head, tail):
-                parts = (head, tail) if head.nullable else (head,)
-            case Alt(options):
-                parts = options
-            case Repeat(item):
-                parts = (item,)
-            case And(left, right):
-                # Each is more than both; the first that is no complement will do.
-                parts = (right,) if isinstance(left, Not) else (left,)
-            case Not():
-                found |= ALL_BYTES
-                parts = ()
-            case _:
-                parts = ()
-        todo += (part for part in parts if part not in seen)
-        seen.update(parts)
-    return found

@@ -7,7 +7,7 @@ from math import prod
 from typing import Final, TypeAlias
 
 from fairlead.errors import SourceError, UnsupportedError
-from fairlead.lowering.alternatives import either
+from fairlead.lowering.alternatives import either, uncollected
 from fairlead.lowering.expr import alt, concat, literal, repeat
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.grammar import lower_grammar
@@ -97,7 +97,8 @@ def _lower_notation(
             return lower_substring(chunks)
         case Lark(text):
             spend(len(text))
-            return lower_lark(read_lark(source, spend), lower)
+            with uncollected(len(source.text) >> 2):  # none of what Lark makes of it is garbage
+                return lower_lark(read_lark(source, spend), lower)
         case _:
             spend(len(source.text))
             tokens = dict(source.tokens) or tokens_of(source.text)

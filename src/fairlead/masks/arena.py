@@ -3,7 +3,7 @@
 Numbers stay what they are when an array grows; only the hash tables are filled anew.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, final
 
@@ -304,6 +304,10 @@ class Arena:
     def write(self, slot: int, begin: int, values: NDArray[Any]) -> None:
         """Write to what was reserved in such an array."""
         self._array(slot)[begin : begin + len(values)] = values
+
+    def scatter(self, slot: int, values: Mapping[int, int]) -> None:
+        """Write to some places of what was reserved; what is nowhere written takes no memory."""
+        self._array(slot)[[*values]] = [*values.values()]
 
     def set_scanner(self, table: int, state: int, start: int, count: int) -> None:
         """Say what may be taken in a state of a table."""

@@ -3,6 +3,7 @@
 What this module does not know: what the kernels do with them (`kernels.lalr`).
 """
 
+from collections.abc import Mapping
 from typing import Final, final
 
 import numpy as np
@@ -146,18 +147,25 @@ class LalrNodes:
 
     def _describe(self, table: LarkTable) -> int:
         """Where the table now is."""
-        arena, (actions, gotos, productions) = self._arena, self._numbered(table)
-        scanners = [0] * 2 * len(gotos)
-        parts = [actions.ravel(), gotos.ravel(), productions, self._brackets(), scanners]
-        begin = arena.reserve(at.LALR, at.T_FIELDS + sum(map(len, parts)))
+        arena, states = self._arena, len(table.shifts)
+        rules = sorted({each.rule for each in table.productions})
+        numbers = {name: number for number, name in enumerate(rules)}
+        pairs = ((len(each.symbols), numbers[each.rule]) for each in table.productions)
+        productions = [number for pair in pairs for number in pair]
+        sizes = [states * len(self._names), states * len(rules), len(productions)]
+        sizes += [len(self._names), 2 * states]
+        begin = arena.reserve(at.LALR, at.T_FIELDS + sum(sizes))
         head: NDArray[np.int32] = np.zeros(at.T_FIELDS, np.int32)
         place = begin + at.T_FIELDS
         fields = (at.T_ACTION, at.T_GOTO, at.T_PRODUCTION, at.T_BRACKET, at.T_SCANNER)
-        for field, part in zip(fields, parts, strict=True):
+        for field, size in zip(fields, sizes, strict=True):
             head[field] = place
-            arena.write(at.LALR, place, np.array(part, np.int32))
-            place += len(part)
-        head[at.T_TERMINALS], head[at.T_RULES] = actions.shape[1], gotos.shape[1]
+            place += size
+        head[at.T_TERMINALS], head[at.T_RULES] = len(self._names), len(rules)
+        arena.write(at.LALR, int(head[at.T_PRODUCTION]), np.array(productions, np.int32))
+        arena.write(at.LALR, int(head[at.T_BRACKET]), np.array(self._brackets(), np.int32))
+        arena.scatter(at.LALR, self._actions(table, int(head[at.T_ACTION])))
+        arena.scatter(at.LALR, _gotos(table, numbers, int(head[at.T_GOTO])))
         head[at.T_END], head[at.T_DEPTH] = table.end, len(table.shifts) + _ROOM
         head[at.T_REACHED] = arena.make(at.CLEAR, 1)
         some = arena.make(at.LEXEME, self._lexicon.state(byte_set(self._lexicon.spellable)))
@@ -175,21 +183,16 @@ class LalrNodes:
         arena.context[at.LALRS] = 1
         return begin
 
-    def _numbered(self, table: LarkTable) -> tuple[NDArray[np.int32], NDArray[np.int32], list[int]]:
-        """What to do at each terminal and behind each rule; the length and rule of productions."""
-        rules = sorted({each.rule for each in table.productions})
-        numbers = {name: number for number, name in enumerate(rules)}
-        actions: NDArray[np.int32] = np.zeros((len(table.shifts), len(self._names)), np.int32)
-        gotos: NDArray[np.int32] = np.zeros((len(table.shifts), len(rules)), np.int32)
-        for state, shifts in enumerate(table.shifts):
+    def _actions(self, table: LarkTable, place: int) -> dict[int, int]:
+        """What to do at each terminal, from a place on."""
+        found = dict[int, int]()
+        for shifts, reductions in zip(table.shifts, table.reductions, strict=True):
             for name, after in shifts.items():
-                actions[state, self._numbers[name]] = after + 1
-            for name, production in table.reductions[state].items():
-                actions[state, self._numbers[name]] = -1 - production
-            for name, after in table.gotos[state].items():
-                gotos[state, numbers[name]] = after + 1
-        lengths = ((len(each.symbols), numbers[each.rule]) for each in table.productions)
-        return actions, gotos, [number for pair in lengths for number in pair]
+                found[place + self._numbers[name]] = after + 1
+            for name, production in reductions.items():
+                found[place + self._numbers[name]] = -1 - production
+            place += len(self._names)
+        return found
 
     def _brackets(self) -> list[int]:
         if self._lines is None:
@@ -201,3 +204,12 @@ class LalrNodes:
         return self._arena.make(
             at.LITERAL, self._arena.pool(text), len(text), self._arena.make(at.CLEAR)
         )
+
+
+def _gotos(table: LarkTable, numbers: Mapping[str, int], place: int) -> dict[int, int]:
+    """The states behind rules, from a place on."""
+    return {
+        place + state * len(numbers) + numbers[name]: after + 1
+        for state, gotos in enumerate(table.gotos)
+        for name, after in gotos.items()
+    }

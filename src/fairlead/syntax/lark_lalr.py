@@ -13,14 +13,18 @@ is an integer with a bit for each.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import chain
 from typing import Any, Final, TypeAlias, final
 
+from fairlead.errors import LimitError
+from fairlead.syntax.lark_alike import alike_of
 from fairlead.syntax.lark_tree import END, LarkTable, Production
 
 Spend: TypeAlias = Callable[[int], None]
+
+LARGEST: Final = 1 << 27  # entries of a table; most are nothing, and take no memory
 
 _NOTHING: Final = -1  # behind the last symbol of a production
 _ABOVE: Final = -1  # the production of the start alone, which nothing is reduced by
@@ -33,20 +37,31 @@ def production(rule: Any) -> Production:
     return Production(str(rule.origin.name), symbols)
 
 
-def tabulate(rules: Sequence[Any], start: str, spend: Spend) -> LarkTable:
+def tabulate(
+    rules: Sequence[Any], start: str, spend: Spend, strings: Collection[str] = ()
+) -> LarkTable:
     """The table of Lark's rules.
 
     Args:
         rules: Lark's own.
         start: the rule of whole texts.
         spend: pays for parts of the table.
+        strings: terminals of which one may stand for all that stand in the same places.
 
     Raises:
         GrammarError: Lark's: what follows does not tell which of two rules was read.
+        LimitError: it is too large.
     """
-    productions = tuple(map(production, rules))
+    alike = alike_of(rules, strings)
+    merged = dict[Production, Any]()
+    for rule in rules:
+        each = production(rule)
+        symbols = tuple(alike.get(symbol, symbol) for symbol in each.symbols)
+        merged.setdefault(Production(each.rule, symbols), rule)
+    productions, rules = tuple(merged), [*merged.values()]
     grammar = _Grammar(productions, start)
     states = _States(grammar, spend)
+    _check_size(len(states.kernels), len(grammar.names))
     answers = _Answers(grammar, rules, spend)
     for shifts, follows in zip(states.shifts, _follows(grammar, states, spend), strict=True):
         answers.add(shifts, follows)
@@ -59,7 +74,19 @@ def tabulate(rules: Sequence[Any], start: str, spend: Spend) -> LarkTable:
         start=0,
         end=states.gotos[0][grammar.symbols[0]],
         denied=tuple(answers.denied),
+        alike=alike,
     )
+
+
+def _check_size(states: int, symbols: int) -> None:
+    if states * symbols > LARGEST:
+        raise LimitError(
+            f"the automaton of the grammar has {states} states and {symbols} symbols, and more than"
+            f" {LARGEST} entries",
+            limit="entries of the automaton",
+            given=LARGEST,
+            needed=states * symbols,
+        )
 
 
 @final

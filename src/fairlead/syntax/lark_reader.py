@@ -74,7 +74,11 @@ def read_lark(source: Lark, spend: Spend = _free) -> LarkGrammar:
         empty = [name for name, terminal in read.items() if _takes_nothing(terminal)]
         nothing = [name for name in empty if read[name].max_width == 0]
         rules = with_empty(rules, [*_empty(parts, nested), *empty], nothing)
-        table, collision = _read_by(rules, start, source, spend, indented=indentation is not None)
+        strings = {name for name, each in read.items() if each.text is not None}
+        strings -= {*map(str, ignored), *(indentation.names if indentation is not None else ())}
+        table, collision = _read_by(
+            rules, start, source, spend, strings, indented=indentation is not None
+        )
     expansions = dict[str, list[tuple[str, ...]]]()
     for each in map(production, rules):
         expansions.setdefault(each.rule, []).append(each.symbols)
@@ -146,7 +150,8 @@ def _terminal(terminal: Any, reading: Reading) -> LarkTerminal:
     pattern = terminal.pattern
     written = str(terminal.user_repr())
     try:
-        re.compile(pattern.to_regexp())
+        if pattern.type != "str":
+            re.compile(pattern.to_regexp())
     except re.error as error:
         instead = r"; any letter is [^\W\d_]" if error.msg == r"bad escape \p" else ""
         said = f"the terminal {written} is no regex as Lark reads them: {error}{instead}"
@@ -258,14 +263,20 @@ def _may_be_empty(grammar: LarkGrammar) -> bool:
 
 
 def _read_by(
-    rules: list[Any], start: str, source: Lark, spend: Spend, *, indented: bool
+    rules: list[Any],
+    start: str,
+    source: Lark,
+    spend: Spend,
+    strings: set[str],
+    *,
+    indented: bool,
 ) -> tuple[LarkTable | None, str]:
     """The automaton, or why none reads the texts where the source leaves that open."""
     if source.lexer == "dynamic":
         return None, ""
     refusal: Any = import_module("lark.exceptions").GrammarError
     try:
-        return tabulate(rules, start, spend), ""
+        return tabulate(rules, start, spend, strings), ""
     except refusal as error:
         said = " ".join(str(error).partition("\n\n")[0].split())
         if indented or not said.startswith(COLLISION):

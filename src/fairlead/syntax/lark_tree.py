@@ -74,6 +74,7 @@ class LarkTable:
         end: the state on top of it when all is read.
         denied: states, productions and terminals before which Lark never reduces by them there,
             though the grammar would allow it: it resolves conflicts so.
+        alike: terminals that are none of the table's, by the one that stands for them there.
     """
 
     shifts: tuple[Mapping[str, int], ...]
@@ -84,6 +85,7 @@ class LarkTable:
     start: int
     end: int
     denied: tuple[tuple[int, int, str], ...]
+    alike: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @final
@@ -106,6 +108,11 @@ class Indentation:
     indent: str
     dedent: str
     tab: int
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Of all terminals that it has to do with."""
+        return self.opening | self.closing | {self.newline, self.indent, self.dedent}
 
 
 @final
