@@ -346,3 +346,27 @@ GRAMMARS = {
 def test_grammars_that_are_hostile_and_have_texts_work(name: str) -> None:
     source = fl.Lark(GRAMMARS[name], lexer="contextual")
     assert spent(lambda: walk(fl.compile(source, BYTES, fl.Budget.untrusted()), steps=8))
+
+
+REFUSED_GRAMMARS = {
+    "parentheses too deep": "start: " + "(" * 60_000 + '"a"' + ")" * 60_000,
+    "parentheses without an end": "start: " + "(" * 30_000 + '"a"',
+    "more rules than are paid for": chain(20_000),
+    "more alternatives": f"start: {words(30_000)}",
+    "a text of 2^30 letters": "start: r0\n"
+    + "\n".join(f"r{n}: r{n + 1} r{n + 1}" for n in range(30))
+    + '\nr30: "x"',
+    "a ladder of operators": "start: r0\n"
+    + "\n".join(f'r{n}: r{n + 1} | r{n} "o{n}" r{n + 1}' for n in range(1000))
+    + '\nr1000: "x"',
+}
+
+
+@pytest.mark.parametrize("name", REFUSED_GRAMMARS)
+def test_grammars_that_are_too_much_are_refused(name: str) -> None:
+    def attempt() -> None:
+        with pytest.raises(fl.LimitError) as refused:
+            fl.compile(fl.Lark(REFUSED_GRAMMARS[name]), BYTES, fl.Budget.untrusted())
+        assert len(str(refused.value)) <= 500
+
+    assert spent(attempt)

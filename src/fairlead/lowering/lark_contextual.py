@@ -16,7 +16,7 @@ What this module does not know: how stacks work, what a terminal matches, how wi
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Final, cast, final
 
-from fairlead.errors import UnsatisfiableError
+from fairlead.errors import LimitError, UnsatisfiableError
 from fairlead.lowering.expr import EMPTY, EPSILON, ahead, alt, call, concat, stop
 from fairlead.lowering.lark_automaton import Automaton
 from fairlead.lowering.lark_ends import Ends
@@ -26,6 +26,7 @@ from fairlead.lowering.lark_scanners import Scanners, Way
 from fairlead.lowering.nodes import Expr, Look
 from fairlead.syntax.lark_tree import LarkGrammar
 
+LONGEST: Final = 1 << 20  # characters of the shortest text: a text is at hand wherever one is made
 REMEMBERED: Final = 4096  # places that are unfolded, before all are forgotten
 
 
@@ -44,14 +45,24 @@ def lower_lark_contextual(grammar: LarkGrammar, parts: Mapping[str, Expr] | None
         False
 
     Raises:
+        LimitError: its shortest text is too long.
         UnsatisfiableError: it has no text.
         UnsupportedError: what a terminal matches is not regular, or depends on what is before it.
     """
     places = Places(grammar, parts or {})
     start = places.start
     places.check()
-    if places.needs(start) is None:
+    needed = places.needs(start)
+    if needed is None:
         raise UnsatisfiableError(f"the rule {grammar.start!r} has no text that ends")
+    if needed > LONGEST:
+        raise LimitError(
+            f"the shortest text of the rule {grammar.start!r} has {needed} characters at least, "
+            f"{LONGEST} are allowed",
+            limit="characters of the shortest text",
+            given=LONGEST,
+            needed=needed,
+        )
     # What looks ahead in a grammar looks at its own text.
     texts = concat(places.more(start), stop(places.level))
     return alt(texts, EPSILON) if places.may_end(start) else texts

@@ -20,6 +20,7 @@ from fairlead.syntax.lark_empty import with_empty
 from fairlead.syntax.lark_errors import Reading, refusals, within
 from fairlead.syntax.lark_extensions import PART, Part
 from fairlead.syntax.lark_lalr import Spend, production, tabulate
+from fairlead.syntax.lark_sizes import check_size
 from fairlead.syntax.lark_source import Lark, read_indenter
 from fairlead.syntax.lark_templates import check_templates
 from fairlead.syntax.lark_tree import Indentation, LarkGrammar, LarkTable, LarkTerminal
@@ -56,6 +57,7 @@ def read_lark(source: Lark, spend: Spend = _free) -> LarkGrammar:
     """
     reading = Reading(source.extended)
     with refusals(reading):
+        check_size(reading.text, spend)
         loaded = _loaded(reading)
         start = _start(loaded, source.start)
         indentation = _indentation(loaded, source)
