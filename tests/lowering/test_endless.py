@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.lowering.endless import surely_ended, surely_endless
+from fairlead.automata.derivative import Derivatives
+from fairlead.lowering.endless import surely_ended, surely_endless, surely_open
 from fairlead.lowering.expr import (
     EMPTY,
     EPSILON,
@@ -51,6 +52,28 @@ def test_what_is_told_agrees_with_counting_strings(expr: Expr) -> None:
         assert not surely_ended(expr)
     if surely_ended(expr) and long:
         assert not surely_endless(expr)
+
+
+@settings(max_examples=300)
+@given(regular())
+def test_where_every_beginning_is_told_to_go_on_it_has_long_strings(expr: Expr) -> None:
+    if surely_open(expr):
+        machine = Derivatives(expr)
+        for begun in {text[:length] for text in TEXTS if contains(expr, text) for length in (0, 2)}:
+            states = {expr}
+            for allowed in (*(bytes((byte,)) for byte in begun), *[b"ab"] * 24):
+                after = (machine.step(state, byte) for state in states for byte in allowed)
+                states = {state for state in after if state is not None}
+            assert states
+
+
+def test_beginnings_of_what_is_open() -> None:
+    some = complement(alt(literal("cat"), literal("a")))
+    assert surely_open(some)
+    assert surely_open(both(WORDS, some))
+    assert surely_open(both(some, alt(WORDS, concat(literal("c"), WORDS))))
+    assert not surely_open(both(concat(WORDS, literal("c")), some))
+    assert not surely_open(complement(WORDS))
 
 
 def test_opposites_of_what_has_an_end_have_none() -> None:

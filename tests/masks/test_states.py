@@ -200,6 +200,11 @@ def test_a_comma_behind_the_last_value_there_is_is_in_no_token(schema, text, whi
     ]
     vocabulary = fl.Vocabulary(tokens, eos_ids={len(tokens) - 1})
     constraint = fl.compile(fl.JsonSchema(schema, whitespace=whitespace), vocabulary)
+    assert constraint.accepts(read_told(constraint, tokens, text))
+
+
+def read_told(constraint, tokens, text):
+    """The state behind a text, in all of whose places the mask has the tokens that can be read."""
     state = constraint.start()
     for byte in text.encode():
         allowed = unpack(constraint.mask(state)).tolist()
@@ -211,4 +216,59 @@ def test_a_comma_behind_the_last_value_there_is_is_in_no_token(schema, text, whi
             else:
                 assert token in allowed, tokens[token]
         state = constraint.advance(state, byte)
-    assert constraint.accepts(state)
+    return state
+
+
+STRING, TEXT = {"type": "string"}, {"type": "string", "minLength": 2}
+OBJECT = {"type": "object", "properties": {"a": STRING, "b": {"enum": [1, 12]}}}
+CLOSED_OBJECT = {**OBJECT, "additionalProperties": False}
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({"items": STRING}, '["a","b"]'),
+        ({"items": TEXT}, '["ab","aa","abc"]'),
+        ({"items": {"type": ["string", "object", "null"]}}, '["a",{"a":""},null]'),
+        ({"items": {"anyOf": [STRING, {"enum": [1, 12]}]}}, '["a",12,1,""]'),
+        ({"items": {"type": "string", "maxLength": 1}}, '["a","b"]'),
+        ({"items": {"type": "string", "not": {"enum": ["a", ""]}}}, '["b","ab"]'),
+        ({"items": STRING, "minItems": 3}, '["a","b","ab"]'),
+        ({"prefixItems": [STRING, {"const": "a"}], "items": STRING}, '["b","a","c"]'),
+        ({"items": CLOSED_OBJECT}, '[{"a":"b"},{"a":"a","b":1},{}]'),
+        ({"items": OBJECT}, '[{"a":"b"},{"c":"b","b":1},{}]'),
+        ({"items": {**OBJECT, "propertyNames": {"maxLength": 1}}}, '[{"a":"b"},{"c":"b"},{}]'),
+        ({"items": {**CLOSED_OBJECT, "required": ["b"]}}, '[{"b":1},{"b":12,"a":"a"}]'),
+        ({"items": {**CLOSED_OBJECT, "properties": {"b": {"enum": [1]}}}}, '[{"b":1},{}]'),
+        ({"items": {"type": "array", "items": OBJECT, "uniqueItems": True}}, '[[{"b":1},{}],[{}]]'),
+    ],
+)  # fmt: skip
+def test_tokens_that_go_on_to_another_item_are_told_exactly(schema, text) -> None:
+    others = (
+        '",|","|","a|"," "|","a"|"," |"]|"},|"},{|"},{"|"},{"a":"|},{"b":1|1},{"|1,"|12}|1},|1}]'
+    )
+    others += '|},{}|},{},|{},{"|[{},{|],[|"a","b"|"a","a|a","a"|null,"|,null,|","a":"|":{}}'
+    tokens = [*(bytes([byte]) for byte in range(256)), *others.encode().split(b"|"), b"<end>"]
+    vocabulary = fl.Vocabulary(tokens, eos_ids={len(tokens) - 1})
+    schema = {"type": "array", "uniqueItems": True, **schema}
+    constraint = fl.compile(fl.JsonSchema(schema, whitespace="compact"), vocabulary)
+    assert constraint.accepts(read_told(constraint, tokens, text))
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"patternProperties": {"^a": STRING}, "additionalProperties": {"const": ""}},
+        {"patternProperties": {"^a": STRING, "^[ab]$": TEXT}, "additionalProperties": False},
+        {"patternProperties": {"^[ab]$": STRING, "^ab?$": STRING}, "additionalProperties": False},
+        {"patternProperties": {"^(?!b)": STRING, "^a": STRING}, "required": ["b"]},
+        {"patternProperties": {"^a": STRING}, "maxProperties": 2, "additionalProperties": STRING},
+    ],
+)
+def test_tokens_that_go_on_to_another_key_are_told_exactly(schema) -> None:
+    others = '":"","|":"",|":"","a|":"","a":"|":"","ab":""}|","|","a|","b":"|"}|":""}|a":"","'
+    tokens = [*(bytes([byte]) for byte in range(256)), *others.encode().split(b"|"), b"<end>"]
+    vocabulary = fl.Vocabulary(tokens, eos_ids={len(tokens) - 1})
+    source = fl.JsonSchema({"type": "object", **schema}, whitespace="compact")
+    read_told(fl.compile(source, vocabulary), tokens, '{"a":"')
+    read_told(fl.compile(source, vocabulary), tokens, '{"ab":"' if "^a" in str(schema) else '{"')

@@ -9,16 +9,20 @@ but the declared ones. What this cannot tell takes a search.
 """
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Final, TypeAlias
 from weakref import WeakKeyDictionary
 
-from fairlead.lowering.expr import ALL_BYTES, EMPTY, alt, both, byte_set, concat, repeat
+from fairlead.lowering.expr import ALL_BYTES, EMPTY, UNSURE, alt, both, byte_set, concat, repeat
 from fairlead.lowering.nodes import Alt, And, Bytes, Concat, Empty, Epsilon, Expr, Not, Repeat
 
 _Known: TypeAlias = "WeakKeyDictionary[Expr, bool]"
 _Answer: TypeAlias = Callable[[Expr], bool]
 
+SOMETHING: Final = concat(byte_set(ALL_BYTES), UNSURE)
+"""There surely is a text, in doubt which; where there may be none UNSURE stands alone."""
+
 _endless: _Known = WeakKeyDictionary()
+_open: _Known = WeakKeyDictionary()
 _ended: _Known = WeakKeyDictionary()
 
 
@@ -87,6 +91,19 @@ def _of(node: Expr, parts: list[Expr], spellable: int) -> Expr:  # noqa: PLR0911
             return EMPTY
 
 
+def surely_open(expr: Expr) -> bool:
+    """Whether every beginning of a string of the regular `expr` surely begins endlessly many.
+
+    >>> from fairlead.lowering.expr import both, byte_set, complement, concat, literal, repeat
+    >>> words = repeat(byte_set(b"abc"))
+    >>> surely_open(both(words, complement(literal("cab")))), surely_open(concat(words, words))
+    (True, True)
+    >>> surely_open(concat(words, literal("c")))
+    False
+    """
+    return _told(expr, _open, _is_open)
+
+
 def surely_ended(expr: Expr) -> bool:
     """Whether the regular `expr` surely has finitely many strings.
 
@@ -132,6 +149,24 @@ def _is_endless(node: Expr, endless: _Answer) -> bool:
         case And(left, right):
             return (_all_but_some(right) and endless(left)) or (
                 _all_but_some(left) and endless(right)
+            )
+        case Not(item):
+            return surely_ended(item)
+        case _:
+            return False
+
+
+def _is_open(node: Expr, is_open: _Answer) -> bool:
+    match node:
+        case Concat(head, tail):
+            return head.inhabited and is_open(tail)
+        case Alt(options):
+            return all(is_open(option) for option in options)
+        case Repeat(item, _, high):
+            return item.inhabited and high is None
+        case And(left, right):
+            return (_all_but_some(right) and is_open(left)) or (
+                _all_but_some(left) and is_open(right)
             )
         case Not(item):
             return surely_ended(item)

@@ -21,7 +21,8 @@ from fairlead.lowering.json_formulas import FALSE, Atom, Formula, all_of
 from fairlead.lowering.json_patterns import has_string, surely_apart
 from fairlead.lowering.json_text import Spelling
 from fairlead.lowering.json_values import members_of
-from fairlead.lowering.nodes import Expr
+from fairlead.lowering.nodes import And, Expr, Not, Rule
+from fairlead.lowering.regular import parts_of
 
 MOST_CLASSES = 256
 
@@ -68,6 +69,7 @@ class Keysets:
         self._spelling = spelling
         self._matched: dict[tuple[Expr, str], bool] = {}
         self._disjoint: dict[tuple[Expr, Expr], bool] = {}
+        self._plain: dict[Expr, bool] = {}
 
     def names(self, atoms: Iterable[Atom]) -> list[KeyClass]:
         """The names that atoms mention: first those with values, then those only required."""
@@ -137,7 +139,23 @@ class Keysets:
         """The keys of a class, or a name, between their quotes."""
         if part.name is not None:
             return self._spelling.text(part.name)
+        if any(self._is_spelled(language) for language in part.inside):
+            return part.content  # which a meet would only hide
         return both(self._spelling.content, part.content)
+
+    def _is_spelled(self, language: Expr) -> bool:
+        """Whether a language is plainly made of spelled characters alone."""
+        found = self._plain.get(language)
+        if found is None:
+            todo, seen = [language], set[Expr]()
+            while todo:
+                part = todo.pop()
+                if part not in seen:
+                    seen.add(part)
+                    todo += parts_of(part)
+            found = not any(isinstance(part, And | Not | Rule) for part in seen)
+            self._plain[language] = found
+        return found
 
     def _name(self, name: str, languages: Iterable[Expr]) -> KeyClass:
         inside = frozenset(keys for keys in languages if self._is_in(name, keys))

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast, final
 
-from fairlead.lowering.endless import surely_endless
+from fairlead.lowering.endless import SOMETHING, surely_endless
 from fairlead.lowering.expr import (
     ALL_BYTES,
     EMPTY,
@@ -121,6 +121,8 @@ class MembersTemplate:
 
     def unfold(self, argument: Hashable, look: Look) -> Expr:
         """What may follow."""
+        if isinstance(argument, Rest) and not self.is_known(argument):
+            return self._doubtful(argument, look)
         return self._unfolded(argument)
 
     def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
@@ -182,10 +184,19 @@ class MembersTemplate:
         if isinstance(argument, Member):
             return self._behind_key(argument.rest, argument.key)
         style, close = self.style, self.end(argument)
-        member = concat(QUOTE, self._member(argument)) if self.is_known(argument) else UNSURE
+        member = concat(QUOTE, self._member(argument))
         if argument.place < 0:
             return concat(literal("{"), style.opened, alt(close, member))
         return alt(concat(style.comma, member), concat(style.closing, close))
+
+    def _doubtful(self, rest: Rest, look: Look) -> Expr:
+        """The same where it is not known which keys may come: some do if they never run out."""
+        endless = any(
+            self._endless(key, look.spellable) and self._lives_behind_key(rest, key, look) is True
+            for key in range(self._count, len(self._keys))
+        )
+        member = concat(QUOTE, SOMETHING) if endless else UNSURE
+        return alt(concat(self.style.comma, member), concat(self.style.closing, self.end(rest)))
 
     def _member(self, rest: Rest) -> Expr:
         """A key without its opening quote, its value, and the rest."""

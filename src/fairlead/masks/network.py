@@ -53,7 +53,7 @@ from fairlead.masks.conjunctions import counted_apart
 from fairlead.masks.gallery import Gallery
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.lalr import LalrNodes
-from fairlead.masks.literals import is_byte, run_of
+from fairlead.masks.literals import ends_lexeme, is_byte, run_of
 from fairlead.masks.marks import Marks, is_marked, last_value
 from fairlead.masks.members import MemberNodes
 from fairlead.masks.objects import describe_object, describe_words, is_plain_object
@@ -312,7 +312,7 @@ class Network:
                 return found
         if is_byte(tail):
             unit, rest = concat(head, tail), EPSILON
-        elif isinstance(tail, Concat) and is_byte(tail.head):
+        elif isinstance(tail, Concat) and ends_lexeme(head, tail, self.lexicon.spellable):
             unit, rest = concat(head, tail.head), tail.tail
         else:
             unit, rest = head, tail
