@@ -9,16 +9,24 @@ import lark
 import pytest
 from lark.indenter import PythonIndenter
 
+import fairlead as fl
 from fairlead.errors import LimitError, UnsupportedError
+from fairlead.lowering import preferred, preferred_free
 from fairlead.lowering.expr import ANYTHING, EPSILON, complement, concat, literal
 from fairlead.lowering.preferred import Exit, begins, exits
+from fairlead.lowering.preferred_free import is_free
+from fairlead.lowering.preferred_machine import Machine
+from fairlead.lowering.preferred_program import program
 from fairlead.lowering.regex import lower_regex
 from fairlead.lowering.regular import contains
+from fairlead.lowering.sources import lower_source
 from fairlead.syntax.regex import parse_regex
+from lark_samples import accepted
 
 SIGNS = ["*", "+", "?", "{2}", "{1,2}", "{0,2}", "{2,}", "{,3}"]
 LEAVES = ["[ab]", "[^a]", ".", r"\w", "", "(?s:.)"]
 LOOKS = ["$", r"\Z", r"\b", r"\B", "(?<=a)", "(?<!ab)", "(?<![ab]b)", "(?m:$)", "(?m:^)"]
+HUGE = "(a|b)*a(a|b){20}"
 
 
 def check(pattern: str, texts: list[str], flags: str = "", *, solid: bool = False) -> int:
@@ -274,3 +282,72 @@ def test_a_string_of_two_quotes_is_one_unless_a_third_comes():
     string = TERMINALS["STRING"]
     texts = ['""', '"""', '""""', '"a"', '"a""', r'"\""', r'"\\"', 'rb"a\\"', "''", "u''", "'\n'"]
     assert check(string, [text + more for text in texts for more in ["", "a", '"', "'"]]) > 1
+
+
+def is_told_free(pattern: str, *, solid: bool = False) -> bool:
+    read = program(parse_regex(pattern), False)
+    machine = Machine(read)
+    return is_free(machine, machine.start(read.start, solid=solid))
+
+
+def is_really_free(pattern: str, words: list[str], *, solid: bool) -> bool:
+    found = [word for word in words if re.fullmatch(pattern, word) and (word or not solid)]
+    return not any(longer.startswith(word) for word in found for longer in found if word != longer)
+
+
+def test_patterns_by_chance_are_free_if_no_match_begins_another():
+    told, really = 0, 0
+    for seed in range(400):
+        draw = random.Random(seed)
+        pattern, solid = drawn(draw, 3, looks=False), seed % 4 == 0
+        free = is_told_free(pattern, solid=solid)
+        known = is_really_free(pattern, every("ab", 7), solid=solid)
+        assert known or not free, pattern
+        told, really = told + free, really + known
+    assert told > 60
+    assert told > 0.8 * really
+
+
+def test_what_is_taken_is_the_same_without_an_automaton(monkeypatch):
+    monkeypatch.setattr(preferred, "FEW_STATES", 0)
+    preferred._preferences.cache_clear()
+    for seed in range(2000, 2150):
+        draw = random.Random(seed)
+        pattern = drawn(draw, draw.randint(1, 3), looks=seed % 5 == 0)
+        if not re.search(r"\(\?[<=!]|\\[bBZ]|\$|\^", pattern):
+            check(pattern, every("abc", 4), solid=seed % 3 == 0)
+    preferred._preferences.cache_clear()
+
+
+def test_a_pattern_of_a_huge_automaton_is_taken_if_it_is_free(monkeypatch):
+    (only,) = exits(parse_regex(f"{HUGE}c"))
+    assert only.after is ANYTHING
+    monkeypatch.setattr(preferred_free, "MOST_PAIRS", 10)
+    assert not is_told_free(f"{HUGE}c")
+
+
+@pytest.mark.parametrize("lexer", ["contextual", "dynamic"])
+def test_a_terminal_of_a_huge_automaton(lexer, monkeypatch):
+    monkeypatch.setattr("lark.lexer.has_interegular", False)  # it would make that automaton
+    text = "start: (A B)+ | C\nA: /(a|b)*a(a|b){20}c/\nB: /[ab]+/\nC: /c+/\n%ignore /c/"
+    oracle = lark.Lark(text, parser="lalr" if lexer == "contextual" else "earley")
+    constraint = fl.compile(fl.Lark(text, lexer=lexer), fl.Vocabulary([b"a", b"b", b"c"]))
+    draw, taken = random.Random(1), 0
+    for _ in range(60):
+        long = "".join(draw.choices("ab", k=draw.choice([20, 21, 21, 22, 30])))
+        word = f"{long}c{''.join(draw.choices('abc', k=draw.choice([0, 1, 2])))}"
+        try:
+            oracle.parse(word)
+            right = True
+        except lark.exceptions.LarkError:
+            right = False
+        assert constraint.matches(word) is right, word
+        taken += right
+    assert 10 < taken < 50
+    assert accepted(lower_source(fl.Lark(text, lexer=lexer)), "abc", 3) == {"c", "cc", "ccc"}
+
+
+@pytest.mark.parametrize("lexer", ["contextual", "dynamic"])
+def test_a_terminal_that_is_too_large_is_named(lexer):
+    with pytest.raises(LimitError, match=r"the terminal BIG: the automaton of a terminal has more"):
+        lower_source(fl.Lark(f'start: BIG "c"\nBIG: /{HUGE}/', lexer=lexer))

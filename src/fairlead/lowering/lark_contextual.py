@@ -48,6 +48,7 @@ def lower_lark_contextual(grammar: LarkGrammar, parts: Mapping[str, Expr] | None
         LimitError: its shortest text is too long.
         UnsatisfiableError: it has no text.
         UnsupportedError: what a terminal matches is not regular, or depends on what is before it.
+        LimitError: the automaton of a terminal is too large.
     """
     places = Places(grammar, parts or {})
     start = places.start

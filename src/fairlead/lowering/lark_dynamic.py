@@ -15,9 +15,10 @@ lowered (`lowering.grammar`).
 from collections.abc import Mapping
 from typing import Final
 
-from fairlead.errors import SourceError, UnsupportedError
+from fairlead.errors import LimitError, SourceError, UnsupportedError
 from fairlead.lowering.expr import EMPTY, ahead, alt, concat, repeat, stop
 from fairlead.lowering.grammar import lower_grammar
+from fairlead.lowering.lark_terminals import limited
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.preferred import exits
 from fairlead.syntax.grammar_tree import Alternative, Grammar, Item, Name, Terminal
@@ -90,6 +91,8 @@ def _taken(terminal: LarkTerminal, level: int, marks: bool) -> Expr:
         found = exits(parse_regex(terminal.pattern), marks, terminal.solid)
     except (SourceError, UnsupportedError) as error:
         raise _said(terminal, error) from None
+    except LimitError as error:
+        raise limited(terminal, error) from None
     return alt(*(concat(each.text, ahead(each.after, level)) for each in found))
 
 

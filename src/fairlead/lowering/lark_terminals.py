@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from typing import final
 
-from fairlead.errors import SourceError, UnsupportedError
+from fairlead.errors import LimitError, SourceError, UnsupportedError
 from fairlead.lowering.expr import (
     ALL_BYTES,
     ANYTHING,
@@ -105,6 +105,8 @@ class Terminal:
                 self.exits  # noqa: B018  made once
         except UnsupportedError as error:
             raise _said(self.shape, error) from None
+        except LimitError as error:
+            raise limited(self.shape, error) from None
 
     @cached_property
     def exits(self) -> tuple[Exit, ...]:
@@ -216,6 +218,12 @@ class Rivals:
 
 def _said(shape: LarkTerminal, error: UnsupportedError) -> UnsupportedError:
     return UnsupportedError(f"the terminal {shape.written}: {error}", feature=error.feature)
+
+
+def limited(shape: LarkTerminal, error: LimitError) -> LimitError:
+    """An error about a terminal that is too large, with its name."""
+    said = f"the terminal {shape.written}: {error}"
+    return LimitError(said, limit=error.limit, given=error.given, needed=error.needed)
 
 
 def _met(text: Expr, words: Expr) -> Expr:

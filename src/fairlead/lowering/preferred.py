@@ -28,11 +28,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, final
 
+from fairlead.errors import LimitError
 from fairlead.lowering.alternatives import either
 from fairlead.lowering.equations import Automaton, Equations, Spell, smallest
 from fairlead.lowering.expr import ANYTHING, EMPTY, EPSILON, alt, both, byte_set, complement, concat
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.nodes import Expr
+from fairlead.lowering.preferred_free import is_free
 from fairlead.lowering.preferred_languages import ALL, NONE, Languages, explored
 from fairlead.lowering.preferred_machine import History, Machine, Place, Thread
 from fairlead.lowering.preferred_program import Ahead, Behind, Guard, program
@@ -58,6 +60,7 @@ from fairlead.syntax.regex_tree import (
 from fairlead.syntax.regex_tree import Sequence as Parts
 
 MANY_WORDS: Final = 32
+FEW_STATES: Final = 300  # more are looked for where a match may begin another
 MOST_SOLVED: Final = 64  # states: more are told as the pattern has them, where that is right
 
 
@@ -252,22 +255,30 @@ class _Reader:
     def read(self) -> tuple[tuple[Exit, ...], Expr]:
         """The exits, and what begins with a match."""
         start = self._machine.start(self._program.start, solid=self._solid)
-        places, rows = explored([start], self._row)
+        try:
+            places, rows = explored([start], self._row, FEW_STATES)
+        except LimitError:
+            if self._takes_all() and is_free(self._machine, start):
+                text = self._whole()
+                return (Exit(text, ANYTHING),), concat(text, ANYTHING)
+            places, rows = explored([start], self._row)
         begins = self._begun(start)
         afters = self._afters(places)
         texts, _ = smallest(Automaton(rows, afters))
         told = _Told(self._languages, self._spelled)
         followed = [after for after in dict.fromkeys(afters) if after != NONE]
         if len(texts.rows) > MOST_SOLVED and len(followed) == 1 and self._takes_all():
-            text = lower_regex(self._pattern)
-            if self._solid:
-                text = both(text, complement(EPSILON))
-            return (Exit(text, told.expr(followed[0])),), told.expr(begins)
+            return (Exit(self._whole(), told.expr(followed[0])),), told.expr(begins)
         exits = tuple(
             Exit(Equations(texts, after.__eq__, self._spelled).texts_from(0), told.expr(after))
             for after in followed
         )
         return exits, told.expr(begins)
+
+    def _whole(self) -> Expr:
+        """The texts that match as a whole."""
+        text = lower_regex(self._pattern)
+        return both(text, complement(EPSILON)) if self._solid else text
 
     def _takes_all(self) -> bool:
         """Whether every text that matches as a whole is preferred somewhere."""

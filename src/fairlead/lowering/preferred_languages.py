@@ -228,9 +228,16 @@ def _explored(
 
 
 def explored(
-    starts: Sequence[State], following: Callable[[State], Sequence[State]]
+    starts: Sequence[State],
+    following: Callable[[State], Sequence[State]],
+    most: int = MOST_STATES,
 ) -> tuple[Sequence[State], Sequence[Sequence[int]]]:
     """All states that can be reached, the first ones first, and where each leads by each atom.
+
+    Args:
+        starts: the first.
+        following: where a state leads, by each atom.
+        most: how many there may be.
 
     Raises:
         LimitError: they are too many.
@@ -245,14 +252,14 @@ def explored(
                 states.append(target)
             row.append(number)
         rows.append(row)
-        _check_size(len(states))
+        _check_size(len(states), most)
     return states, rows
 
 
-def _check_size(states: int) -> None:
-    if states > MOST_STATES:
+def _check_size(states: int, most: int = MOST_STATES) -> None:
+    if states > most:
         raise LimitError(
-            f"the automaton of a terminal has more than {MOST_STATES} states",
+            f"the automaton of a terminal has more than {most} states",
             limit="states of a terminal",
-            given=MOST_STATES,
+            given=most,
         )
