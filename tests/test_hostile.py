@@ -275,6 +275,30 @@ SCHEMAS = {
     "a length beyond all texts": '{"type": "string", "minLength": 1e400}',
     "a length that no text has": '{"items": {"type": "string", "maxLength": 1e400}}',
     "an enum of decimals": json.dumps({"enum": [number * 7 + 0.5 for number in range(20_000)]}),
+    "a few of many names": json.dumps(
+        {
+            "type": "object",
+            "properties": {f"p{n}": {"type": "integer"} for n in range(2000)},
+            "additionalProperties": False,
+            "minProperties": 10,
+        }
+    ),
+    "half of many names": json.dumps(
+        {"propertyNames": {"enum": [f"p{n}" for n in range(400)]}, "minProperties": 200}
+    ),
+    "one of many objects": json.dumps(
+        {
+            "anyOf": [
+                {
+                    "properties": {f"f{n}_{m}": {"type": "integer"} for m in range(4)},
+                    "required": [f"f{n}_0", f"f{n}_1"],
+                    "additionalProperties": False,
+                }
+                for n in range(150)
+            ],
+            "type": "object",
+        }
+    ),
     "names that need names": json.dumps(
         {"type": "object", "dependentRequired": {f"k{n}": [f"k{n + 1}"] for n in range(300)}}
     ),

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import ALL_BYTES, concat, literal
+from fairlead.lowering.expr import ALL_BYTES, EMPTY, concat, literal
 from fairlead.lowering.json_text import json_style
-from fairlead.lowering.json_words import words_of, words_rule
+from fairlead.lowering.json_words import WordsTemplate, words_of, words_rule
 from fairlead.lowering.nodes import Rule
 from fairlead.syntax.json_schema_source import JsonSchema
 
@@ -69,6 +69,15 @@ def test_many_words_of_which_none_can_be_written_have_no_text() -> None:
         assert rule is not None
         machine = Derivatives(Rule("whole", [concat(rule, literal("!"))]), spellable)
         assert machine.step(rule, ord('"')) is None
+
+
+def test_words_are_not_remembered_and_refuse_nothing() -> None:
+    template, begun = WordsTemplate(MANY, ANY.spelling), (0, len(MANY), 0)
+    living = Derivatives(template.rest(begun)).living
+    assert template.resume(begun, b"") is EMPTY
+    assert template.lives_after(begun, living, lambda: b"") is False
+    assert template.least_after(begun, lambda part: b"") is None
+    assert template.parts(begun) == ()
 
 
 def bits(letters: bytes) -> int:

@@ -9,7 +9,7 @@ What this module does not know: values, the order of keys.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -192,6 +192,20 @@ def said_of(atoms: Iterable[Atom], key: KeyClass) -> Formula:
             case _:
                 pass
     return all_of(*parts)
+
+
+def said_by_cases(keys: Sequence[KeyClass]) -> Callable[[tuple[Atom, ...], int], Formula]:
+    """What the atoms of a case say of a key by its number; the last case is asked again most."""
+    last: tuple[Atom, ...] = ()
+    about = _by_name(last)
+
+    def said(case: tuple[Atom, ...], key: int) -> Formula:
+        nonlocal last, about
+        if case is not last:
+            last, about = case, _by_name(case)
+        return said_of(about[keys[key].name], keys[key])
+
+    return said
 
 
 def _by_name(case: tuple[Atom, ...]) -> "defaultdict[str | None, list[Atom]]":

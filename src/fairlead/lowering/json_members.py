@@ -46,10 +46,12 @@ from fairlead.lowering.json_formulas import (
     Atom,
     Formula,
     Truth,
+    all_of,
     atoms,
     holds,
+    leaf,
 )
-from fairlead.lowering.json_keysets import KeyClass, Keysets, said_of
+from fairlead.lowering.json_keysets import KeyClass, Keysets, said_by_cases
 from fairlead.lowering.json_members_atoms import holds_at_end, read_member
 from fairlead.lowering.json_members_found import Completions
 from fairlead.lowering.json_members_least import Words, least_members
@@ -100,10 +102,10 @@ class MembersTemplate:
         self._said, self._value, self.style = said, value, style
         names = keysets.names(listed)
         self.names = tuple(str(key.name) for key in names)
+        self._numbers = {name: key for key, name in enumerate(self.names)}
         self._count = len(names)
         self._keys = (*names, *keysets.classes(listed))
-        taken = style.spelling.choose((name, EPSILON) for name in self.names)
-        others = complement(taken)
+        others = complement(style.spelling.choose((name, EPSILON) for name in self.names))
         self._contents = tuple(
             keysets.content(key) if key.name is not None else both(keysets.content(key), others)
             for key in self._keys
@@ -202,7 +204,7 @@ class MembersTemplate:
         """A key without its opening quote, its value, and the rest."""
         declared = [
             (self.names[key], concat(QUOTE, call(self, Member(rest, key))))
-            for key in self.declared(rest)
+            for key in self.free(rest.place)  # whether one can be completed is asked later
         ]
         return alt(self.style.spelling.choose(declared), self.other(rest))
 
@@ -213,10 +215,6 @@ class MembersTemplate:
     def end(self, rest: Rest) -> Expr:
         """The closing brace, if it may come."""
         return literal("}") if self.may_close(rest.said) else EMPTY
-
-    def declared(self, rest: Rest) -> list[int]:
-        """The names that may come, if there are values for them and what follows."""
-        return [key for key in self.free(rest.place) if self.after(rest.said, key)]
 
     def other(self, rest: Rest) -> Expr:
         """Another key without its opening quote, its value, and the rest."""
@@ -293,14 +291,15 @@ class MembersTemplate:
     def _lives_behind_key(self, rest: Rest, key: int, look: Look) -> bool | None:
         place = self.behind(rest.place, key)
         if key < self._count and look.spellable == ALL_BYTES:
-            name, behind = self.names[key], self._names(place)
+            name, free = self.names[key], self._is_free(place)
             known = self._completions[ALL_BYTES]
-            if known.with_member(rest.said, name, behind, lambda said: look(self._value(said))):
+            if known.with_member(rest.said, name, free, lambda said: look(self._value(said))):
                 return True
+            said, names = all_of(rest.said, leaf(Required(name))), [key, *self.free(place)]
+            return self._find_end(rest, said, names, look)
         for said, value in self.after(rest.said, key).items():
-            found = self._lives(key, value, look)
-            if found:
-                found = self._can_end(Rest(place, rest.extras, said), look)
+            behind = Rest(place, rest.extras, said)
+            found = self._lives(key, value, look) and self._can_end(behind, look)
             if found is not False:
                 return found
         return False
@@ -313,34 +312,37 @@ class MembersTemplate:
         key = (rest, look.spellable)
         if key in self._ending:
             return True
-        found = self._completions[look.spellable].suffice(rest.said, self._names(rest.place))
-        found = found or self._find_end(rest, look)
+        found = self._completions[look.spellable].suffice(rest.said, self._is_free(rest.place))
+        found = found or self._find_end(rest, rest.said, self.free(rest.place), look)
         if found:
             if len(self._ending) > _MOST_KNOWN:
                 self._ending = set()
             self._ending.add(key)
         return found
 
-    def _find_end(self, rest: Rest, look: Look) -> bool | None:
+    def _find_end(self, rest: Rest, said: Formula, free: list[int], look: Look) -> bool | None:
         def another(key: int, extras: Extras) -> "Extras | None":
             if self._endless(key, look.spellable):
                 return extras
             word = look.word(concat(QUOTE, self._unused(key, extras), QUOTE))
             return None if word is None else extras | {json.loads(word)}
 
-        words = self._words(rest.place, lambda key, value, used: None)
         ways = Ways(
-            words,
-            lambda case, key: said_of(case, self._keys[key]),
-            {self.names[key]: key for key in self.free(rest.place)},
+            self._words(free, lambda key, value, used: None),
+            said_by_cases(self._keys),
+            {self.names[key]: key for key in free},
             lambda key, value: self._lives(key, value, look),
             another,
             self._completions[look.spellable].keep,
         )
-        return can_end(ways, rest.said, rest.extras)
+        return can_end(ways, said, rest.extras)
 
-    def _names(self, place: int) -> list[str]:
-        return [self.names[key] for key in self.free(place)]
+    def _is_free(self, place: int) -> Callable[[str], bool]:
+        """Whether a name may still come."""
+        place = max(place, 0)
+        if self.style.ordered:
+            return lambda name: self._numbers[name] >= place
+        return lambda name: not place >> self._numbers[name] & 1
 
     def _lives(self, key: int, value: Formula, look: Look) -> bool | None:
         """Whether a member has a text: its value has, and a vocabulary of few bytes has its key."""
@@ -371,7 +373,7 @@ class MembersTemplate:
                 return least(concat(QUOTE, self._contents[key], body))
             return least(concat(QUOTE, self._unused(key, used), body))
 
-        words = self._words(rest.place, word)
+        words = self._words(self.free(rest.place), word)
         said = bounded(rest.said, rest.place, "{}", writes(least))
         found = least_members(words, said, rest.extras)
         if found is None:
@@ -379,13 +381,15 @@ class MembersTemplate:
         listed = sorted(found) if self.style.ordered else sorted(found, key=lambda pair: pair[1])
         return [text for _, text in listed]
 
-    def _words(self, place: int, word: Callable[[int, Formula, Extras], bytes | None]) -> Words:
+    def _words(
+        self, free: list[int], word: Callable[[int, Formula, Extras], bytes | None]
+    ) -> Words:
         return Words(
             word,
             self.after,
             self.may_close,
             self._asks,
-            [*self.free(place), *range(self._count, len(self._keys))],
+            [*free, *range(self._count, len(self._keys))],
             lambda key: key < self._count,
             lambda key: len(str(self._keys[key].name or "")) + 5,  # "":0 and a comma
         )

@@ -13,7 +13,7 @@ What cannot be seen so is left to the search. What this module does not know: sp
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final, TypeAlias, final
@@ -58,15 +58,15 @@ class Completions:
         way = _Way(names, listed)
         self._ways = [way, *(other for other in self._ways if other != way)][:_KEPT]
 
-    def suffice(self, said: Formula, free: Collection[str]) -> bool:
+    def suffice(self, said: Formula, free: Callable[[str], bool]) -> bool:
         """Whether one of them completes an object of which this is left to be said.
 
         Args:
             said: what the members that come have to satisfy.
-            free: the names that may come.
+            free: whether a name may come.
         """
         for way in self._ways[:_TRIED]:
-            if way.names.issubset(free) and self._circuit(said).holds(self._leaves(said, way)):
+            if all(map(free, way.names)) and self._known(self._circuit(said), way).holds:
                 self._serve(way)
                 return True
         return False
@@ -75,28 +75,30 @@ class Completions:
         self,
         said: Formula,
         name: str,
-        behind: Collection[str],
+        behind: Callable[[str], bool],
         lives: Callable[[Formula], bool | None],
     ) -> bool:
         """The same where a member of this name comes first.
 
         Args:
             said: as above, of that member too.
-            name: a name that may come,
-            behind: and those that may come after it.
+            name: a name that may come.
+            behind: whether a name may come after it.
             lives: whether there is a member of that name with a value.
         """
         circuit = self._circuit(said)
         for way in self._ways[:_TRIED]:
-            if not way.names.difference((name,)).issubset(behind):
+            if not all(map(behind, way.names - {name})):
                 continue
-            leaves, wanted = self._leaves(said, way), list[Atom]()
+            known, wanted = self._known(circuit, way), list[Atom]()
+            holds = known.holds
             if name not in way.names:
                 wanted = self._wanted(circuit, way, name)
                 if _differ(wanted):
                     continue
-                leaves = self._joined(circuit, leaves, name, len(way.names) + 1, wanted)
-            if circuit.holds(leaves) and (name in way.names or lives(_value(wanted))):
+                changes = self._changes(circuit, name, len(way.names) + 1, wanted)
+                holds = circuit.still_holds(known, changes)
+            if holds and (name in way.names or lives(_value(wanted))):
                 self._serve(way)
                 return True
         return False
@@ -113,14 +115,14 @@ class Completions:
             found = self._circuits[said] = _Circuit(said)
         return found
 
-    def _leaves(self, said: Formula, way: _Way) -> list[bool]:
-        """Which atoms of a formula hold with the members of a way."""
-        circuit = self._circuit(said)
+    def _known(self, circuit: "_Circuit", way: _Way) -> "_Known":
+        """What holds with the members of a way."""
         found = circuit.known.get(way)
         if found is None:
             if len(circuit.known) > _KEPT:
                 circuit.known.clear()
-            found = circuit.known[way] = [self._holds(atom, way) for atom in circuit.atoms]
+            leaves = [self._holds(atom, way) for atom in circuit.atoms]
+            found = circuit.known[way] = _Known(leaves, circuit.holds(leaves))
         return found
 
     def _wanted(self, circuit: "_Circuit", way: _Way, name: str) -> list[Atom]:
@@ -136,11 +138,11 @@ class Completions:
             return [atom for atom in wanted if atom in way.atoms or _said(atom) is TRUE]
         return wanted
 
-    def _joined(
-        self, circuit: "_Circuit", leaves: list[bool], name: str, count: int, wanted: list[Atom]
-    ) -> list[bool]:
+    def _changes(
+        self, circuit: "_Circuit", name: str, count: int, wanted: list[Atom]
+    ) -> dict[int, bool]:
         """Which atoms hold with a member more, so that there are `count` of them."""
-        found = leaves.copy()
+        found = dict[int, bool]()
         for place in circuit.about(name):
             atom = circuit.atoms[place]
             match atom:
@@ -180,6 +182,15 @@ class Completions:
 
 
 @final
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """Which atoms of a formula hold in a way, and whether the formula does."""
+
+    leaves: list[bool]
+    holds: bool
+
+
+@final
 class _Circuit:
     """A formula in the order of its parts, and which of its atoms hold in which ways."""
 
@@ -190,7 +201,7 @@ class _Circuit:
         gates = [node for node in order if isinstance(node, Every | Some)]
         number: dict[Formula, int] = {node: place for place, node in enumerate((*leaves, *gates))}
         self.atoms = [node.atom for node in leaves]
-        self.known: dict[_Way, list[bool]] = {}
+        self.known: dict[_Way, _Known] = {}
         self._gates: list[tuple[_Gate, Callable[[list[bool]], Iterable[bool]]]] = [
             (
                 all if isinstance(gate, Every) else any,
@@ -208,6 +219,19 @@ class _Circuit:
     def about(self, name: str) -> list[int]:
         """The places of the atoms that a member of this name may change."""
         return self._named.get(name, []) + self._others
+
+    def still_holds(self, known: _Known, changes: dict[int, bool]) -> bool:
+        """Whether the formula holds where some atoms are changed.
+
+        It has no opposites, so it holds all the more where none of them does no longer.
+        """
+        leaves = known.leaves
+        if known.holds and all(holds or not leaves[place] for place, holds in changes.items()):
+            return True
+        changed = leaves.copy()
+        for place, holds in changes.items():
+            changed[place] = holds
+        return self.holds(changed)
 
     def holds(self, leaves: list[bool]) -> bool:
         """Whether the formula holds where these of its atoms do."""

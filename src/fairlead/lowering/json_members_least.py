@@ -65,8 +65,8 @@ def least_members(words: Words, said: Formula, extras: Extras) -> _Chosen | None
 def components(said: Formula) -> list[Formula]:
     """Parts with no member in common, each with all that holds for every member."""
     parts = _parts(said)
-    everywhere = [part for part in parts if isinstance(part, Leaf) and _persists(part.atom)]
-    others = [part for part in parts if part not in set(everywhere)]
+    everywhere = {part: None for part in parts if isinstance(part, Leaf) and _persists(part.atom)}
+    others = [part for part in parts if part not in everywhere]
     groups: list[tuple[set[str], list[Formula]]] = []
     for part in others:
         names = _names(part)

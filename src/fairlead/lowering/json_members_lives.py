@@ -22,7 +22,7 @@ from fairlead.lowering.fuel import paying, spend
 from fairlead.lowering.json_atoms import AtLeast, AtMost, Found, Required, Unlike
 from fairlead.lowering.json_cases import Case
 from fairlead.lowering.json_choices import first_case
-from fairlead.lowering.json_formulas import Formula, all_of, leaf
+from fairlead.lowering.json_formulas import Atom, Formula, all_of, leaf
 from fairlead.lowering.json_members_least import (
     MOST_LOOKED_AT,
     Estimate,
@@ -61,9 +61,10 @@ def can_end(ways: Ways, said: Formula, extras: Extras) -> bool | None:
     cases: list[Case] = []
 
     def accept(case: Case) -> bool | None:
-        found = _accepted(ways, case, extras)
+        more = list[Atom]()
+        found = _accepted(ways, case, extras, more)
         if found:
-            cases.append(case)
+            cases.append((*case, *more))
         return found
 
     for part in components(said):
@@ -89,8 +90,8 @@ def _needed(ways: Ways, case: Case) -> bool | None:
     return True
 
 
-def _accepted(ways: Ways, case: Case, extras: Extras) -> bool | None:
-    """Whether atoms can all hold."""
+def _accepted(ways: Ways, case: Case, extras: Extras, more: list[Atom]) -> bool | None:
+    """Whether atoms can all hold; those of the names that have to come for it are added."""
     found = _needed(ways, case)
     if not found:
         return found
@@ -101,13 +102,19 @@ def _accepted(ways: Ways, case: Case, extras: Extras) -> bool | None:
     high = min((atom.count for atom in case if isinstance(atom, AtMost)), default=low)
     if low > high:
         return False
-    return _fill(ways, case, low - len(taken), taken, extras)
+    return _fill(ways, case, low - len(taken), taken, extras, more)
 
 
 def _fill(
-    ways: Ways, case: Case, missing: int, taken: frozenset[int], extras: Extras
+    ways: Ways,
+    case: Case,
+    missing: int,
+    taken: frozenset[int],
+    extras: Extras,
+    more: list[Atom],
 ) -> bool | None:
     """Whether so many members more can come."""
+    names = {key: name for name, key in ways.names.items()} if missing > 0 else {}
     for key in ways.words.keys:
         if missing <= 0:
             break
@@ -116,6 +123,7 @@ def _fill(
             return None
         if found and ways.words.single(key):
             missing -= 1
+            more.append(Required(names[key]))
         elif found:
             missing, extras = _more(ways, key, missing, extras)
     return missing <= 0

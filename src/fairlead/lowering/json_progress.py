@@ -140,8 +140,8 @@ class Progress:
                 parts = node.parts
                 spend(1 + len(parts) // 4)
                 changed = [found for part in parts if (found := made[part]) is not None]
-                if not changed:
-                    return None
+                if not changed or (isinstance(node, Every) and not all(changed)):
+                    return {} if changed else None
                 same = [part for part in parts if made[part] is None]
                 if isinstance(node, Some):
                     return _united([{any_of(*same): TRUE}, *changed] if same else changed)
