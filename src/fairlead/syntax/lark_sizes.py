@@ -16,7 +16,7 @@ from fairlead.syntax.source import describe_place
 DEEPEST: Final = 400
 """Parentheses within parentheses; Lark reads 480, and less where its caller is deep in others."""
 
-_PAID: Final = 20  # parts for each word of a text: Lark takes about as long for them
+_PAID: Final = 14  # parts for each word of a text: Lark takes about as long for them
 _WORD: Final = re.compile(
     r"""//[^\n]*|\#[^\n]*|(?P<word>"(?:\\["\\]|[^"\n])*?"|/(?!/)(?:\\[/\\]|[^/])*?/|\w+)"""
     r"""|(?P<open>[(\[])|(?P<close>[)\]])|\n[ \t]*(?=[\w%?!])"""
