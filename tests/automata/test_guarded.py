@@ -327,6 +327,15 @@ def test_calls_that_may_have_no_end_are_not_decided_soon() -> None:
     assert Derivatives(expr).alive(expr)
 
 
+def test_calls_that_lead_to_others_without_end_are_left_undecided(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(passages, "PARTS", 50)
+    nested = lower_source(fl.Lark('start: "a" start "b" | "ab"') & fl.Regex("a+"))
+    with pytest.raises(LimitError, match="after 50 of its parts"):
+        Derivatives(nested).alive(nested)
+
+
 def test_forgetting_changes_nothing() -> None:
     expr = concat(repeat(literal("a"), 1), ahead(NOT_A), literal("b"))
     machine = Derivatives(expr)

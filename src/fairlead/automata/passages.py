@@ -25,7 +25,8 @@ Leads: TypeAlias = tuple[tuple[int, Expr], ...]  # what is looked ahead for, by 
 _Place: TypeAlias = tuple[Leads, Expr]
 
 MOST: Final = 20_000  # ways through all parts together,
-FEW: Final = 1_000  # and where the answer is to be had soon
+FEW: Final = 1_000  # and where the answer is to be had soon,
+PARTS: Final = 10_000  # and parts looked at
 
 
 @final
@@ -89,9 +90,12 @@ class Passages:
     def _collected(self, root: Expr) -> bool:
         leads, core = looking(root)
         place = tuple((lead.level, lead.item) for lead in leads), core
-        self._found = 0
+        self._found, looked = 0, 0
         self._ask(place)
         while self._todo:
+            looked += 1
+            if looked > PARTS:  # calls may lead to others without end, and none be passed
+                raise _undecided(f"after {PARTS} of its parts", looked, PARTS)
             self._now = self._todo.pop()
             found, known = {*self._through(*self._now)}, self._ways[self._now]
             if not found <= known:
@@ -208,10 +212,10 @@ def _level(lead: tuple[int, Expr]) -> int:
     return lead[0]
 
 
-def _undecided(why: str, needed: int) -> LimitError:
+def _undecided(why: str, needed: int, given: int | None = None) -> LimitError:
     return LimitError(
         f"whether a text can end after what is looked ahead for is not known {why}",
         limit="ways through what looks ahead",
-        given=MOST,
+        given=MOST if given is None else given,
         needed=needed,
     )
