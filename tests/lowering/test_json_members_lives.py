@@ -136,3 +136,17 @@ def test_items_in_another_order_are_looked_at_once():
     schema = {"type": "array", "allOf": [{"contains": {"const": number}} for number in (1, 2, 3)]}
     engine = machine(schema, whitespace="compact")
     assert engine.shortest(engine.start()) == b"[1,2,3]"
+
+
+def test_where_one_value_cannot_be_written_the_next_is_taken() -> None:
+    options = [{"additionalProperties": {"const": "x"}, "minProperties": 1}]
+    options.append({"additionalProperties": {"const": "y"}})
+    schema = {"type": "object", "maxProperties": 2, "anyOf": options}
+    lowered = lower_json_schema(JsonSchema(schema, spelling="plain"))
+    engine = Derivatives(lowered, ALL_BYTES & ~(1 << ord("x")))
+    state = engine.start()
+    for byte in b'{"a":"y"':
+        after = engine.step(state, byte)
+        assert after is not None
+        state = after
+    assert engine.shortest(state) == b"}"
