@@ -84,7 +84,7 @@ def test_grammars_by_chance_are_those_that_leave_it_out(lexer):
 @pytest.mark.slow
 @pytest.mark.parametrize("lexer", LEXERS)
 def test_many_grammars_by_chance_are_those_that_leave_it_out(lexer):
-    assert [compared(seed, lexer, 6) for seed in range(1000, 1250)].count(True) >= 300
+    assert [compared(seed, lexer, 6) for seed in range(1000, 1250)].count(True) > 150
 
 
 @pytest.mark.parametrize(
