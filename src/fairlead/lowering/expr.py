@@ -152,7 +152,9 @@ def _looking(head: Ahead, tail: Expr) -> Expr:
         return _cons(ahead(both(head.item, follower.item), head.level), rest)
     if isinstance(follower, Ahead) and follower.level < head.level:
         return _looking(follower, concat(head, rest))
-    return head if tail is EPSILON else _intern_pair(head, tail)
+    if tail in (EPSILON, UNSURE):  # what is unsure is so whatever is looked ahead for
+        return head if tail is EPSILON else UNSURE
+    return _intern_pair(head, tail)
 
 
 def _pair_node(head: Expr, tail: Expr) -> Expr:
