@@ -34,7 +34,8 @@ def drawn(draw: random.Random) -> tuple[str, str]:
         if kind < 0.5 and deep:
             (ours, theirs), sign = row(0), draw.choice("?*+")
             return (f"({ours}){sign}", f"({theirs}){sign}") if theirs else (ours, theirs)
-        return (draw.choice(["C", "D", "x", "twice{C}"]),) * 2
+        same = draw.choice(["C", "D", "x", "twice{C}"])
+        return same, same
 
     def row(deep: int) -> tuple[str, str]:
         items = [item(deep) for _ in range(draw.choice([1, 2, 3]))]

@@ -84,7 +84,7 @@ def tabulated(rules, start="start", strings=()):
         table = tabulate(rules, start, lambda _: None, strings)
     except GrammarError:
         return None
-    moves = [shifts | gotos for shifts, gotos in zip(table.shifts, table.gotos, strict=True)]
+    moves = [{**shifts, **gotos} for shifts, gotos in zip(table.shifts, table.gotos, strict=True)]
     names = {rule.origin.name for rule in rules}
     assert all(names.isdisjoint(shifts) for shifts in table.shifts)
     assert all(names.issuperset(gotos) for gotos in table.gotos)
