@@ -158,10 +158,15 @@ def test_terminals_that_cannot_be_taken_exactly_are_refused_by_name(text, said):
 
 
 @pytest.mark.parametrize(
-    "text", ['start: "a" start', "start: X\n%declare X", 'start: x "a"\nx: x "b"']
-)
-def test_grammars_without_a_text_are_refused(text):
-    with pytest.raises(UnsatisfiableError, match="the rule 'start' has no text that ends"):
+    ("text", "said"),
+    [
+        ('start: "a" start', "leads on to one of them: start"),
+        ('start: x ("a" x)* | y\nx: x "b"\ny: "c" z\nz: y', "one of them: start, x, y, z"),
+        ("start: X\n%declare X", "ever ends: X declared, and nothing says what that matches"),
+    ],
+)  # fmt: skip
+def test_grammars_without_a_text_are_refused_naming_the_rules(text, said):
+    with pytest.raises(UnsatisfiableError, match=f"{said}$"):
         lowered(text)
 
 

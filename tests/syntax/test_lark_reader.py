@@ -119,6 +119,7 @@ def test_indentation_is_python_s_only_where_a_grammar_has_its_names():
         ("start: (", "Unclosed parenthesis", 1, 9),
         ('start: "a" §', "Unexpected input", 1, 12),
         ("start: A\n\nA: 'x'", "Unexpected input", 3, 4),
+        ("%import common.NUMBR\nstart: NUMBR", "'NUMBR' used.*did you mean 'NUMBER'", 1, 16),
         ('start: A\nA: "x" ONNE\nONE: "y"', "not defined: ONNE; did you mean 'ONE'", 2, 8),
         ('start: "a"\nstart: "b"', "'start' defined more than once", 1, 1),
         ("start: A\nA: /b*(?=c)/", "A may match nothing, and looks around it", 1, 8),

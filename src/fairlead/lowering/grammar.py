@@ -24,12 +24,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, TypeAlias, assert_never, final
 
-from fairlead.errors import UnsatisfiableError
 from fairlead.lowering.alternatives import either
 from fairlead.lowering.circles import circles
 from fairlead.lowering.expr import EMPTY, EPSILON, alt, concat, literal, repeat
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.nodes import Expr, Rule
+from fairlead.lowering.unending import unending
 from fairlead.lowering.unicode import character, inverse, union
 from fairlead.syntax.grammar_tree import (
     Alternative,
@@ -42,7 +42,6 @@ from fairlead.syntax.grammar_tree import (
     Word,
 )
 
-NAMED: Final = 5  # rules in a message
 IN_PLACE: Final = 64  # items that a rule may stand for before it is a node of its own,
 REGULAR: Final = 4096  # and where nothing in it nests, which is faster read in one piece,
 COPIED: Final = 1 << 15  # unless so many have been copied before: chains of rules copy all below
@@ -339,11 +338,7 @@ def _productive(grammar: Grammar) -> Rules:
     ends = _grown(rules, lambda item: FREE if item.low == 0 else _name(item.atom) or FREE)
     if grammar.start not in ends:
         endless = [name for name in rules if name not in ends and name not in grammar.groups]
-        named = ", ".join(endless[:NAMED]) + (", …" if len(endless) > NAMED else "")
-        raise UnsatisfiableError(
-            f"no text ever ends: every alternative of these rules leads on to one of them: {named}",
-            conflict=tuple(endless),
-        )
+        raise unending(endless)
 
     def lives(item: Item) -> bool:
         return not isinstance(item.atom, Name) or item.atom.rule in ends

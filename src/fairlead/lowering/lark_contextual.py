@@ -18,12 +18,13 @@ from typing import Final, cast, final
 
 from fairlead.errors import LimitError, UnsatisfiableError
 from fairlead.lowering.expr import EMPTY, EPSILON, ahead, alt, call, concat, stop
-from fairlead.lowering.lark_automaton import Automaton
+from fairlead.lowering.lark_automaton import Automaton, least_texts
 from fairlead.lowering.lark_ends import Ends
 from fairlead.lowering.lark_freedom import Freedom, freedom
 from fairlead.lowering.lark_indentation import Lines, Place, ReadLine
 from fairlead.lowering.lark_scanners import Scanners, Way
 from fairlead.lowering.nodes import Expr, Look
+from fairlead.lowering.unending import unending
 from fairlead.syntax.lark_tree import LarkGrammar
 
 LONGEST: Final = 1 << 20  # characters of the shortest text: a text is at hand wherever one is made
@@ -55,7 +56,7 @@ def lower_lark_contextual(grammar: LarkGrammar, parts: Mapping[str, Expr] | None
     places.check()
     needed = places.needs(start)
     if needed is None:
-        raise UnsatisfiableError(f"the rule {grammar.start!r} has no text that ends")
+        raise places.unending()
     if needed > LONGEST:
         raise LimitError(
             f"the shortest text of the rule {grammar.start!r} has {needed} characters at least, "
@@ -96,7 +97,10 @@ class Places:
             # A block is as much wider as one character, at least; its end takes none.
             widths |= {told.newline: 1, told.indent: 1, told.dedent: 0}
             lines = told.newline, told.indent, told.dedent
-        self._automaton = Automaton(grammar.table, grammar.start, widths, lines)
+        self._automaton, self._widths = (
+            Automaton(grammar.table, grammar.start, widths, lines),
+            widths,
+        )
         self._lines = None if told is None else Lines(told, self._automaton)
         self._total = self._automaton.total
         self._unfolded = dict[Place | ReadLine, Expr]()
@@ -106,6 +110,16 @@ class Places:
     def check(self) -> None:
         """Refuse now what cannot be taken exactly."""
         self._scanners.check()
+
+    def unending(self) -> UnsatisfiableError:
+        """The error where no text ends."""
+        rules, least = self._grammar.rules, least_texts(self.table.productions, self._widths)
+        symbols = {symbol for rows in rules.values() for row in rows for symbol in row}
+        declared = sorted(symbols - rules.keys() - self._widths.keys())
+        if declared:
+            said = f"{', '.join(declared)} declared, and nothing says what that matches"
+            return UnsatisfiableError(f"no text ever ends: {said}", conflict=tuple(declared))
+        return unending([each for each in rules if each not in least and not each.startswith("__")])
 
     def rest(self, place: Place) -> Expr:
         """All texts from a place."""

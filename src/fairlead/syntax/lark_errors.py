@@ -87,8 +87,8 @@ class Reading:
         return parts[int(found[1])].written if parts else found[0]
 
     def names(self) -> list[str]:
-        """What the text defines."""
-        return _DEFINED.findall(self.text)
+        """What the text defines, then what those define that it imports from."""
+        return [name for read in self.texts.values() for name in _DEFINED.findall(read.text)]
 
 
 @contextmanager
