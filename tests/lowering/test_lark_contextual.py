@@ -4,7 +4,7 @@ import lark
 import pytest
 
 from fairlead.automata.derivative import Derivatives
-from fairlead.errors import UnsatisfiableError, UnsupportedError
+from fairlead.errors import LimitError, UnsatisfiableError, UnsupportedError
 from fairlead.lowering.expr import (
     ALL_BYTES,
     ANYTHING,
@@ -168,6 +168,12 @@ def test_terminals_that_cannot_be_taken_exactly_are_refused_by_name(text, said):
 def test_grammars_without_a_text_are_refused_naming_the_rules(text, said):
     with pytest.raises(UnsatisfiableError, match=f"{said}$"):
         lowered(text)
+
+
+def test_a_shortest_text_that_is_too_long_is_refused():
+    doubled = "\n".join(f"r{number}: r{number + 1} r{number + 1}" for number in range(21))
+    with pytest.raises(LimitError, match="2097152 characters at least, 1048576 are allowed"):
+        lowered(f'start: r0\n{doubled}\nr21: "x"')
 
 
 def test_reductions_without_end_read_nothing():

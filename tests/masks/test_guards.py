@@ -152,18 +152,37 @@ def test_json_under_a_guard(schema: Any, wanted: str) -> None:
     assert compared(expr, vocabulary(150), 1, 6, wanted) > 2
 
 
-@pytest.mark.parametrize("text", [b"[[[],[[]]],[[]],[]]", b"[[1,2],[1,2,3]]"])
+LONGER = [
+    b"],[",
+    b"],[[",
+    b"],[1",
+    b"],{",
+    b'},{"',
+    b'},{"a"',
+    b'":',
+    b"],1",
+    b"1,2],[1,2]]",
+    b"]]x",
+]
+BYTES = [bytes((byte,)) for byte in range(256)]
+LONG_WORDS = fl.Vocabulary([*BYTES, *LONGER, b"<end>"], eos_ids={266})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"[[[],[[]]],[[]],[]]", b"[[1,2],[1,2,3]]", b'[{"a":{"b":1}},{"a":{"c":1},"d":2}]'],
+)
 def test_items_that_differ_under_a_guard(text: bytes) -> None:
     """Masks of either engine hold what can be read, also where it depends on what was captured."""
     schema = {"type": "array", "uniqueItems": True, "items": {}}
     source = lower_source(fl.JsonSchema(schema, whitespace="compact", spelling="plain"))
     expr = concat(ahead(repeat(byte_set((1 << 256) - 1), 0, 90), 1), source, stop(1))
-    plain = Rows(Derivatives(expr, WORDS_OF_JSON.spellable), WORDS_OF_JSON, fl.Budget())
-    fast = States(expr, Derivatives(expr, WORDS_OF_JSON.spellable), WORDS_OF_JSON, fl.Budget())
+    plain = Rows(Derivatives(expr, LONG_WORDS.spellable), LONG_WORDS, fl.Budget())
+    fast = States(expr, Derivatives(expr, LONG_WORDS.spellable), LONG_WORDS, fl.Budget())
     state: Any = fast.start(b"")
     rest: Any = expr
     for byte in text:
-        allowed = [t for t in range(257) if plain.after(rest, t) is not None]
+        allowed = [token for token in range(266) if plain.after(rest, token) is not None]
         assert unpack(plain.row(rest)).tolist() == allowed
         assert unpack(fast.mask(state)).tolist() == allowed
         state, rest = fast.after(state, byte), plain.after(rest, byte)

@@ -143,6 +143,12 @@ def test_a_pattern_that_only_seems_to_match_nothing_is_not_left_out():
     assert grammar.rules == {"start": (("X",),)}
 
 
+def test_the_rest_of_long_rows_is_made_once():
+    many = "W " * 9
+    grammar = read_lark(Lark(f'start: {many} "a" | "b" {many} "a"\nW: /w*/'))
+    assert [name for name in grammar.rules if "rest" in name] == ["__start_rest_0"]
+
+
 def test_what_comes_to_too_many_rows_is_refused():
     rows = " | ".join(f"A B C D E F G /{number}/" for number in range(40))
     terminals = "\n".join(f"{letter}: /{letter}*/" for letter in "ABCDEFG")

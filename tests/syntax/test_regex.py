@@ -319,7 +319,7 @@ def test_depth_costs_nothing_and_ends_in_our_error(opening: str) -> None:
     began = time.process_time()
     with pytest.raises((LimitError, SourceError)):
         parse_regex(opening * 100_000)
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < 8  # .1 s by itself; squared, minutes
 
 
 def test_the_nesting_limit_is_exact_and_named() -> None:

@@ -89,7 +89,7 @@ class Scanners:
         self._known = dict[frozenset[str], tuple[Way, ...]]()
         # Most states have the same ways, and the same rivals of each.
         self._made = dict[tuple[Terminal, Terminal, tuple[Exit, ...], tuple[Terminal, ...]], Way]()
-        self._met = dict[tuple[Expr, Terminal], bool]()
+        self._met = dict[tuple[bytes, Terminal], bool]()
 
     def check(self) -> None:
         """Refuse terminals whose matches cannot be told exactly."""

@@ -158,7 +158,9 @@ class Rivals:
         known: whether a text and a terminal may meet, as far as that was asked before.
     """
 
-    def __init__(self, tried: Sequence[Terminal], known: dict[tuple[Expr, Terminal], bool]) -> None:
+    def __init__(
+        self, tried: Sequence[Terminal], known: dict[tuple[bytes, Terminal], bool]
+    ) -> None:
         self.tried, self._known = tried, known
         places = [(each.word, place) for place, each in enumerate(tried)]
         self._words = sorted((word, place) for word, place in places if word is not None)
@@ -186,7 +188,7 @@ class Rivals:
         places = [each for each in self._spelled(word) if each < place]
         groups = (found for bits, found in self._others.items() if bits >> word[0] & 1)
         before = (each for found in groups for each in found if each < place)
-        places += (each for each in before if self._meet(literal(word), each))
+        places += (each for each in before if self._meet(word, each))
         return self._tried(places)
 
     def _tried(self, places: list[int]) -> tuple[Terminal, ...]:
@@ -208,11 +210,11 @@ class Rivals:
             if length >= len(word):
                 return
 
-    def _meet(self, text: Expr, place: int) -> bool:
-        key = text, self.tried[place]
+    def _meet(self, word: bytes, place: int) -> bool:
+        key = word, self.tried[place]
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = may_meet(text, key[1].begins)
+            found = self._known[key] = may_meet(word, key[1].begins)
         return found
 
 
@@ -248,11 +250,8 @@ def one_word(expr: Expr) -> bytes | None:
     return bytes(word)
 
 
-def may_meet(text: Expr, begun: Expr) -> bool:
-    """Whether a string of `text`, something behind it, may be in `begun`: False is certain."""
-    word = one_word(text)
-    if word is None:
-        return bool(firsts(text) & firsts(begun))
+def may_meet(word: bytes, begun: Expr) -> bool:
+    """Whether a word, something behind it, may be in `begun`: False is certain."""
     for byte in word:
         begun = derivative(begun, byte)
         if begun is EMPTY:
