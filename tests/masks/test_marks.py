@@ -106,18 +106,21 @@ def test_values_and_not_texts_differ(text: str, valid: bool) -> None:
     assert constraint.matches(text) is valid
 
 
-def test_an_item_that_is_begun_in_a_network_and_ends_in_another() -> None:
+@pytest.mark.parametrize("moves", [(), (3, 8)])
+def test_an_item_that_is_begun_in_a_network_and_ends_in_another(moves: tuple[int, ...]) -> None:
     """What was read before is the plain engine's capture there, keys within it included."""
     expr = lowered({"type": "object", "additionalProperties": {"type": "object"}})
     plain = Rows(Derivatives(expr, WORDS.spellable), WORDS, fl.Budget())
     fast = States(expr, Derivatives(expr, WORDS.spellable), WORDS, fl.Budget())
     state: Any = fast.start(b"")
     rest: Any = expr
-    for place, byte in enumerate(b'[{"b":{"c":1}},{"b":{"c":2},"d":{}}'):
-        if place in (3, 8, 20):
+    ends_and_begins = 256 + TOKENS.index(b"},{")
+    begun, ended = b'[{"b":{"' + b"c" * 90 + b'":1}', b'"b":{"c":2},"d":{}},{}]'
+    for place, token in enumerate([*begun, ends_and_begins, *ended]):
+        if place in moves or token == ends_and_begins:
             fast._move(state)
         assert unpack(fast.mask(state)).tolist() == unpack(plain.row(rest)).tolist()
-        state, rest = fast.after(state, byte), plain.after(rest, byte)
+        state, rest = fast.after(state, token), plain.after(rest, token)
 
 
 def test_ways_apart() -> None:

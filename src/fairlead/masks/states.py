@@ -228,7 +228,7 @@ class States:
         rest = self.rest(state)
         self._renew()
         found = self._enter(self._network, rest)
-        state.network, state.macro = found.network, found.macro
+        state.network, state.macro, state.text = found.network, found.macro, 0
         if found.network is not None:
             self._network.states[state.macro] = state
 
