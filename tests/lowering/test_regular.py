@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.errors import FairleadError
+from fairlead.lowering import expr, regular
 from fairlead.lowering.expr import EMPTY, UNSURE, alt, both, complement, concat, literal, repeat
 from fairlead.lowering.regex import lower_regex
 from fairlead.lowering.regular import contains, derivative, surely_empty
@@ -42,3 +43,10 @@ def test_a_search_that_gets_long_says_nothing():
 def test_what_nests_is_not_asked():
     with pytest.raises(FairleadError):
         derivative(UNSURE, 0)
+
+
+def test_remainders_may_be_forgotten() -> None:
+    left = regular.Remainders()
+    before = left(expr.literal("ab"), b"a")
+    left.clear()
+    assert (len(left), left(expr.literal("ab"), b"a") is before) == (0, True)
