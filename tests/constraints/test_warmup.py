@@ -1,7 +1,9 @@
 """Warming up changes nothing but the time of the first call."""
 
+import gc
 import subprocess
 import sys
+import weakref
 
 import pytest
 
@@ -54,3 +56,18 @@ def test_after_it_no_format_is_made_anew(monkeypatch):
             schema = {"properties": {"a": {"type": "string", "format": name}}, "required": ["a"]}
             source = fl.JsonSchema(schema, spelling=spelling)
             assert fl.compile(source, vocabulary).example()
+
+
+def test_after_it_what_was_there_is_not_searched_for_garbage_and_what_comes_later_is():
+    class Ring:
+        def __init__(self):
+            self.ring = self
+
+    before = weakref.ref(Ring())
+    gc.unfreeze()
+    fl.warmup()
+    assert gc.get_freeze_count() > 10_000
+    assert before() is None
+    after = weakref.ref(Ring())
+    gc.collect()
+    assert after() is None
