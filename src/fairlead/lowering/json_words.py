@@ -13,9 +13,10 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Final, TypeAlias, cast, final
 from weakref import WeakKeyDictionary
 
-from fairlead.lowering.expr import ALL_BYTES, EMPTY, EPSILON, alt, call, concat
+from fairlead.lowering.expr import ALL_BYTES, EPSILON, alt, call, concat
 from fairlead.lowering.json_text import QUOTE, JsonStyle, Spelling
 from fairlead.lowering.nodes import Expr, Look, Rule
+from fairlead.lowering.uncaptured import Uncaptured
 
 Begun: TypeAlias = tuple[int, int, int]  # the first word, the last but one, and the letters read
 
@@ -53,7 +54,7 @@ def words_of(rule: Rule) -> tuple[tuple[str, ...], JsonStyle] | None:
 
 
 @final
-class WordsTemplate:
+class WordsTemplate(Uncaptured):
     """Unfolds the rest of one of some words, with the closing quote, given what they begin with."""
 
     def __init__(self, words: Sequence[str], spelling: Spelling) -> None:
@@ -79,29 +80,12 @@ class WordsTemplate:
             options.append(concat(self._spelling.text(letter), self.rest((first, low, depth + 1))))
         return alt(*options)
 
-    def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
-        """Nothing is captured."""
-        del argument, captured
-        return EMPTY
-
     def lives(self, argument: Hashable, look: Look) -> bool | None:
         """Whether one of the words can be spelled."""
         if look.spellable == ALL_BYTES:
             return True
         rests = (concat(self._spelling.text(rest), QUOTE) for rest in self._rests(argument))
         return next((found for rest in rests if (found := look(rest)) is not False), False)
-
-    def lives_after(
-        self, argument: Hashable, look: Look, captured: Callable[[], bytes | None]
-    ) -> bool | None:
-        """Nothing is captured."""
-        del argument, look, captured
-        return False
-
-    def parts(self, argument: Hashable) -> tuple[Expr, ...]:
-        """None: no word is refused."""
-        del argument
-        return ()
 
     def least(self, argument: Hashable, least: Callable[[Expr], bytes | None]) -> bytes | None:
         """The rest of the shortest word, letter by letter: spelled, 100,000 of them take 0.1 s."""
@@ -112,16 +96,6 @@ class WordsTemplate:
         texts = (rest.translate(table).encode() for rest in rests if lost.isdisjoint(rest))
         best = min(texts, key=lambda text: (len(text), text), default=None)
         return None if best is None or quote is None else best + quote
-
-    def least_after(
-        self,
-        argument: Hashable,
-        least: Callable[[Expr], bytes | None],
-        captured: bytes | None = None,
-    ) -> bytes | None:
-        """Nothing is captured."""
-        del argument, least, captured
-        return None
 
     def _rests(self, argument: Hashable) -> list[str]:
         low, high, depth = cast("Begun", argument)

@@ -13,7 +13,7 @@ conflicts resolved: the language is what Lark parses, no more and no less.
 What this module does not know: how stacks work, what a terminal matches, how wide a line is.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Final, cast, final
 
 from fairlead.errors import LimitError, UnsatisfiableError
@@ -24,6 +24,7 @@ from fairlead.lowering.lark_freedom import Freedom, freedom
 from fairlead.lowering.lark_indentation import Lines, Place, ReadLine
 from fairlead.lowering.lark_scanners import Scanners, Way
 from fairlead.lowering.nodes import Expr, Look
+from fairlead.lowering.uncaptured import Uncaptured
 from fairlead.lowering.unending import unending
 from fairlead.syntax.lark_tree import LarkGrammar
 
@@ -71,7 +72,7 @@ def lower_lark_contextual(grammar: LarkGrammar, parts: Mapping[str, Expr] | None
 
 
 @final
-class Places:
+class Places(Uncaptured):
     """The template of one grammar; its arguments are places, and lines that are being read.
 
     Attributes:
@@ -224,27 +225,10 @@ class Places:
             options.append(concat(members, alt(more, ended)))
         return alt(*options)
 
-    def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
-        """Nothing is captured."""
-        del argument, captured
-        return EMPTY
-
     def lives(self, argument: Hashable, look: Look) -> bool | None:
         """Whether there is a text, if nothing were looked ahead for."""
         del look
         return isinstance(argument, ReadLine) or self.needs(cast("Place", argument)) is not None
-
-    def lives_after(
-        self, argument: Hashable, look: Look, captured: Callable[[], bytes | None]
-    ) -> bool | None:
-        """Nothing is captured."""
-        del argument, look, captured
-        return False
-
-    def parts(self, argument: Hashable) -> Iterable[Expr]:
-        """Nothing in a place is refused later: terminals are read when compiling."""
-        del argument
-        return ()
 
     def least(self, argument: Hashable, least: Callable[[Expr], bytes | None]) -> bytes | None:
         """Of the length that a text has at least; what it is, is found by `automata.guarded`."""
@@ -254,13 +238,3 @@ class Places:
         else:
             needed = self.needs(cast("Place", argument))
         return None if needed is None else bytes(max(needed, 1))
-
-    def least_after(
-        self,
-        argument: Hashable,
-        least: Callable[[Expr], bytes | None],
-        captured: bytes | None = None,
-    ) -> bytes | None:
-        """Nothing is captured."""
-        del argument, least, captured
-        return None

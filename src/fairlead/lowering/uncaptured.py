@@ -1,0 +1,40 @@
+"""What a template says that never captures what is read, and refuses nothing once it is compiled.
+
+What this module does not know: which template that is.
+"""
+
+from collections.abc import Callable, Hashable
+
+from fairlead.lowering.expr import EMPTY
+from fairlead.lowering.nodes import Expr, Look
+
+
+class Uncaptured:
+    """Half of a `Template`: what is left are `unfold`, `lives` and `least`."""
+
+    def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
+        """Nothing is captured."""
+        del argument, captured
+        return EMPTY
+
+    def lives_after(
+        self, argument: Hashable, look: Look, captured: Callable[[], bytes | None]
+    ) -> bool | None:
+        """Nothing is captured."""
+        del argument, look, captured
+        return False
+
+    def parts(self, argument: Hashable) -> tuple[Expr, ...]:
+        """Nothing is entered that may be refused."""
+        del argument
+        return ()
+
+    def least_after(
+        self,
+        argument: Hashable,
+        least: Callable[[Expr], bytes | None],
+        captured: bytes | None = None,
+    ) -> bytes | None:
+        """Nothing is captured."""
+        del argument, least, captured
+        return None
