@@ -5,7 +5,7 @@ states lie beside something that is counted, closed or escaped, where mistakes w
 """
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -14,8 +14,10 @@ import numpy as np
 import fairlead as fl
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import concat, literal
+from fairlead.lowering.nodes import Expr
 from fairlead.masks.bits import unpack
 from fairlead.masks.rows import Rows
+from fairlead.masks.states import States
 from real_tokenizers import real_vocabulary
 
 EDGES = (b'"', b"\\", b"}", b"]", b",", b":", b"{", b"u")
@@ -76,3 +78,37 @@ def explored(both: Both, seed: str, texts: int, tokens: int) -> Iterator[Any]:
                 break
             near = [t for t in allowed if any(e in both.words.tokens[t] for e in EDGES)]
             at = both.after(at, chosen.choice(near if near and chosen.random() < 0.5 else allowed))
+
+
+def compared(
+    expr: Expr,
+    words: fl.Vocabulary,
+    texts: int,
+    tokens: int,
+    seed: object = 0,
+    *,
+    fuel: Callable[[int], None] = lambda made: None,
+    among: Callable[[int], bool] = lambda token: True,
+) -> int:
+    """Compare masks of an expression along texts by chance, of tokens `among`; how many were.
+
+    `fuel` is for the plain engine, which may search for an end without finding one.
+    """
+    spellable = words.spellable
+    plain = Rows(Derivatives(expr, spellable, fuel), words, fl.Budget())
+    fast = States(expr, Derivatives(expr, spellable), words, fl.Budget())
+    dice, count = random.Random(seed), 0
+    for _ in range(texts):
+        state: Any = fast.start(b"")
+        rest: Any = expr
+        for _ in range(tokens):
+            row = unpack(plain.row(rest)).tolist()
+            assert unpack(fast.mask(state)).tolist() == row
+            assert state.accepts == rest.nullable
+            count += 1
+            allowed = [token for token in row if token not in words.eos_ids and among(token)]
+            if not allowed:
+                break
+            token = dice.choice(allowed)
+            state, rest = fast.after(state, token), plain.after(rest, token)
+    return count

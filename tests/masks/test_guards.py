@@ -30,7 +30,7 @@ from fairlead.masks.kernels import layout as at
 from fairlead.masks.network import Network
 from fairlead.masks.rows import Rows
 from fairlead.masks.states import States
-from two_engines import vocabulary
+from two_engines import compared, vocabulary
 
 NOT_A = complement(concat(byte_set(b"a"), ANYTHING))
 NOT_AB = complement(concat(literal("ab"), ANYTHING))
@@ -78,27 +78,6 @@ def grammar(seed: int) -> Expr:
             concat(ahead(EVEN, 1), inner, repeat(byte_set(b"ac")), stop(1), repeat(letter())),
         ]
     )
-
-
-def compared(expr: Expr, words: fl.Vocabulary, texts: int, tokens: int, seed: object = 0) -> int:
-    """Compare masks along random texts; how many were."""
-    machine = Derivatives(expr, words.spellable)
-    plain = Rows(Derivatives(expr, words.spellable), words, fl.Budget())
-    fast, chance, count = States(expr, machine, words, fl.Budget()), random.Random(seed), 0
-    for _ in range(texts):
-        state: Any = fast.start(b"")
-        rest: Any = expr
-        for _ in range(tokens):
-            mask, row = fast.mask(state), plain.row(rest)
-            assert unpack(mask).tolist() == unpack(row).tolist()
-            assert state.accepts == rest.nullable
-            count += 1
-            allowed = [token for token in unpack(row).tolist() if token not in words.eos_ids]
-            if not allowed:
-                break
-            token = chance.choice(allowed)
-            state, rest = fast.after(state, token), plain.after(rest, token)
-    return count
 
 
 def checked(seeds: range) -> int:

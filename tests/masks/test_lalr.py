@@ -10,13 +10,13 @@ import fairlead as fl
 from fairlead.automata.derivative import Derivatives
 from fairlead.errors import FairleadError
 from fairlead.lowering.lark_contextual import Places
-from fairlead.lowering.nodes import Expr
 from fairlead.masks import gallery, verdicts
 from fairlead.masks.arena import Arena
 from fairlead.masks.bits import unpack
 from fairlead.masks.rows import Rows
 from fairlead.masks.states import States
 from lark_samples import Blocks, Fuel, OutOfFuelError, by_chance, lowered
+from two_engines import compared
 
 
 def words(letters: str, seed: int, count: int = 24) -> fl.Vocabulary:
@@ -27,28 +27,6 @@ def words(letters: str, seed: int, count: int = 24) -> fl.Vocabulary:
     return fl.Vocabulary([*tokens, b"<end>"], eos_ids={len(tokens)})
 
 
-def compared(expr: Expr, vocabulary: fl.Vocabulary, texts: int, tokens: int, seed: int) -> int:
-    """Compare masks along texts by chance; how many were."""
-    fuel = Fuel()
-    plain = Rows(Derivatives(expr, vocabulary.spellable, fuel), vocabulary, fl.Budget())
-    fast = States(expr, Derivatives(expr, vocabulary.spellable), vocabulary, fl.Budget())
-    dice, count = random.Random(seed), 0
-    for _ in range(texts):
-        state: Any = fast.start(b"")
-        rest: Any = expr
-        for _ in range(tokens):
-            row = unpack(plain.row(rest)).tolist()
-            assert unpack(fast.mask(state)).tolist() == row
-            assert state.accepts == rest.nullable
-            count += 1
-            allowed = [token for token in row if token not in vocabulary.eos_ids]
-            if not allowed:
-                break
-            token = dice.choice(allowed)
-            state, rest = fast.after(state, token), plain.after(rest, token)
-    return count
-
-
 def checked(seeds: range, ignored: str = "") -> int:
     """Compare grammars by chance, those that Lark takes and in which there is a text."""
     count = 0
@@ -57,7 +35,7 @@ def checked(seeds: range, ignored: str = "") -> int:
         try:
             lark.Lark(text, parser="lalr")
             expr = lowered(text)
-            count += compared(expr, words("abc ", seed), 3, 6, seed)
+            count += compared(expr, words("abc ", seed), 3, 6, seed, fuel=Fuel())
         except (lark.exceptions.LarkError, FairleadError, OutOfFuelError):
             continue
     return count

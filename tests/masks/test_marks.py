@@ -15,6 +15,7 @@ from fairlead.masks.bits import unpack
 from fairlead.masks.marks import last_value
 from fairlead.masks.rows import Rows
 from fairlead.masks.states import States
+from two_engines import compared
 
 TOKENS = [
     b"},{",
@@ -48,25 +49,9 @@ def lowered(items: Any) -> Any:
     return lower_source(fl.JsonSchema(schema, whitespace="compact"))
 
 
-def compared(expr: Any, texts: int, tokens: int) -> int:
-    """Compare masks along random texts; how many were."""
-    plain = Rows(Derivatives(expr, WORDS.spellable), WORDS, fl.Budget())
-    fast = States(expr, Derivatives(expr, WORDS.spellable), WORDS, fl.Budget())
-    dice, count = random.Random(7), 0
-    for _ in range(texts):
-        state: Any = fast.start(b"")
-        rest: Any = expr
-        for _ in range(tokens):
-            row = unpack(plain.row(rest)).tolist()
-            assert unpack(fast.mask(state)).tolist() == row
-            count += 1
-            # Longer tokens and what is no string leave more items behind.
-            found = [each for each in row if each > 255 or chr(each) in '[]{}:,"a1x2']
-            if not found or found == [256 + len(TOKENS)]:
-                break
-            token = dice.choice([each for each in found if each < 256 + len(TOKENS)])
-            state, rest = fast.after(state, token), plain.after(rest, token)
-    return count
+def telling(token: int) -> bool:
+    """Longer tokens and what is no string leave more items behind."""
+    return token > 255 or chr(token) in '[]{}:,"a1x2'
 
 
 @pytest.mark.untraced
@@ -74,19 +59,19 @@ def compared(expr: Any, texts: int, tokens: int) -> int:
     "items", [OBJECTS, {"type": "array", "uniqueItems": True, "items": OBJECTS}, {"$ref": "#"}]
 )
 def test_masks(items: Any) -> None:
-    assert compared(lowered(items), 6, 40) > 50
+    assert compared(lowered(items), WORDS, 6, 40, 7, among=telling) > 50
 
 
 def test_masks_that_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(marks, "_KEPT", 1)
-    assert compared(lowered({"$ref": "#"}), 2, 16) > 8
+    assert compared(lowered({"$ref": "#"}), WORDS, 2, 16, 7, among=telling) > 8
 
 
 def test_many_that_read_the_same() -> None:
     """Alternatives that are put together still know what is within an item."""
     array = lowered(OBJECTS)
     expr = alt(*(concat(array, literal(end)) for end in "abcdefghi"), literal("[]]"))
-    assert compared(expr, 2, 12) > 15
+    assert compared(expr, WORDS, 2, 12, 7, among=telling) > 15
 
 
 @pytest.mark.parametrize(
