@@ -146,14 +146,8 @@ def _is_endless(node: Expr, endless: _Answer) -> bool:
             return any(endless(option) for option in options)
         case Repeat(item, _, high):
             return item.inhabited and (high is None or endless(item))
-        case And(left, right):
-            return (_all_but_some(right) and endless(left)) or (
-                _all_but_some(left) and endless(right)
-            )
-        case Not(item):
-            return surely_ended(item)
         case _:
-            return False
+            return _takes_some_away(node, endless)
 
 
 def _is_open(node: Expr, is_open: _Answer) -> bool:
@@ -164,9 +158,16 @@ def _is_open(node: Expr, is_open: _Answer) -> bool:
             return all(is_open(option) for option in options)
         case Repeat(item, _, high):
             return item.inhabited and high is None
+        case _:
+            return _takes_some_away(node, is_open)
+
+
+def _takes_some_away(node: Expr, answer: _Answer) -> bool:
+    """What holds of all strings holds of all but some; of others, what holds of what is left."""
+    match node:
         case And(left, right):
-            return (_all_but_some(right) and is_open(left)) or (
-                _all_but_some(left) and is_open(right)
+            return (_all_but_some(right) and answer(left)) or (
+                _all_but_some(left) and answer(right)
             )
         case Not(item):
             return surely_ended(item)
