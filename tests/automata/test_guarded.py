@@ -41,6 +41,7 @@ from fairlead.lowering.nodes import (
 )
 from fairlead.lowering.sources import lower_source
 from fairlead.masks.bits import unpack
+from lark_samples import Blocks
 
 NOT_A = complement(concat(byte_set(b"a"), ANYTHING))
 NOT_AB = complement(concat(literal("ab"), ANYTHING))
@@ -321,8 +322,22 @@ def test_calls_are_passed_and_what_remembers_is_not_decided() -> None:
     assert machine._passages.alive(concat(ahead(EVEN), literal("ab")))  # nobody else asks any more
 
 
+def lines(last: str) -> fl.Lark:
+    """Pairs around what is read last; stacks with lines are unfolded one by one."""
+    text = f'start: x _NL\nx: "a" x "b" | "{last}"\n_NL: /\\n+/\n%declare _IN _OUT'
+    return fl.Lark(text, postlex=Blocks())
+
+
+def test_stacks_that_grow_for_ever_are_decided() -> None:
+    nested = fl.Lark('start: "a" start "b" | "ab"')
+    none, one = lower_source(nested & fl.Regex("a+")), lower_source(nested & fl.Regex("a{50}b+"))
+    assert Derivatives(none)._passages.soon(none) is False
+    assert Derivatives(one)._passages.soon(one) is True
+    assert Derivatives(one).shortest(one) == b"a" * 50 + b"b" * 50
+
+
 def test_calls_that_may_have_no_end_are_not_decided_soon() -> None:
-    expr = lower_source(fl.Lark('start: "(" start ")" | /a+/'))
+    expr = lower_source(lines("ab"))
     assert Derivatives(expr)._passages.soon(expr) is None
     assert Derivatives(expr).alive(expr)
 
@@ -331,7 +346,9 @@ def test_calls_that_lead_to_others_without_end_are_left_undecided(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(passages, "PARTS", 50)
-    nested = lower_source(fl.Lark('start: "a" start "b" | "ab"') & fl.Regex("a+"))
+    monkeypatch.setattr(guarded, "HASTY", 50)
+    monkeypatch.setattr(guarded, "LONG", 50)
+    nested = lower_source(lines("ab") & fl.Regex("a+"))
     with pytest.raises(LimitError, match="after 50 of its parts"):
         Derivatives(nested).alive(nested)
 

@@ -1,8 +1,11 @@
 r"""Lark's LALR mode: the `Lark` object of the same mode says what is right."""
 
+import re
+
 import lark
 import pytest
 
+import fairlead as fl
 from fairlead.automata.derivative import Derivatives
 from fairlead.errors import LimitError, UnsatisfiableError, UnsupportedError
 from fairlead.lowering.expr import (
@@ -67,6 +70,26 @@ GRAMMARS = [
 @pytest.mark.parametrize("text", GRAMMARS)
 def test_texts_are_those_that_lark_parses(text):
     assert accepted(lowered(text), "abc", 6) == parsed(lark.Lark(text, parser="lalr"), "abc", 6)
+
+
+GROWING = [
+    'start: "b" | y "a"\ny: "a" y |',
+    'start: y "a" | "b" "c"*\ny: "a" y "b" |',
+    'start: x y? "b"\nx: "a" x | "c"\ny: "b" y "a" | "b"',
+    'start: "b" | x "c"\nx: y x "a" |\ny: "a"',
+]
+
+
+@pytest.mark.parametrize("text", GROWING)
+@pytest.mark.parametrize("pattern", [None, "[abc]*", "(..)*", "a*[bc]c?", "(?!b)[abc]*"])
+def test_stacks_that_grow_for_ever_are_decided(text, pattern):
+    told = parsed(lark.Lark(text, parser="lalr"), "abc", 6)
+    source = fl.Lark(text)
+    if pattern is not None:
+        told = {each for each in told if re.fullmatch(pattern, each)}
+        source &= fl.Regex(pattern)
+    expr = lower_source(source)
+    assert (accepted(expr, "abc", 6) if Derivatives(expr).alive(expr) else set()) == told
 
 
 def compared(seed: int, length: int) -> bool | None:

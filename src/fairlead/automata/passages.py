@@ -9,20 +9,43 @@ They are collected for each part and each beginning that is asked for, until non
     Stop        nothing more may follow for its level  e | f   through either
     regular     byte by byte, together                 rule    through its body
 
+A stack of Lark's automaton is passed state by state, from the topmost down: how a state can be left
+does not depend on what is below it (Finkel, Willems and Wolper 1997), so that stacks which grow for
+ever take no longer. Such a way has a third part, what the automaton is about to do then.
+
 What this module does not know: which text; captures, of which each string is another one.
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Final, TypeAlias, final
+from typing import Final, TypeAlias, cast, final
 
 from fairlead.errors import LimitError
 from fairlead.lowering.aheads import looking
 from fairlead.lowering.expr import ahead, both
+from fairlead.lowering.lark_automaton import Frame
+from fairlead.lowering.lark_contextual import Places
+from fairlead.lowering.lark_indentation import Place
+from fairlead.lowering.lark_pushdown import DONE, FIRST, Control, Pushdown
 from fairlead.lowering.nodes import Ahead, Alt, Call, Capture, Concat, Expr, Repeat, Rule, Stop
 
 Leads: TypeAlias = tuple[tuple[int, Expr], ...]  # what is looked ahead for, by level
-_Place: TypeAlias = tuple[Leads, Expr]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Spot:
+    """What an automaton is about to do, on a stack or on one state of it."""
+
+    pushdown: Pushdown
+    control: Control
+    on: Frame | int
+
+
+_Place: TypeAlias = tuple[Leads, Expr | _Spot]
+_Way: TypeAlias = tuple[Leads, Control]  # the control: DONE where none is left
+_Step: TypeAlias = tuple[Leads, Expr]
 
 MOST: Final = 20_000  # ways through all parts together,
 FEW: Final = 1_000  # and where the answer is to be had soon,
@@ -48,7 +71,7 @@ class Passages:
         fuel: Callable[[int], None],
     ) -> None:
         self._arcs, self._alive, self._unfold, self._fuel = arcs, alive, unfold, fuel
-        self._ways: dict[_Place, set[Leads]] = {}
+        self._ways: dict[_Place, set[_Way]] = {}
         self._asking: dict[_Place, set[_Place]] = {}
         self._todo: list[_Place] = []
         self._now: _Place | None = None
@@ -93,17 +116,17 @@ class Passages:
         self._found, looked = 0, 0
         self._ask(place)
         while self._todo:
-            looked += 1
+            self._now = self._todo.pop()
+            looked += not isinstance(self._now[1], _Spot)
             if looked > PARTS:  # calls may lead to others without end, and none be passed
                 raise _undecided(f"after {PARTS} of its parts", looked, PARTS)
-            self._now = self._todo.pop()
-            found, known = {*self._through(*self._now)}, self._ways[self._now]
+            found, known = {*self._on(*self._now)}, self._ways[self._now]
             if not found <= known:
                 self._count(len(found - known))
                 known |= found
                 self._todo.extend(self._asking.get(self._now, ()))
         self._now = None
-        return any(all(item.nullable for _, item in left) for left in self._ways[place])
+        return any(all(item.nullable for _, item in left) for left, _ in self._ways[place])
 
     def _count(self, found: int) -> None:
         self._fuel(found)
@@ -112,13 +135,43 @@ class Passages:
             raise _undecided(f"after {MOST} ways through its parts", self._found)
 
     def _ask(self, place: _Place) -> set[Leads]:
-        """The ways through a part that are known so far; who asks is asked again when some come."""
+        """The ways through a part that are known so far."""
+        return {left for left, _ in self._asked(place)}
+
+    def _asked(self, place: _Place) -> set[_Way]:
+        """The same, with what comes then; who asks is asked again when there are more."""
         if self._now is not None:
             self._asking.setdefault(place, set()).add(self._now)
         if place not in self._ways:
             self._ways[place] = set()
             self._todo.append(place)
         return {*self._ways[place]}
+
+    def _on(self, leads: Leads, node: Expr | _Spot) -> Iterable[_Way]:
+        if not isinstance(node, _Spot):
+            return [(left, DONE) for left in self._through(leads, node)]
+        if isinstance(node.on, int):
+            return self._moved(leads, node, node.on)
+        left = self._asked((leads, replace(node, on=node.on.state)))
+        return self._behind(left, node.pushdown, node.on.below)
+
+    def _behind(
+        self, ways: Iterable[_Way], pushdown: Pushdown, below: Frame | int | None
+    ) -> Iterable[_Way]:
+        """On with what is below, where that is reached."""
+        for leads, control in ways:
+            if control is DONE or below is None:
+                yield leads, control
+            else:
+                yield from self._asked((leads, _Spot(pushdown, control, below)))
+
+    def _moved(self, leads: Leads, spot: _Spot, state: int) -> Iterable[_Way]:
+        """The ways to leave a state of an automaton, which takes it off the stack."""
+        for move in spot.pushdown.moves(spot.control, state):
+            ways = {(left, move.after) for left in self._ask((leads, move.text))}
+            for each in reversed(move.states):
+                ways = {*self._behind(ways, spot.pushdown, each)}
+            yield from ways
 
     def _through(self, leads: Leads, node: Expr) -> Iterable[Leads]:  # noqa: PLR0911  an arm for each node
         if not leads and not node.looks:
@@ -146,6 +199,10 @@ class Passages:
                 return self._together(leads, node)
 
     def _called(self, leads: Leads, node: Call) -> Iterable[Leads]:
+        pushdown = node.template.pushdown if isinstance(node.template, Places) else None
+        if pushdown is not None:
+            stack = cast("Place", node.argument).stack
+            return self._ask((leads, _Spot(pushdown, FIRST, stack)))
         if node.looks and self._most < MOST:
             raise _undecided("soon", 0)
         return self._ask((leads, self._unfold(node)))
@@ -188,7 +245,7 @@ class Passages:
             self._count(1)
         return found
 
-    def _steps(self, leads: Leads, node: Expr) -> Iterable[_Place]:
+    def _steps(self, leads: Leads, node: Expr) -> Iterable[_Step]:
         made: list[tuple[int, Leads, Expr]]
         made = [(members, (), target) for members, target in self._arcs(node)]
         for level, item in leads:

@@ -22,6 +22,7 @@ from fairlead.lowering.lark_automaton import Automaton, least_texts
 from fairlead.lowering.lark_ends import Ends
 from fairlead.lowering.lark_freedom import Freedom, freedom
 from fairlead.lowering.lark_indentation import Lines, Place, ReadLine
+from fairlead.lowering.lark_pushdown import Pushdown
 from fairlead.lowering.lark_scanners import Scanners, Way
 from fairlead.lowering.nodes import Expr, Look
 from fairlead.lowering.uncaptured import Uncaptured
@@ -80,6 +81,7 @@ class Places(Uncaptured):
         indentation: how lines are indented, if they are.
         start: where texts begin.
         level: at which it looks ahead.
+        pushdown: what it does without lines; None where there are some.
     """
 
     def __init__(self, grammar: LarkGrammar, parts: Mapping[str, Expr]) -> None:
@@ -107,6 +109,7 @@ class Places(Uncaptured):
         self._unfolded = dict[Place | ReadLine, Expr]()
         self._free = dict[int, Freedom | None]()
         self.start = Place(self._automaton.start, 0, (0,))
+        self.pushdown = Pushdown(self.table, self.ways) if told is None else None
 
     def check(self) -> None:
         """Refuse now what cannot be taken exactly."""
