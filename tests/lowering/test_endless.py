@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.endless import surely_ended, surely_endless, surely_open
+from fairlead.lowering.endless import soon_endless, surely_ended, surely_endless, surely_open
 from fairlead.lowering.expr import (
     EMPTY,
     EPSILON,
@@ -50,6 +50,11 @@ def test_what_is_told_agrees_with_counting_strings(expr: Expr) -> None:
     if surely_endless(expr):
         assert any(contains(expr, text) for text in TEXTS)
         assert not surely_ended(expr)
+    if soon_endless(expr):
+        longer = both(expr, concat(repeat(byte_set(b"ab"), 30, 30), WORDS))
+        assert Derivatives(longer).alive(longer)
+    else:
+        assert not surely_endless(expr)
     if surely_ended(expr) and long:
         assert not surely_endless(expr)
 

@@ -78,7 +78,8 @@ def test_with_what_was_found_before_the_answers_are_those_of_a_search(monkeypatc
     for seed in range(30):
         said = formula(random.Random(seed))
         with monkeypatch.context() as patch:
-            patch.setattr(json_members_found, "_CIRCUITS", 3 if seed % 4 < 2 else 1000)
+            patch.setattr(json_members_found, "_MOST_ANSWERS", 3 if seed % 4 < 2 else 1000)
+            patch.setattr(json_members_found, "_MOST_BITS", 90 if seed % 8 < 4 else 1 << 20)
             patch.setattr(json_members_found, "_KEPT", 1 + seed % 2)
             quick = answers(said, order, seed)
         with monkeypatch.context() as patch:

@@ -7,8 +7,15 @@ import pytest
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import both
-from fairlead.lowering.json_patterns import has_string, strings_with, surely_apart
+from fairlead.lowering.json_patterns import (
+    any_of_strings,
+    has_string,
+    strings_with,
+    surely_apart,
+    surely_within,
+)
 from fairlead.lowering.json_text import Spelling
+from fairlead.lowering.nodes import Expr
 from fairlead.syntax.regex import parse_regex
 
 PATTERNS = (
@@ -48,3 +55,21 @@ def test_strings_that_are_no_pattern_are_asked_as_they_are_spelled() -> None:
     assert not has_string(other, "a", spelling)
     assert surely_apart(strings, other)
     assert not surely_apart(other, strings_with(parse_regex("^b", "ecma"), spelling))
+
+
+def test_strings_with_any_pattern_are_those_of_each() -> None:
+    spelling = Spelling(plain=False)
+
+    def of(*patterns: str) -> Expr:
+        return any_of_strings(strings_with(parse_regex(p, "ecma"), spelling) for p in patterns)
+
+    assert of("^a") is strings_with(parse_regex("^a", "ecma"), spelling)
+    for first, second in product(PATTERNS, PATTERNS):
+        for text in STRINGS:
+            found = re.search(first, text) or re.search(second, text)
+            assert has_string(of(first, second), text, spelling) == bool(found)
+    assert surely_apart(of("^a", "^b"), of("^c", "^d"))
+    assert not surely_apart(of("^a", "^b"), of("^c", "^b"))
+    assert surely_within(of("^a"), of("^a", "^b"))
+    assert surely_within(of("^b", "^a"), of("^a", "^b"))
+    assert not surely_within(of("^a", "^b"), of("^a", "^c"))

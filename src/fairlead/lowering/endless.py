@@ -14,12 +14,16 @@ from weakref import WeakKeyDictionary
 
 from fairlead.lowering.expr import ALL_BYTES, EMPTY, UNSURE, alt, both, byte_set, concat, repeat
 from fairlead.lowering.nodes import Alt, And, Bytes, Concat, Empty, Epsilon, Expr, Not, Repeat
+from fairlead.lowering.regular import byte_classes, derivative, least_byte
 
 _Known: TypeAlias = "WeakKeyDictionary[Expr, bool]"
 _Answer: TypeAlias = Callable[[Expr], bool]
 
 SOMETHING: Final = concat(byte_set(ALL_BYTES), UNSURE)
 """There surely is a text, in doubt which; where there may be none UNSURE stands alone."""
+
+_LOOKED_AT: Final = 12  # expressions, before a search for one that is endless gives up
+_WAYS: Final = 4  # ways to go on that are tried, those first by which most may begin
 
 _endless: _Known = WeakKeyDictionary()
 _open: _Known = WeakKeyDictionary()
@@ -37,6 +41,30 @@ def surely_endless(expr: Expr, spellable: int = ALL_BYTES) -> bool:
     if spellable != ALL_BYTES:
         expr = _spelled(expr, spellable)
     return _told(expr, _endless, _is_endless)
+
+
+def soon_endless(expr: Expr, spellable: int = ALL_BYTES) -> bool:
+    """Whether so many begin with one of a few short beginnings, which leave less to be told.
+
+    >>> from fairlead.lowering.expr import both, byte_set, complement, concat, literal, repeat
+    >>> words = repeat(byte_set(b"abc"))
+    >>> others = both(words, complement(concat(literal("a"), words)))
+    >>> surely_endless(others), soon_endless(others)
+    (False, True)
+    """
+    if surely_endless(expr, spellable):
+        return True
+    seen, todo = {expr}, [expr]
+    for node in todo:  # grows while we go
+        found = [part & spellable for part in byte_classes(node) if part & spellable]
+        for members in sorted(found, key=int.bit_count, reverse=True)[:_WAYS]:
+            after = derivative(node, least_byte(members))
+            if surely_endless(after, spellable):
+                return True
+            if len(seen) < _LOOKED_AT and after not in seen:
+                seen.add(after)
+                todo.append(after)
+    return False
 
 
 def _spelled(root: Expr, spellable: int) -> Expr:

@@ -18,13 +18,14 @@ from fairlead.lowering.expr import ANYTHING, EPSILON, alt, both, complement
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.json_atoms import Beside, Found, Keys, Matching, Named, Required, Unlike
 from fairlead.lowering.json_formulas import FALSE, Atom, Formula, all_of
-from fairlead.lowering.json_patterns import has_string, surely_apart
+from fairlead.lowering.json_patterns import has_string, surely_apart, surely_within
 from fairlead.lowering.json_text import Spelling
 from fairlead.lowering.json_values import members_of
 from fairlead.lowering.nodes import And, Expr, Not, Rule
 from fairlead.lowering.regular import parts_of
 
 MOST_CLASSES = 256
+_REMEMBERED = 1 << 14
 
 
 @final
@@ -89,10 +90,7 @@ class Keysets:
         classes = [KeyClass(None, ANYTHING, frozenset())]
         for language in _languages(atoms):
             inside = [self._narrowed(part, language) for part in classes]
-            outside = [
-                KeyClass(None, _both(part.content, complement(language)), part.inside)
-                for part in classes
-            ]
+            outside = [self._outside(part, language) for part in classes]
             classes = [part for part in (*inside, *outside) if part is not None]
             spend(len(classes))
             if len(classes) > MOST_CLASSES:
@@ -103,6 +101,10 @@ class Keysets:
                     needed=len(classes),
                 )
         return classes
+
+    def is_of(self, name: str, part: KeyClass, languages: Iterable[Expr]) -> bool:
+        """Whether a key is in a class that some languages tell from others."""
+        return all(self._is_in(name, keys) == (keys in part.inside) for keys in languages)
 
     def plain(self, case: tuple[Atom, ...]) -> Plain | None:
         """The case as a plain object; None if counts, or keys of several kinds, are at stake."""
@@ -164,6 +166,8 @@ class Keysets:
     def _is_in(self, name: str, keys: Expr) -> bool:
         found = self._matched.get((keys, name))
         if found is None:
+            if len(self._matched) >= _REMEMBERED:  # of keys that somebody writes, there is no end
+                self._matched.clear()
             found = self._matched[(keys, name)] = has_string(keys, name, self._spelling)
         return found
 
@@ -171,7 +175,17 @@ class Keysets:
         """The keys of a class that are in a language too; None where there plainly are none."""
         if any(self._exclude(language, other) for other in part.inside):
             return None
-        return KeyClass(None, _both(part.content, language), part.inside | {language})
+        within = any(surely_within(other, language) for other in part.inside)
+        content = part.content if within else _both(part.content, language)
+        return KeyClass(None, content, part.inside | {language})
+
+    def _outside(self, part: KeyClass, language: Expr) -> KeyClass | None:
+        """The keys of a class that are not in a language; None where there plainly are none."""
+        if any(self._exclude(language, other) for other in part.inside):
+            return part
+        if any(surely_within(other, language) for other in part.inside):
+            return None
+        return KeyClass(None, _both(part.content, complement(language)), part.inside)
 
     def _exclude(self, first: Expr, second: Expr) -> bool:
         found = self._disjoint.get((first, second))

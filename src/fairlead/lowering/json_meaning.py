@@ -53,7 +53,7 @@ from fairlead.lowering.json_formulas import (
     opposite,
     replace,
 )
-from fairlead.lowering.json_patterns import strings_with
+from fairlead.lowering.json_patterns import any_of_strings, strings_with
 from fairlead.lowering.json_scalars import text_content
 from fairlead.lowering.json_text import Spelling
 from fairlead.lowering.json_unevaluated import unevaluated_items, unevaluated_members
@@ -69,7 +69,6 @@ from fairlead.syntax.json_schema_tree import (
     Schema,
     Strings,
 )
-from fairlead.syntax.regex_tree import Pattern
 
 
 @final
@@ -134,9 +133,15 @@ class Meaning:
                 self._read[key] = self._schema(schema, kind)
         return self._read[(address, kind)]
 
-    def keys(self, pattern: Pattern) -> Expr:
-        """The keys, between their quotes, in which a pattern is found."""
-        return strings_with(pattern, self._spelling)
+    def matched(self, objects: Objects) -> list[tuple[Expr, Formula]]:
+        """The keys with patterns, and what is said of their values: those of which that is the same
+        are one language, as twenty apart would be twenty kinds of keys, in each state.
+        """
+        found: dict[Formula, list[Expr]] = {}
+        for pattern, part in objects.patterns:
+            keys = strings_with(pattern, self._spelling)
+            found.setdefault(self.said(part), []).append(keys)
+        return [(any_of_strings(keys), said) for said, keys in found.items()]
 
     def _opposite(self, address: Address, kind: Kind) -> Formula:
         key = (address, kind)
@@ -217,10 +222,10 @@ class Meaning:
         return all_of(*parts)
 
     def _object(self, objects: Objects) -> Formula:
-        patterns = [(self.keys(pattern), part) for pattern, part in objects.patterns]
+        patterns = self.matched(objects)
         parts = [leaf(Named(name, self.said(part))) for name, part in objects.properties.items()]
         parts += [leaf(Required(name)) for name in objects.required]
-        parts += [matching(keys, self.said(part)) for keys, part in patterns]
+        parts += [matching(keys, said) for keys, said in patterns]
         if objects.additional is not None:
             beside = Beside(frozenset(objects.properties), tuple(keys for keys, _ in patterns))
             parts.append(matching(beside, self.said(objects.additional)))

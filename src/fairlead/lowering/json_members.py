@@ -20,17 +20,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast, final
 
-from fairlead.lowering.endless import SOMETHING, surely_endless
+from fairlead.lowering.endless import SOMETHING
 from fairlead.lowering.expr import (
     ALL_BYTES,
     EMPTY,
-    EPSILON,
     UNSURE,
     alt,
-    both,
     call,
     capture,
-    complement,
     concat,
     literal,
 )
@@ -54,6 +51,7 @@ from fairlead.lowering.json_formulas import (
 from fairlead.lowering.json_keysets import KeyClass, Keysets, said_by_cases
 from fairlead.lowering.json_members_atoms import holds_at_end, read_member
 from fairlead.lowering.json_members_found import Completions
+from fairlead.lowering.json_members_keys import KeyTexts
 from fairlead.lowering.json_members_least import Words, least_members
 from fairlead.lowering.json_members_lives import Ways, can_end
 from fairlead.lowering.json_objects import UNKNOWN, Extras, Least
@@ -105,16 +103,12 @@ class MembersTemplate:
         self._numbers = {name: key for key, name in enumerate(self.names)}
         self._count = len(names)
         self._keys = (*names, *keysets.classes(listed))
-        others = complement(style.spelling.choose((name, EPSILON) for name in self.names))
-        self._contents = tuple(
-            keysets.content(key) if key.name is not None else both(keysets.content(key), others)
-            for key in self._keys
-        )
+        self._texts = KeyTexts(self._keys, keysets, style.spelling)
         self._limited = len(self._keys) > self._count + 1
         self._progress = tuple(_progress(key, judge) for key in self._keys)
         self._closing: dict[Formula, bool] = {}
         self._ending: set[object] = set()
-        self._completions = defaultdict[int, Completions](lambda: Completions(names))
+        self._completions = defaultdict[int, Completions](lambda: Completions(names, listed))
         self._unfolded = lru_cache(_REMEMBERED)(self._unfold)
 
     def start(self) -> Expr:
@@ -143,9 +137,11 @@ class MembersTemplate:
     ) -> bool | None:
         """The same behind an undeclared key; where keys run out it matters which."""
         member = cast("Member", argument)
-        if not self._endless(member.key, look.spellable):
-            member = Member(self._known(member, captured()), member.key)
-        return self._lives_behind_key(member.rest, member.key, look)
+        if self._texts.endless(member.key, look.spellable):
+            return self._lives_behind_key(member.rest, member.key, look)
+        if self._surely_lives(member, look):
+            return True
+        return self._lives_behind_key(self._known(member, captured()), member.key, look)
 
     def parts(self, argument: Hashable) -> Iterator[Expr]:
         """What is said of members, each on its own; what is said together comes later."""
@@ -194,7 +190,8 @@ class MembersTemplate:
     def _doubtful(self, rest: Rest, look: Look) -> Expr:
         """The same where it is not known which keys may come: some do if they never run out."""
         endless = any(
-            self._endless(key, look.spellable) and self._lives_behind_key(rest, key, look) is True
+            self._texts.endless(key, look.spellable)
+            and self._lives_behind_key(rest, key, look) is True
             for key in range(self._count, len(self._keys))
         )
         member = concat(QUOTE, SOMETHING) if endless else UNSURE
@@ -227,7 +224,7 @@ class MembersTemplate:
         )
 
     def _other(self, rest: Rest, key: int) -> Expr:
-        content = self._unused(key, rest.extras)
+        content = self._texts.unused(key, rest.extras)
         if UNKNOWN in rest.extras:
             return concat(content, QUOTE, UNSURE)
         return capture(concat(content, QUOTE), b"", self, Member(rest, key))
@@ -239,11 +236,6 @@ class MembersTemplate:
             for said, value in self.after(rest.said, key).items()
         )
         return concat(self.style.colon, alt(*options))
-
-    def _unused(self, key: int, extras: Extras) -> Expr:
-        used = [(extra, EPSILON) for extra in extras if extra is not None]
-        content = self._contents[key]
-        return both(content, complement(self.style.spelling.choose(used))) if used else content
 
     def _known(self, member: Member, captured: bytes | None) -> Rest:
         rest = member.rest
@@ -304,6 +296,15 @@ class MembersTemplate:
                 return found
         return False
 
+    def _surely_lives(self, member: Member, look: Look) -> bool:
+        """Whether names alone complete the rest behind an undeclared key, whichever it is."""
+        rest, key, known = member.rest, member.key, self._completions[ALL_BYTES]
+        free = self._is_free(self.behind(rest.place, key))
+        return look.spellable == ALL_BYTES and any(
+            known.suffice(said, free) and self._lives(key, value, look)
+            for said, value in self.after(rest.said, key).items()
+        )
+
     def _can_end(self, rest: Rest, look: Look) -> bool | None:
         """Whether some members suffice; that they do stays so, whatever else gets known."""
         if look.spellable != ALL_BYTES:
@@ -322,9 +323,9 @@ class MembersTemplate:
 
     def _find_end(self, rest: Rest, said: Formula, free: list[int], look: Look) -> bool | None:
         def another(key: int, extras: Extras) -> "Extras | None":
-            if self._endless(key, look.spellable):
+            if self._texts.endless(key, look.spellable):
                 return extras
-            word = look.word(concat(QUOTE, self._unused(key, extras), QUOTE))
+            word = look.word(concat(QUOTE, self._texts.unused(key, extras), QUOTE))
             return None if word is None else extras | {json.loads(word)}
 
         ways = Ways(
@@ -348,12 +349,8 @@ class MembersTemplate:
         """Whether a member has a text: its value has, and a vocabulary of few bytes has its key."""
         found = look(self._value(value))
         if found and look.spellable != ALL_BYTES:
-            return look(concat(QUOTE, self._contents[key], QUOTE, self.style.colon))
+            return look(concat(QUOTE, self._texts[key], QUOTE, self.style.colon))
         return found
-
-    def _endless(self, key: int, spellable: int) -> bool:
-        """Whether keys of a class never run out."""
-        return surely_endless(self._contents[key], spellable)
 
     # Least
 
@@ -370,8 +367,8 @@ class MembersTemplate:
         def word(key: int, value: Formula, used: Extras) -> bytes | None:
             body = concat(QUOTE, self.style.colon, self._value(value))
             if key < self._count:
-                return least(concat(QUOTE, self._contents[key], body))
-            return least(concat(QUOTE, self._unused(key, used), body))
+                return least(concat(QUOTE, self._texts[key], body))
+            return least(concat(QUOTE, self._texts.unused(key, used), body))
 
         words = self._words(self.free(rest.place), word)
         said = bounded(rest.said, rest.place, "{}", writes(least))

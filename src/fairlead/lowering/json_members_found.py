@@ -9,33 +9,52 @@ over it, where the search for a way is many::
 
 One of eight schemas with 18 names, 130 states: 1.6 s without this, .4 s with it.
 
+What one member more does to a way is told for all names at once: a formula is a row of bits, one
+for each name and each thing that is said of its value, and one where nothing more comes. A part
+that formulas share has one row, so the next state takes the rows of what has changed::
+
+    Named(a, F)       0 where "a" comes with a value of which F is not said, 1 elsewhere
+    Required(a)       1 where "a" comes, if it is not in the way anyhow
+
 What cannot be seen so is left to the search. What this module does not know: spelling, values.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from operator import itemgetter
-from typing import Final, TypeAlias, final
+from dataclasses import dataclass, field
+from typing import Final, final
 
 from fairlead.lowering.json_atoms import AtLeast, AtMost, Matching, Named, Required
 from fairlead.lowering.json_cases import Case
-from fairlead.lowering.json_formulas import FALSE, TRUE, Atom, Every, Formula, Leaf, Some, fold
+from fairlead.lowering.json_formulas import (
+    FALSE,
+    TRUE,
+    Atom,
+    Every,
+    Formula,
+    Leaf,
+    Some,
+    Truth,
+    all_of,
+    fold,
+)
 from fairlead.lowering.json_keysets import KeyClass
 
 _KEPT: Final = 16  # ways of one kind of object; those that served last are tried first
 _TRIED: Final = 6
-_CIRCUITS: Final = 64
-_Gate: TypeAlias = Callable[[Iterable[object]], bool]
+_MOST_BITS: Final = 1 << 22  # of the rows that are kept for one way
+_MOST_ANSWERS: Final = 1 << 10
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Way:
-    """Members that complete an object: their names, and what holds with values that exist."""
+    """Members that complete an object: their names, what holds with values that exist, and rows."""
 
     names: frozenset[str]
     atoms: frozenset[Atom]
+    rows: dict[Formula, int] = field(default_factory=dict[Formula, int])
+    answers: dict[Formula, int] = field(default_factory=dict[Formula, int])
 
 
 @final
@@ -44,19 +63,30 @@ class Completions:
 
     Args:
         names: those that atoms mention.
+        atoms: what may be said of objects of that kind, counts apart.
     """
 
-    def __init__(self, names: Iterable[KeyClass]) -> None:
+    def __init__(self, names: Iterable[KeyClass], atoms: Iterable[Atom]) -> None:
         self._names = {str(name.name): name for name in names}
         self._ways: list[_Way] = []
-        self._circuits: dict[Formula, _Circuit] = {}
+        said = self._said_of_names(atoms)
+        self._values: list[Formula] = [TRUE]  # of each bit: that of the member more
+        self._parts: list[frozenset[Formula]] = [frozenset()]
+        self._bits: dict[str, range] = {}
+        for name in self._names:
+            begun = len(self._values)
+            self._values += _worth_trying(said[name])
+            self._bits[name] = range(begun, len(self._values))
+        self._parts = [frozenset(_parts(value)) for value in self._values]
+        self._all = (1 << len(self._values)) - 1
+        self._failing: dict[Atom, int] = {}
 
     def keep(self, cases: list[Case]) -> None:
         """Remember atoms that can all hold, with the members that they require and no others."""
         listed = frozenset(atom for case in cases for atom in case)
         names = frozenset(atom.name for atom in listed if isinstance(atom, Required))
-        way = _Way(names, listed)
-        self._ways = [way, *(other for other in self._ways if other != way)][:_KEPT]
+        others = [way for way in self._ways if way.names != names or way.atoms != listed]
+        self._ways = [_Way(names, listed), *others][:_KEPT]
 
     def suffice(self, said: Formula, free: Callable[[str], bool]) -> bool:
         """Whether one of them completes an object of which this is left to be said.
@@ -66,7 +96,7 @@ class Completions:
             free: whether a name may come.
         """
         for way in self._ways[:_TRIED]:
-            if all(map(free, way.names)) and self._known(self._circuit(said), way).holds:
+            if all(map(free, way.names)) and self._answer(way, said) & 1:
                 self._serve(way)
                 return True
         return False
@@ -86,19 +116,17 @@ class Completions:
             behind: whether a name may come after it.
             lives: whether there is a member of that name with a value.
         """
-        circuit = self._circuit(said)
         for way in self._ways[:_TRIED]:
             if not all(map(behind, way.names - {name})):
                 continue
-            known, wanted = self._known(circuit, way), list[Atom]()
-            holds = known.holds
-            if name not in way.names:
-                wanted = self._wanted(circuit, way, name)
-                if _differ(wanted):
-                    continue
-                changes = self._changes(circuit, name, len(way.names) + 1, wanted)
-                holds = circuit.still_holds(known, changes)
-            if holds and (name in way.names or lives(_value(wanted))):
+            answer = self._answer(way, said)
+            if name in way.names:
+                found = answer & 1 == 1
+            else:
+                found = any(
+                    answer >> bit & 1 and lives(self._values[bit]) for bit in self._bits[name]
+                )
+            if found:
                 self._serve(way)
                 return True
         return False
@@ -107,150 +135,92 @@ class Completions:
         if self._ways[0] is not way:
             self._ways = [way, *(other for other in self._ways if other is not way)][:_KEPT]
 
-    def _circuit(self, said: Formula) -> "_Circuit":
-        found = self._circuits.get(said)
+    def _answer(self, way: _Way, said: Formula) -> int:
+        """Where the formula holds with the members of a way, and one more."""
+        found = way.answers.get(said)
         if found is None:
-            if len(self._circuits) >= _CIRCUITS:
-                self._circuits = {}
-            found = self._circuits[said] = _Circuit(said)
+            if len(way.rows) * len(self._values) > _MOST_BITS:
+                way.rows.clear()
+            if len(way.answers) > _MOST_ANSWERS:
+                way.answers.clear()
+            found = fold(said, lambda node, rows: self._row(node, rows, way), way.rows)
+            way.answers[said] = found
         return found
 
-    def _known(self, circuit: "_Circuit", way: _Way) -> "_Known":
-        """What holds with the members of a way."""
-        found = circuit.known.get(way)
-        if found is None:
-            if len(circuit.known) > _KEPT:
-                circuit.known.clear()
-            leaves = [self._holds(atom, way) for atom in circuit.atoms]
-            found = circuit.known[way] = _Known(leaves, circuit.holds(leaves))
-        return found
+    def _row(self, node: Formula, rows: dict[Formula, int], way: _Way) -> int:
+        if isinstance(node, Leaf):
+            return self._holding(node.atom, way)
+        row = 0 if isinstance(node, Some) or node is FALSE else self._all
+        if isinstance(node, Every):
+            for part in node.parts:
+                row &= rows[part]
+        elif isinstance(node, Some):
+            for part in node.parts:
+                row |= rows[part]
+        return row
 
-    def _wanted(self, circuit: "_Circuit", way: _Way, name: str) -> list[Atom]:
-        """What a member more would have to satisfy: all that is asked of it, or what a way asks."""
-        wanted = [
-            atom
-            for place in circuit.about(name)
-            if self._is_about(atom := circuit.atoms[place], name)
-            and _said(atom) is not FALSE
-            and (isinstance(atom, Named) or self._holds(atom, way))
-        ]
-        if _differ(wanted):
-            return [atom for atom in wanted if atom in way.atoms or _said(atom) is TRUE]
-        return wanted
-
-    def _changes(
-        self, circuit: "_Circuit", name: str, count: int, wanted: list[Atom]
-    ) -> dict[int, bool]:
-        """Which atoms hold with a member more, so that there are `count` of them."""
-        found = dict[int, bool]()
-        for place in circuit.about(name):
-            atom = circuit.atoms[place]
-            match atom:
-                case Required():
-                    found[place] = True
-                case AtLeast(low):
-                    found[place] = count >= low
-                case AtMost(high):
-                    found[place] = count <= high
-                case _ if self._is_about(atom, name):
-                    found[place] = atom in wanted
-                case _:
-                    pass
-        return found
-
-    def _is_about(self, atom: Atom, name: str) -> bool:
-        if isinstance(atom, Named):
-            return atom.name == name
-        return isinstance(atom, Matching) and self._names[name].among(atom.keys)
-
-    def _holds(self, atom: Atom, way: _Way) -> bool:
+    def _holding(self, atom: Atom, way: _Way) -> int:
+        """Where an atom holds; where the member more is one of the way, the first bit tells."""
+        count = len(way.names)
         match atom:
-            case Named(name):
-                return name not in way.names or atom in way.atoms
+            case Named(name) if name in way.names:
+                return self._all if atom in way.atoms else 0
             case Required(name):
-                return name in way.names
-            case Matching(keys):
-                return atom in way.atoms or not any(
-                    self._names[name].among(keys) for name in way.names
-                )
-            case AtLeast(count):
-                return len(way.names) >= count
-            case AtMost(count):
-                return len(way.names) <= count
+                return self._all if name in way.names else self._where(self._bits[name])
+            case AtLeast(low):
+                return self._counted(count >= low, count + 1 >= low)
+            case AtMost(high):
+                return self._counted(count <= high, count < high)
+            case Named() | Matching() if atom in way.atoms or not self._concerns(atom, way):
+                return self._all & ~self._fails(atom)
             case _:
-                return False
+                return 0
+
+    def _counted(self, now: bool, then: bool) -> int:
+        """A row that tells without a member more, and with any."""
+        return now | (self._all & ~1 if then else 0)
+
+    def _concerns(self, atom: Named | Matching, way: _Way) -> bool:
+        return isinstance(atom, Matching) and any(
+            self._names[name].among(atom.keys) for name in way.names
+        )
+
+    def _fails(self, atom: Named | Matching) -> int:
+        """Where a member comes of whose value an atom says what is not said of it."""
+        found = self._failing.get(atom)
+        if found is None:
+            about, asked = self._about(atom), frozenset(_parts(atom.value))
+            bits = [b for name in about for b in self._bits[name] if not asked <= self._parts[b]]
+            found = self._failing[atom] = self._where(bits)
+        return found
+
+    def _about(self, atom: Named | Matching) -> list[str]:
+        if isinstance(atom, Named):
+            return [atom.name]
+        return [name for name, key in self._names.items() if key.among(atom.keys)]
+
+    def _where(self, bits: Iterable[int]) -> int:
+        return sum(1 << bit for bit in bits)
+
+    def _said_of_names(self, atoms: Iterable[Atom]) -> defaultdict[str, dict[Formula, None]]:
+        """What is said of the values of each name."""
+        found: defaultdict[str, dict[Formula, None]] = defaultdict(dict[Formula, None])
+        for atom in atoms:
+            if isinstance(atom, Named | Matching):
+                for name in self._about(atom):
+                    found[name][atom.value] = None
+        return found
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """Which atoms of a formula hold in a way, and whether the formula does."""
-
-    leaves: list[bool]
-    holds: bool
+def _worth_trying(said: Iterable[Formula]) -> list[Formula]:
+    """What a value may be asked to satisfy: nothing, one thing that is said of it, or all."""
+    found = [value for value in said if not isinstance(value, Truth)]
+    together = all_of(*found) if len(found) > 1 else FALSE
+    return [TRUE, *found, *([] if together is FALSE else [together])]
 
 
-@final
-class _Circuit:
-    """A formula in the order of its parts, and which of its atoms hold in which ways."""
-
-    def __init__(self, said: Formula) -> None:
-        order: list[Formula] = []
-        fold(said, lambda node, made: order.append(node))
-        leaves = [node for node in order if isinstance(node, Leaf)]
-        gates = [node for node in order if isinstance(node, Every | Some)]
-        number: dict[Formula, int] = {node: place for place, node in enumerate((*leaves, *gates))}
-        self.atoms = [node.atom for node in leaves]
-        self.known: dict[_Way, _Known] = {}
-        self._gates: list[tuple[_Gate, Callable[[list[bool]], Iterable[bool]]]] = [
-            (
-                all if isinstance(gate, Every) else any,
-                itemgetter(*[number[part] for part in gate.parts]),
-            )
-            for gate in gates
-        ]
-        self._holds = said is TRUE
-        self._named: defaultdict[str, list[int]] = defaultdict(list)
-        self._others: list[int] = []
-        for place, atom in enumerate(self.atoms):
-            named = isinstance(atom, Named | Required)
-            (self._named[atom.name] if named else self._others).append(place)
-
-    def about(self, name: str) -> list[int]:
-        """The places of the atoms that a member of this name may change."""
-        return self._named.get(name, []) + self._others
-
-    def still_holds(self, known: _Known, changes: dict[int, bool]) -> bool:
-        """Whether the formula holds where some atoms are changed.
-
-        It has no opposites, so it holds all the more where none of them does no longer.
-        """
-        leaves = known.leaves
-        if known.holds and all(holds or not leaves[place] for place, holds in changes.items()):
-            return True
-        changed = leaves.copy()
-        for place, holds in changes.items():
-            changed[place] = holds
-        return self.holds(changed)
-
-    def holds(self, leaves: list[bool]) -> bool:
-        """Whether the formula holds where these of its atoms do."""
-        if not leaves:
-            return self._holds
-        values = leaves.copy()
-        for gate, parts in self._gates:
-            values.append(gate(parts(values)))
-        return values[-1]
-
-
-def _differ(wanted: list[Atom]) -> bool:
-    """Whether atoms say more than one thing of a value."""
-    return len({_said(atom) for atom in wanted} - {TRUE}) > 1
-
-
-def _value(wanted: list[Atom]) -> Formula:
-    return next((said for atom in wanted if (said := _said(atom)) is not TRUE), TRUE)
-
-
-def _said(atom: Atom) -> Formula:
-    return atom.value if isinstance(atom, Named | Matching) else TRUE
+def _parts(value: Formula) -> tuple[Formula, ...]:
+    """What all has to hold for a value; nothing for any."""
+    if value is TRUE:
+        return ()
+    return value.parts if isinstance(value, Every) else (value,)

@@ -8,10 +8,11 @@ exclude each other, 0.5 instead of 4.4 ms.
 What this module does not know: which strings are asked about.
 """
 
+from collections.abc import Iterable
 from functools import lru_cache
 from weakref import WeakKeyDictionary
 
-from fairlead.lowering.expr import both
+from fairlead.lowering.expr import alt, both
 from fairlead.lowering.json_text import Spelling
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.regex import lower_search
@@ -19,6 +20,7 @@ from fairlead.lowering.regular import contains, surely_empty
 from fairlead.syntax.regex_tree import Pattern
 
 _found: "WeakKeyDictionary[Expr, Pattern]" = WeakKeyDictionary()
+_parts: "WeakKeyDictionary[Expr, frozenset[Expr]]" = WeakKeyDictionary()  # of what has any of many
 
 
 @lru_cache(maxsize=512)
@@ -33,6 +35,15 @@ def strings_with(pattern: Pattern, spelling: Spelling) -> Expr:
     return made
 
 
+def any_of_strings(parts: Iterable[Expr]) -> Expr:
+    """The strings that are among any of these, each what `strings_with` makes of a pattern."""
+    listed = dict.fromkeys(parts)
+    made = alt(*listed)
+    if made not in listed:
+        _parts[made] = frozenset(listed)
+    return made
+
+
 def has_string(strings: Expr, text: str, spelling: Spelling) -> bool:
     """Whether a string is among some, spelled so.
 
@@ -41,6 +52,10 @@ def has_string(strings: Expr, text: str, spelling: Spelling) -> bool:
     >>> has_string(strings_with(parse_regex("^x-", "ecma"), spelling), "x-a", spelling)
     True
     """
+    return any(_has_string(part, text, spelling) for part in _parts.get(strings, (strings,)))
+
+
+def _has_string(strings: Expr, text: str, spelling: Spelling) -> bool:
     plain = _plain(strings)
     if plain is None:
         return contains(strings, spelling.write(text))
@@ -48,11 +63,21 @@ def has_string(strings: Expr, text: str, spelling: Spelling) -> bool:
 
 
 def surely_apart(first: Expr, second: Expr) -> bool:
-    """Whether a short search shows that no string is among both."""
+    """Whether short searches show that no string is among both."""
+    others = _parts.get(second, (second,))
+    return all(_apart(one, other) for one in _parts.get(first, (first,)) for other in others)
+
+
+def _apart(first: Expr, second: Expr) -> bool:
     plain, other = _plain(first), _plain(second)
     if plain is None or other is None:
         return surely_empty(both(first, second))
     return _surely_apart(plain, other)
+
+
+def surely_within(first: Expr, second: Expr) -> bool:
+    """Whether all strings of the first are plainly among the second, as its patterns are."""
+    return _parts.get(first, frozenset((first,))) <= _parts.get(second, frozenset((second,)))
 
 
 @lru_cache(maxsize=4096)

@@ -20,8 +20,7 @@ from fairlead.errors import UnsupportedError
 from fairlead.lowering.json_atoms import Beside, Required, items, matching
 from fairlead.lowering.json_formulas import FALSE, TRUE, Formula, all_of, any_of, leaf, opposite
 from fairlead.lowering.nodes import Expr
-from fairlead.syntax.json_schema_tree import Address, Document, Kind, Schema
-from fairlead.syntax.regex_tree import Pattern
+from fairlead.syntax.json_schema_tree import Address, Document, Kind, Objects, Schema
 
 MOST_ALTERNATIVES = 1 << 10
 _DEEPEST = 200
@@ -40,8 +39,8 @@ class Reader(Protocol):
         """What a schema says about a type."""
         ...
 
-    def keys(self, pattern: Pattern) -> Expr:
-        """The keys that a pattern describes."""
+    def matched(self, objects: Objects) -> list[tuple[Expr, Formula]]:
+        """The keys that patterns describe, and what is said of their values."""
         ...
 
 
@@ -170,7 +169,7 @@ class _Finder:
             return _Seen(
                 objects.additional is not None or unevaluated,
                 frozenset(objects.properties),
-                frozenset(self._reader.keys(pattern) for pattern, _ in objects.patterns),
+                frozenset(keys for keys, _ in self._reader.matched(objects)),
             )
         unevaluated = arrays.unevaluated is not None and not outermost
         contains = arrays.contains

@@ -1,0 +1,62 @@
+"""How the keys of an object are spelled that is read member by member, and whether they run out.
+
+Keys of a class come once each: those that came are taken out of it, and out of no other class, so
+that what may come there stays the same expression in every state. Where keys never run out it does
+not matter which came.
+
+What this module does not know: formulas.
+"""
+
+from collections.abc import Sequence
+from typing import final
+
+from fairlead.lowering.endless import soon_endless
+from fairlead.lowering.expr import EPSILON, both, complement
+from fairlead.lowering.json_keysets import KeyClass, Keysets
+from fairlead.lowering.json_objects import Extras
+from fairlead.lowering.json_text import Spelling
+from fairlead.lowering.nodes import Expr
+
+
+@final
+class KeyTexts:
+    """The keys of one kind of object between their quotes, by their numbers.
+
+    Args:
+        keys: names, then classes.
+        keysets: tells which keys are in a class.
+        spelling: of keys.
+    """
+
+    def __init__(self, keys: Sequence[KeyClass], keysets: Keysets, spelling: Spelling) -> None:
+        self._keys, self._keysets, self._spelling = keys, keysets, spelling
+        names = [str(key.name) for key in keys if key.name is not None]
+        others = complement(spelling.choose((name, EPSILON) for name in names))
+        self._contents = [
+            keysets.content(key) if key.name is not None else both(keysets.content(key), others)
+            for key in keys
+        ]
+        self._languages = frozenset[Expr]().union(*(key.inside for key in keys))
+        self._endless: dict[tuple[int, int], bool] = {}
+
+    def __getitem__(self, key: int) -> Expr:
+        """A name, or the keys of a class."""
+        return self._contents[key]
+
+    def unused(self, key: int, extras: Extras) -> Expr:
+        """The keys of a class but those that came."""
+        part, content = self._keys[key], self._contents[key]
+        used = [
+            (extra, EPSILON)
+            for extra in extras
+            if extra is not None and self._keysets.is_of(extra, part, self._languages)
+        ]
+        return both(content, complement(self._spelling.choose(used))) if used else content
+
+    def endless(self, key: int, spellable: int) -> bool:
+        """Whether keys of a class surely never run out."""
+        found = self._endless.get((key, spellable))
+        if found is None:
+            found = soon_endless(self._contents[key], spellable)
+            self._endless[(key, spellable)] = found
+        return found
