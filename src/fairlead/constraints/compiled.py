@@ -25,7 +25,7 @@ from fairlead.constraints.canonical import CanonicalStates
 from fairlead.constraints.comparison import Comparison, Language, equal, included
 from fairlead.constraints.explored import ExploredStates
 from fairlead.constraints.readings import read_text
-from fairlead.constraints.segmentation import fewest_tokens, too_few
+from fairlead.constraints.segmentation import Segmentation, too_few
 from fairlead.constraints.special_tokens import resolve
 from fairlead.constraints.tables import MOST_STATES, Tables, build_tables
 from fairlead.constraints.token_graph import TokenGraph
@@ -331,6 +331,10 @@ class CompiledConstraint:
         """The masks of the plain engine, which only a limit of tokens asks for."""
         return Rows(self._machine, self._spelled, self._budget)
 
+    @cached_property
+    def _segmentation(self) -> Segmentation:
+        return Segmentation(self._spelled)
+
     @property
     def _lead(self) -> bytes:
         return self.vocabulary.lead
@@ -355,7 +359,7 @@ class CompiledConstraint:
     def _distance(self, rest: Expr) -> int:
         if self._graph is not None:
             return self._graph.distance(rest)
-        return fewest_tokens(self._spelled, self._machine.shortest(rest)) or 0
+        return self._segmentation.fewest(self._machine.shortest(rest)) or 0
 
     def _fits(self, rest: Expr, tokens: int) -> bool:
         if self._graph is None:
