@@ -34,6 +34,7 @@ from fairlead.lowering.equations import Automaton, Equations, Spell, smallest
 from fairlead.lowering.expr import ANYTHING, EMPTY, EPSILON, alt, both, byte_set, complement, concat
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.nodes import Expr
+from fairlead.lowering.preferred_followed import told
 from fairlead.lowering.preferred_free import is_free
 from fairlead.lowering.preferred_languages import ALL, NONE, Languages, explored
 from fairlead.lowering.preferred_machine import History, Machine, Place, Thread
@@ -49,7 +50,6 @@ from fairlead.syntax.regex_tree import (
     Class,
     Dot,
     Group,
-    Look,
     Node,
     Pattern,
     Repeat,
@@ -142,46 +142,13 @@ def _preferences(key: _Key) -> tuple[tuple[Exit, ...], Expr]:
     if _is_plain(key.pattern.body) and not key.solid:
         text = lower_regex(key.pattern)
         return () if text is EMPTY else (Exit(text, ANYTHING),), concat(text, ANYTHING)
-    followed = None if key.solid else _followed(key.pattern.body)
-    if followed is not None:
-        return _of_followed(key.pattern.text, *followed)
     words = _words(key.pattern.body)
-    if words is None:
-        return _Reader(key.pattern, key.marks, key.solid).read()
-    return _of_words([word for word in words if word or not key.solid])
-
-
-def _followed(root: Node) -> tuple[Parts, Sequence[Look]] | None:
-    """Where nothing is chosen and only what follows is looked at, as by keywords: both parts."""
-    while isinstance(root, Group):
-        root = root.item
-    items = root.items if isinstance(root, Parts) else ()
-    looks = [item for item in items if isinstance(item, Look)]
-    plain = Parts(items[: len(items) - len(looks)], 0)
-    if not looks or not _is_plain(plain) or not all(map(_looks_ahead_only, looks)):
-        return None
-    return plain, looks
-
-
-def _looks_ahead_only(look: Look) -> bool:
-    """Whether a lookahead is told by its item's texts."""
-    todo = [look.item]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, Look | Anchor | Boundary | Back):
-            return False
-        todo += children(node)
-    return look.ahead
-
-
-def _of_followed(text: str, plain: Parts, looks: Sequence[Look]) -> tuple[tuple[Exit, ...], Expr]:
-    """What there is of it: one text at a place, or none."""
-    after, taken = ANYTHING, lower_regex(Pattern(text, plain))
-    for look in looks:
-        begun = concat(lower_regex(Pattern(text, look.item)), ANYTHING)
-        after = both(after, complement(begun) if look.negated else begun)
-    found = () if EMPTY in (taken, after) else (Exit(taken, after),)
-    return found, concat(taken, after)
+    if words is not None:
+        return _of_words([word for word in words if word or not key.solid])
+    found = told(key.pattern)
+    if found is not None:
+        return tuple(Exit(text, after) for text, after in found[0]), found[1]
+    return _Reader(key.pattern, key.marks, key.solid).read()
 
 
 def _words(root: Node) -> list[str] | None:
