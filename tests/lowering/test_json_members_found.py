@@ -16,6 +16,7 @@ from fairlead.lowering.json_atoms import (
     Matching,
     Named,
     Required,
+    Unlike,
 )
 from fairlead.lowering.json_formulas import FALSE, TRUE, Formula, all_of, any_of, leaf
 from fairlead.lowering.json_members import Member, MembersTemplate, Rest
@@ -37,6 +38,8 @@ def formula(chance: random.Random, depth: int = 3) -> Formula:
     name = chance.choice(NAMES)
     atoms = [Named(name, value)] * 4 + [Required(name)] * 4
     atoms += [AtLeast(chance.randint(1, 3)), AtMost(chance.randint(1, 3))]
+    some = [dict.fromkeys(chance.sample(NAMES, chance.randint(0, 3)), 1) for _ in range(2)]
+    atoms += [Unlike(frozenset(map(exact, some)))]
     return leaf(chance.choice([*atoms, Matching(keys, value), Found(keys, value)]))
 
 

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, final
 
-from fairlead.lowering.json_atoms import AtLeast, AtMost, Matching, Named, Required
+from fairlead.lowering.json_atoms import AtLeast, AtMost, Matching, Named, Required, Unlike
 from fairlead.lowering.json_cases import Case
 from fairlead.lowering.json_formulas import (
     FALSE,
@@ -39,6 +39,7 @@ from fairlead.lowering.json_formulas import (
     fold,
 )
 from fairlead.lowering.json_keysets import KeyClass
+from fairlead.lowering.json_values import members_of
 
 _KEPT: Final = 16  # ways of one kind of object; those that served last are tried first
 _TRIED: Final = 6
@@ -161,24 +162,34 @@ class Completions:
 
     def _holding(self, atom: Atom, way: _Way) -> int:
         """Where an atom holds; where the member more is one of the way, the first bit tells."""
-        count = len(way.names)
         match atom:
             case Named(name) if name in way.names:
                 return self._all if atom in way.atoms else 0
             case Required(name):
                 return self._all if name in way.names else self._where(self._bits[name])
-            case AtLeast(low):
-                return self._counted(count >= low, count + 1 >= low)
-            case AtMost(high):
-                return self._counted(count <= high, count < high)
+            case AtLeast() | AtMost() | Unlike():
+                return self._beside(atom, way)
             case Named() | Matching() if atom in way.atoms or not self._concerns(atom, way):
                 return self._all & ~self._fails(atom)
             case _:
                 return 0
 
-    def _counted(self, now: bool, then: bool) -> int:
-        """A row that tells without a member more, and with any."""
-        return now | (self._all & ~1 if then else 0)
+    def _beside(self, atom: AtLeast | AtMost | Unlike, way: _Way) -> int:
+        """The same of an atom about all members, or about those that there are."""
+        count, more = len(way.names), self._all & ~1
+        match atom:
+            case AtLeast(low):
+                return (count >= low) | (more if count + 1 >= low else 0)
+            case AtMost(high):
+                return (count <= high) | (more if count < high else 0)
+            case Unlike(values):  # what has other names is unlike
+                bits: list[int] = []
+                for names in {frozenset(members_of(value)) for value in values}:
+                    if names == way.names:
+                        bits.append(0)
+                    elif names > way.names and len(names) == count + 1:
+                        bits += self._bits[min(names - way.names)]
+                return self._all & ~self._where(bits)
 
     def _concerns(self, atom: Named | Matching, way: _Way) -> bool:
         return isinstance(atom, Matching) and any(
