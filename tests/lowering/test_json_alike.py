@@ -7,35 +7,7 @@ import pytest
 from fairlead.lowering.json_alike import Alike
 from fairlead.syntax.json_schema import parse_json_schema
 from fairlead.syntax.json_schema_source import JsonSchema
-
-PARTS = [
-    {"type": "string"},
-    {"type": "string", "maxLength": 3},
-    {"type": "number", "minimum": 1},
-    {"const": True},
-    {"enum": [1, [2]]},
-    {"items": {"type": "string"}},
-    {"prefixItems": [{"type": "string"}], "items": False},
-    {"contains": {"type": "string"}, "maxContains": 2},
-    {"contains": {"type": "null"}, "maxContains": 2},
-    {"unevaluatedItems": False, "prefixItems": [True]},
-    {"properties": {"a": {"type": "string"}}},
-    {"properties": {"a": {"type": "null"}}},
-    {"properties": {"a": True}, "additionalProperties": {"type": "null"}},
-    {"patternProperties": {"^a": {"type": "null"}}},
-    {"patternProperties": {"^b": {"type": "null"}}},
-    {"propertyNames": {"maxLength": 2}},
-    {"required": ["a"]},
-    {"dependentSchemas": {"a": {"required": ["b"]}}},
-    {"dependentRequired": {"a": ["b"]}},
-    {"unevaluatedProperties": False, "properties": {"a": True}},
-    {"allOf": [{"type": "string"}, {"maxLength": 2}]},
-    {"anyOf": [{"type": "string"}, {"type": "null"}]},
-    {"oneOf": [{"type": "string"}, {"type": "null"}]},
-    {"not": {"type": "string"}},
-    {"if": {"type": "string"}, "then": {"maxLength": 2}},
-    {"if": {"type": "string"}, "else": {"minimum": 2}},
-]
+from json_parts import PARTS
 
 
 def test_what_is_written_twice_is_one_and_what_differs_is_not():

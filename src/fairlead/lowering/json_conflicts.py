@@ -38,7 +38,7 @@ def explain_conflict(source: JsonSchema, is_empty: Callable[[Expr], bool]) -> Un
         source: a schema without any instance.
         is_empty: whether an expression denotes no text.
     """
-    lowering = Lowering(source, alike=False)
+    lowering = Lowering(source, alike=lambda part: part)  # messages name each
     said: Formula = leaf(Holds(lowering.document.root))
     entered: dict[Formula, str] = {}
     why = ""

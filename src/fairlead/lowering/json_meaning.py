@@ -13,6 +13,7 @@ out. Chains of references are followed with an explicit stack.
 What this module does not know: spelling, but for the keys that patterns describe.
 """
 
+from collections.abc import Callable
 from decimal import Decimal
 from typing import assert_never, final
 
@@ -75,9 +76,14 @@ from fairlead.syntax.json_schema_tree import (
 class Meaning:
     """The formulas of one document, made when they are first asked for."""
 
-    def __init__(self, document: Document, spelling: Spelling, *, alike: bool = True) -> None:
+    def __init__(
+        self,
+        document: Document,
+        spelling: Spelling,
+        alike: Callable[[Address], Address] | None = None,
+    ) -> None:
         self.document = document
-        self._alike = Alike(document) if alike else None
+        self._first = Alike(document).first if alike is None else alike
         self._spelling = spelling
         self._read: dict[tuple[Address, Kind], Formula] = {}
         self._denied: dict[tuple[Address, Kind], Formula] = {}
@@ -92,7 +98,7 @@ class Meaning:
             return FALSE
         if not schema.keywords:
             return TRUE
-        return leaf(Holds(address if self._alike is None else self._alike.first(address)))
+        return leaf(Holds(self._first(address)))
 
     def of(self, value: Formula, kind: Kind) -> Formula:
         """What `value` says about values of one type."""

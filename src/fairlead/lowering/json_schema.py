@@ -18,9 +18,10 @@ together (`json_meaning`).
 
 from collections.abc import Callable
 from itertools import islice
-from typing import Final, assert_never, final
+from typing import assert_never, final
 
 from fairlead.lowering.expr import EMPTY, alt, concat, literal
+from fairlead.lowering.json_alike_texts import AlikeTexts, combines
 from fairlead.lowering.json_apart import Apart
 from fairlead.lowering.json_arrays import json_array
 from fairlead.lowering.json_atoms import Flag, Holds, Item, Items, Longer, Shorter
@@ -43,7 +44,6 @@ from fairlead.syntax.json_schema_tree import KINDS, Address, Document, Kind
 from fairlead.syntax.json_text import Json, read_json
 
 _KINDS: tuple[Kind, ...] = tuple(sorted(KINDS))
-_BRANCHED: Final = frozenset(("anyOf", "oneOf", "not", "if"))
 
 
 def lower_json_schema(source: JsonSchema) -> Expr:
@@ -90,7 +90,8 @@ def _apart(schema: TameSchema, source: JsonSchema) -> TameLowering:
                 raw = parts.raw(address)
                 return made.value(raw) if schema.is_tame(raw) else None
 
-            generals.append((parts, Lowering(source, Document(parts.root, parts), lower_tame)))
+            document, alike = Document(parts.root, parts), AlikeTexts(schema, parts.raw)
+            generals.append((parts, Lowering(source, document, lower_tame, alike.first)))
         return generals[0]
 
     def lower_wild(raw: Json) -> Expr:
@@ -105,12 +106,7 @@ def _apart(schema: TameSchema, source: JsonSchema) -> TameLowering:
 
 def _combining(schema: TameSchema) -> list[Json]:
     """A late part with branches, if there is one: then parts that are alike have to be one."""
-    found = (
-        raw
-        for raw in schema.late.values()
-        if not _BRANCHED.isdisjoint(raw) or len(raw.get("patternProperties", ())) > 1
-    )
-    return list(islice(found, 1))
+    return list(islice(filter(combines, schema.late.values()), 1))
 
 
 @final
@@ -121,7 +117,7 @@ class Lowering:
         source: the schema, and the style of texts.
         document: what is lowered, if not what the text of the source says.
         tame: gives the values of a schema that is lowered in another way.
-        alike: whether parts that say the same are one; where messages name them they are not.
+        alike: the part that stands for all that say the same; None: told by what they say.
     """
 
     def __init__(
@@ -129,13 +125,12 @@ class Lowering:
         source: JsonSchema,
         document: Document | None = None,
         tame: Callable[[Address], Expr | None] = lambda address: None,
-        *,
-        alike: bool = True,
+        alike: Callable[[Address], Address] | None = None,
     ) -> None:
         self._tame = tame
         self.document = parse_json_schema(source) if document is None else document
         self._style: JsonStyle = json_style(source)
-        self.meaning = Meaning(self.document, self._style.spelling, alike=alike)
+        self.meaning = Meaning(self.document, self._style.spelling, alike)
         self._apart = Apart(self.meaning)
         self.keysets = Keysets(self._style.spelling)
         self._values: dict[Formula, Expr] = {}
