@@ -2,9 +2,9 @@ r"""How large a Lark grammar is, told from its text."""
 
 import pytest
 
-from fairlead.errors import LimitError
+from fairlead.errors import LimitError, SourceError
 from fairlead.syntax.lark_reader import read_lark
-from fairlead.syntax.lark_sizes import DEEPEST, check_size
+from fairlead.syntax.lark_sizes import DEEPEST, check_size, check_terminals
 from fairlead.syntax.lark_source import Lark
 
 
@@ -31,3 +31,33 @@ def test_words_are_paid_for():
     paid = []
     check_size('start: "a b" /c d/ e | start // "f"\n# g', paid.append)
     assert len(paid) == 5
+
+
+def doubled(count, first="A0: B B"):
+    lines = "".join(f"A{i + 1}: A{i} A{i}\n" for i in range(count))
+    return f'start: A{count}\n{lines}{first}\nB: "b"\n'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        doubled(30),
+        doubled(13, "%extend A0: B B B\n%override B: /c/\nA0: B B"),
+        doubled(20, "%import a (C)\nA0: C"),
+        doubled(62) + "A63: A62 A62\nA64: A63 A63",
+    ],
+)
+def test_terminals_made_of_each_other_are_worked_in_no_more_than_there_may_be(text):
+    with pytest.raises(LimitError, match="come to more than 32768 strings") as caught:
+        read_lark(Lark(text, imports={"a": 'C: D D\nD: "d"'}))
+    assert caught.value.limit == "parts of terminals"
+    assert len(str(caught.value)) <= 500
+
+
+def test_what_is_worked_in_is_paid_for_and_what_has_no_end_is_refused_by_lark():
+    paid = []
+    check_terminals([doubled(3)], paid.append)  # A1 has two more than it names, A2 6, A3 14
+    assert paid == [40 * 22]
+    read_lark(Lark(doubled(3)))
+    with pytest.raises(SourceError, match="Recursion in terminal"):
+        read_lark(Lark('start: A\nA: B\nB: A "x"'))

@@ -18,9 +18,10 @@ from typing import Any, Final
 from fairlead.errors import SourceError, UnsupportedError
 from fairlead.syntax.lark_empty import with_empty
 from fairlead.syntax.lark_errors import Reading, refusals, within
+from fairlead.syntax.lark_expansions import check_expansions
 from fairlead.syntax.lark_extensions import PART, Part
 from fairlead.syntax.lark_lalr import Spend, production, tabulate
-from fairlead.syntax.lark_sizes import check_size
+from fairlead.syntax.lark_sizes import check_size, check_terminals
 from fairlead.syntax.lark_source import Lark, read_indenter
 from fairlead.syntax.lark_templates import check_templates
 from fairlead.syntax.lark_tree import Indentation, LarkGrammar, LarkTable, LarkTerminal
@@ -57,12 +58,16 @@ def read_lark(source: Lark, spend: Spend = _free) -> LarkGrammar:
     """
     reading = Reading(source.extended)
     with refusals(reading):
-        check_size(reading.text, spend)
+        texts = [each.text for each in reading.texts.values()]
+        for text in texts:
+            check_size(text, spend)
+        check_terminals(texts, spend)
         loaded = _loaded(reading)
         start = _start(loaded, source.start)
         indentation = _indentation(loaded, source)
         keep = {indentation.newline} if indentation is not None else set[str]()
-        check_templates(loaded.rule_defs)
+        uses = check_templates(loaded.rule_defs)
+        check_expansions(loaded.rule_defs, uses, spend)
         # Lark looks through all rules for each in a row that nothing needs: it is told none is so.
         names = [str(name) for name, params, *_ in loaded.rule_defs if not params]
         terminals, rules, ignored = loaded.compile([start, *names], "*")

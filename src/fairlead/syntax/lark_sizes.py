@@ -7,7 +7,7 @@ What this module does not know: whether the text is a grammar.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from fairlead.errors import LimitError
@@ -16,11 +16,16 @@ from fairlead.syntax.source import describe_place
 DEEPEST: Final = 400
 """Parentheses within parentheses; Lark reads 480, and less where its caller is deep in others."""
 
-_PAID: Final = 14  # parts for each word of a text: Lark takes about as long for them
+MOST_COPIED: Final = 1 << 15
+"""What is worked in where terminals name others, all together; Lark takes 10 s for it."""
+
+_PAID: Final = 14  # parts for each word of a text: Lark takes about as long for them,
+_COPIED: Final = 40  # and for each that is worked in
 _WORD: Final = re.compile(
     r"""//[^\n]*|\#[^\n]*|(?P<word>"(?:\\["\\]|[^"\n])*?"|/(?!/)(?:\\[/\\]|[^/])*?/|\w+)"""
     r"""|(?P<open>[(\[])|(?P<close>[)\]])|\n[ \t]*(?=[\w%?!])"""
 )
+_CHANGED: Final = frozenset({"extend", "override"})  # before the name of what is defined
 
 
 def check_size(text: str, spend: Callable[[int], None]) -> None:
@@ -51,3 +56,65 @@ def check_size(text: str, spend: Callable[[int], None]) -> None:
                 depth -= 1
             case _:
                 depth = 0 if found[0].startswith("\n") else depth  # a definition begins
+
+
+def check_terminals(texts: Iterable[str], spend: Callable[[int], None]) -> None:
+    r"""Refuse terminals that come to too much, each worked in wherever it is named.
+
+    Args:
+        texts: the grammar, and those that it imports.
+        spend: pays for the work.
+
+    Raises:
+        LimitError: they do; the largest is named.
+    """
+    terminals = _terminals(texts)
+    sizes = _sizes(terminals)
+    copied = sum(sizes[name] - len(words) for name, words in terminals.items())
+    if copied > MOST_COPIED:
+        name = max(sizes, key=sizes.__getitem__)
+        raise LimitError(
+            f"terminals that name others come to more than {MOST_COPIED} strings and regexes, as "
+            f"each is worked in wherever it is named: {name:.60} alone to {sizes[name]}",
+            limit="parts of terminals",
+            given=MOST_COPIED,
+            needed=copied,
+        )
+    spend(_COPIED * copied)
+
+
+def _terminals(texts: Iterable[str]) -> dict[str, list[str]]:
+    """The words of each; of two grammars with the same name, those of both."""
+    found = dict[str, list[str]]()
+    for text in texts:
+        words = list[str]()
+        begun = True
+        for each in _WORD.finditer(text):
+            if each.lastgroup is None and each[0].startswith("\n"):
+                begun = True
+            elif each.lastgroup == "word" and begun:
+                begun = each[0] in _CHANGED
+                words = found.setdefault(each[0], []) if each[0].isupper() else []
+            elif each.lastgroup == "word":
+                words.append(each[0])
+    return found
+
+
+def _sizes(terminals: Mapping[str, list[str]]) -> dict[str, int]:
+    """How much each comes to; what leads back to itself is for Lark to refuse."""
+    found, opened = dict[str, int](), set[str]()
+    for each in terminals:
+        todo = [each]
+        while todo:
+            name = todo[-1]
+            if name in found:
+                todo.pop()
+                continue
+            missing = [word for word in terminals[name] if word in terminals and word not in found]
+            if missing and name not in opened:
+                opened.add(name)
+                todo += missing
+                continue
+            todo.pop()
+            found[name] = min(sum(found.get(word, 1) for word in terminals[name]), 1 << 62)
+    return found

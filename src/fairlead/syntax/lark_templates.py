@@ -4,6 +4,7 @@ A template that asks for itself with ever more in its braces comes to ever more 
 not end.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -13,18 +14,18 @@ MOST_RULES: Final = 4096
 LONGEST: Final = 1 << 16  # characters of the name that Lark gives such a rule
 
 
-def check_templates(rules: Sequence[Any]) -> None:
-    r"""Refuse templates that come to too many rules.
+def check_templates(rules: Sequence[Any]) -> Counter[str]:
+    r"""How many rules each template comes to.
 
     Args:
         rules: of Lark's own `Grammar`: each its name, parameters, tree and options.
 
     Raises:
-        LimitError: they do; the template is named.
+        LimitError: there are too many; the template is named.
     """
     templates = {str(name): (params, tree) for name, params, tree, _ in rules if params}
     todo = [(tree, dict[str, str]()) for _, params, tree, _ in rules if templates and not params]
-    seen = set[str]()
+    seen, uses = set[str](), Counter[str]()
     for tree, names in todo:  # grows
         said = dict[int, str]()
         for part in tree.iter_subtrees():
@@ -37,6 +38,7 @@ def check_templates(rules: Sequence[Any]) -> None:
             if rule in seen or template not in templates:
                 continue
             seen.add(rule)
+            uses[template] += 1
             if len(seen) > MOST_RULES or len(rule) > LONGEST:
                 raise LimitError(
                     f"the template {template!r} comes to more rules, or longer names of them, than "
@@ -46,6 +48,7 @@ def check_templates(rules: Sequence[Any]) -> None:
                 )
             params, inside = templates[template]
             todo.append((inside, dict(zip(map(str, params), arguments, strict=False))))
+    return uses
 
 
 def _name(child: Any, said: Mapping[int, str], names: Mapping[str, str]) -> str:
