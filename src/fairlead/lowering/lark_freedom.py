@@ -86,7 +86,8 @@ class _Spelling:
         wanted = dict[frozenset[str], tuple[Way, ...]]()
         for shifts, reductions in zip(table.shifts, table.reductions, strict=True):
             names = frozenset((*shifts, *reductions)) - {END} - declared
-            wanted[names] = scanners.ways(sorted(names))
+            if names not in wanted:
+                wanted[names] = scanners.ways(sorted(names))
         self._wanted = wanted
         self._kept = dict[tuple[Way, bytes], bytes | None]()
         self._completed = {frozenset[str](): True}
@@ -199,12 +200,11 @@ class _Spelling:
 
     def _last(self) -> frozenset[Exit]:
         """The newlines behind which nothing comes."""
+        ways = {way for ways in self._wanted.values() for way in ways}
+        exits = {each for way in ways if way.terminal == self._newline for each in way.exits}
         return frozenset(
             each
-            for ways in self._wanted.values()
-            for way in ways
-            if way.terminal == self._newline
-            for each in way.exits
+            for each in exits
             if _is_last(each.after) and _takes_lines(each.text, self._spellable)
         )
 

@@ -14,6 +14,7 @@ What this module does not know: what terminals match.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TypeAlias, final
 
 from fairlead.lowering.lark_automaton import least_texts
@@ -60,6 +61,8 @@ class _Plan:
             if self._total and self._count(each.symbols) == self._least.get(each.rule, -1)
         }
         self._below = dict[tuple[int, int], frozenset[int]]()
+        self._closings = dict[_Step, frozenset[_Step]]()
+        self._firsts = dict[Sequence[str], str | None]()
         self._before = [list[int]() for _ in table.shifts]
         for state, (shifts, gotos) in enumerate(zip(table.shifts, table.gotos, strict=True)):
             for after in (*shifts.values(), *gotos.values()):
@@ -131,10 +134,11 @@ class _Plan:
         What is completed behind one symbol puts another state in the place of this one.
         """
         table, waiting = self._table, dict[int, list[set[int]]]()
+        named = {end: {symbol for _, symbol in steps} for end, steps in endings.items()}
         for state, kernel in enumerate(table.kernels):
             if not kernel or state == table.end:
                 continue
-            usable = [item for item in kernel if self._is_completed(state, *item, endings)]
+            usable = [item for item in kernel if self._is_completed(state, *item, endings, named)]
             if not usable:
                 return False
             if all(read == 1 for _, read in usable):
@@ -160,13 +164,19 @@ class _Plan:
         return True
 
     def _is_completed(
-        self, state: int, number: int, read: int, endings: Mapping[str, set[_Step]]
+        self,
+        state: int,
+        number: int,
+        read: int,
+        endings: Mapping[str, set[_Step]],
+        named: Mapping[str, set[str]],
     ) -> bool:
         """Whether what is left of a production can be read, whatever Lark has resolved."""
         symbols = self._table.productions[number].symbols
         return self._count(symbols[read:]) is not None and all(
             self._good(state, symbols, read, ending, terminal)
             for terminal, ending in endings.items()
+            if not named[terminal].isdisjoint(symbols)
         )
 
     def _touches(self, symbols: Sequence[str], named: set[str], terminal: str) -> bool:
@@ -199,23 +209,44 @@ class _Plan:
     def _ending(self, steps: set[_Step]) -> set[_Step]:
         """The steps that may end with one of these, nothing more than needed behind it."""
         found, todo = set(steps), list(steps)
-        named = dict[str, list[tuple[Production, int]]]()
-        for each in self._table.productions:
-            for place, symbol in enumerate(each.symbols):
-                if self._count(each.symbols[place + 1 :]) == 0:
-                    named.setdefault(symbol, []).append((each, place))
         while todo:
-            state, symbol = todo.pop()
-            for each, place in named.get(symbol, ()):
-                for under in self._under(state, place):
-                    step = under, each.rule
-                    if each.rule in self._table.gotos[under] and step not in found:
-                        found.add(step)
-                        todo.append(step)
+            fresh = self._closing(todo.pop()) - found
+            found |= fresh
+            todo += fresh
+        return found
+
+    def _closing(self, step: _Step) -> frozenset[_Step]:
+        """The steps that may end with this one."""
+        known = self._closings.get(step)
+        if known is None:
+            state, symbol = step
+            known = self._closings[step] = frozenset(
+                (under, rule)
+                for rule, place in self._closed.get(symbol, ())
+                for under in self._under(state, place)
+                if rule in self._table.gotos[under]
+            )
+        return known
+
+    @cached_property
+    def _closed(self) -> Mapping[str, Sequence[tuple[str, int]]]:
+        """The rules that may end with each symbol, and how many symbols are before it."""
+        found = dict[str, list[tuple[str, int]]]()
+        for each in self._table.productions:
+            for place in range(len(each.symbols) - 1, -1, -1):
+                symbol = each.symbols[place]
+                found.setdefault(symbol, []).append((each.rule, place))
+                if self._least.get(symbol) != 0:
+                    break
         return found
 
     def _first(self, symbols: Sequence[str]) -> str | None:
         """The first terminal of the briefest text of these."""
+        if symbols not in self._firsts:
+            self._firsts[symbols] = self._found_first(symbols)
+        return self._firsts[symbols]
+
+    def _found_first(self, symbols: Sequence[str]) -> str | None:
         todo = list(reversed(symbols))
         while todo:
             symbol = todo.pop()

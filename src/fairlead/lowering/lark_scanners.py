@@ -15,6 +15,7 @@ What this module does not know: stacks, indentation, what may follow.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 from fairlead.lowering.alternatives import either
@@ -89,7 +90,7 @@ class Scanners:
         self._known = dict[frozenset[str], tuple[Way, ...]]()
         # Most states have the same ways, and the same rivals of each.
         self._made = dict[tuple[Terminal, Terminal, tuple[Exit, ...], tuple[Terminal, ...]], Way]()
-        self._met = dict[tuple[bytes, Terminal], bool]()
+        self._swallowed = dict[Terminal, int]()
 
     def check(self) -> None:
         """Refuse terminals whose matches cannot be told exactly."""
@@ -127,43 +128,68 @@ class Scanners:
             text = texts[0] if len(texts) == 1 else either(words)
             yield Way(name, False, guard, (Exit(text, after),), self._level)
 
-    def _ways(self, terminals: list[Terminal]) -> Iterable[Way]:
-        terminals.sort(key=lambda each: each.order)
-        strings = [each for each in terminals if each.shape.text is not None]
-        regexes = [each for each in terminals if each.shape.text is None]
-        inside = {each: [s for s in strings if each.swallows(s)] for each in regexes}
+    def _ways(self, terminals: Iterable[Terminal]) -> Iterable[Way]:
+        rivals = self._rivals
+        there = 0
+        for each in terminals:
+            there |= rivals.bits[each]
+        inside = {
+            each: rivals.among(self._inside(each) & there)
+            for each in rivals.among(there)
+            if each.shape.text is None
+        }
         gone = {s for each, found in inside.items() for s in found if each.flags_hold(s)}
-        rivals = Rivals([each for each in terminals if each not in gone], self._met)
+        for each in gone:
+            there &= ~rivals.bits[each]
         alone = dict[str, list[bytes]]()
-        for place, each in enumerate(rivals.tried):
+        for each in rivals.among(there):
+            before = there & (rivals.bits[each] - 1)
             first = self._first.get(each.shape.name)
-            if first is not None and each.word is not None and not rivals.of_word(each.word, place):
+            if (
+                first is not None
+                and each.word is not None
+                and not (rivals.of_word(each.word) & before)
+            ):
                 alone.setdefault(first, []).append(each.word)
                 continue
             named = Named()
             for string in inside.get(each, ()):
                 found = each.exits_within(string, named)
                 named.add(string)
-                yield self._way(string, each, found, rivals.of(found, place))
+                yield self._way(string, each, found, rivals.among(rivals.of(found) & before))
             found = each.exits_without(named)
-            yield self._way(each, each, found, rivals.of(found, place))
+            yield self._way(each, each, found, rivals.among(rivals.of(found) & before))
         for first, words in alone.items():
             yield Way(first, False, EPSILON, (Exit(either(words), ANYTHING),), self._level)
+
+    @cached_property
+    def _rivals(self) -> Rivals:
+        return Rivals(sorted(self._terminals.values(), key=lambda each: each.order))
+
+    def _inside(self, regex: Terminal) -> int:
+        """The strings that it swallows."""
+        found = self._swallowed.get(regex)
+        if found is None:
+            found = 0
+            for each, bit in self._rivals.bits.items():
+                found |= bit if each.shape.text is not None and regex.swallows(each) else 0
+            self._swallowed[regex] = found
+        return found
 
     def _way(
         self,
         called: Terminal,
         taken: Terminal,
-        exits: Sequence[Exit],
+        exits: tuple[Exit, ...],
         met: tuple[Terminal, ...],
     ) -> Way:
-        key = called, taken, tuple(exits), met
+        key = called, taken, exits, met
         found = self._made.get(key)
         if found is None:
             guards = (ahead(complement(rival.begins), self._level) for rival in met)
             # What is ignored is so by what matched, however it is called then.
             ignored = taken.shape.name in self._ignored
             name = called.shape.name
-            found = Way(self._first.get(name, name), ignored, concat(*guards), key[2], self._level)
+            found = Way(self._first.get(name, name), ignored, concat(*guards), exits, self._level)
             self._made[key] = found
         return found

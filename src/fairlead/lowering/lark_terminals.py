@@ -63,6 +63,7 @@ class Terminal:
         self.shape, self._marks = shape, marks
         self.order = (-shape.priority, -shape.max_width, -shape.length, shape.name)
         self._swallowed = dict[str, bool]()
+        self._within = dict[Expr, tuple[Exit, ...]]()
         # What a string without flags matches needs no pattern read: there may be thousands.
         text = shape.text
         self.word = text.encode() if text and text.isascii() and not shape.flags else None
@@ -129,71 +130,88 @@ class Terminal:
             return literal(self.word)
         return lower_regex(self._pattern)
 
-    def exits_within(self, string: "Terminal", named: Named) -> list[Exit]:
+    def exits_within(self, string: "Terminal", named: Named) -> tuple[Exit, ...]:
         """What is taken of this regex and equals a string, those named before excepted."""
-        words, word = string.whole, one_word(string.whole)
+        words, word = string.whole, string.word or one_word(string.whole)
         if word is not None:
             words = EMPTY if named.has(word) else words
         else:
             words = both(words, complement(named.texts))
-        found = [Exit(_met(each.text, words), each.after) for each in self.exits]
-        return [each for each in found if each.text is not EMPTY]
+        found = self._within.get(words)
+        if found is None:
+            each_within = (Exit(_met(each.text, words), each.after) for each in self.exits)
+            found = tuple(each for each in each_within if each.text is not EMPTY)
+            self._within[words] = found
+        return found
 
-    def exits_without(self, named: Named) -> Sequence[Exit]:
+    def exits_without(self, named: Named) -> tuple[Exit, ...]:
         """What is taken of it and has no name of its own."""
         texts = named.texts
         if texts is EMPTY:
             return self.exits
-        return [Exit(both(each.text, complement(texts)), each.after) for each in self.exits]
+        return tuple(Exit(both(each.text, complement(texts)), each.after) for each in self.exits)
 
 
 @final
 class Rivals:
     """Terminals in the order in which they are tried, and which of them may match at a text.
 
-    Strings are looked up: most are told from any other by their beginning.
+    Sets of them are integers with a bit for each. Strings are looked up: most are told from any
+    other by their beginning.
 
     Args:
         tried: the terminals.
-        known: whether a text and a terminal may meet, as far as that was asked before.
     """
 
-    def __init__(
-        self, tried: Sequence[Terminal], known: dict[tuple[bytes, Terminal], bool]
-    ) -> None:
-        self.tried, self._known = tried, known
-        places = [(each.word, place) for place, each in enumerate(tried)]
-        self._words = sorted((word, place) for word, place in places if word is not None)
+    def __init__(self, tried: Sequence[Terminal]) -> None:
+        self._tried = tried
+        self.bits = {each: 1 << place for place, each in enumerate(tried)}
+        words = [(each.word, bit) for each, bit in self.bits.items() if each.word is not None]
+        self._words = sorted(words)
         self._lengths = sorted({len(word) for word, _ in self._words})
-        self._others = dict[int, list[int]]()
-        self._all = dict[int, list[int]]()
-        for place, each in enumerate(tried):
+        self._others, self._all = dict[int, list[Terminal]](), dict[int, int]()
+        self._known = dict[bytes | tuple[Exit, ...], int]()
+        for each, bit in self.bits.items():
             begun = firsts(each.begins) if each.word is None else 1 << each.word[0]
-            self._all.setdefault(begun, []).append(place)
+            self._all[begun] = self._all.get(begun, 0) | bit
             if each.word is None:
-                self._others.setdefault(begun, []).append(place)
+                self._others.setdefault(begun, []).append(each)
 
-    def of(self, exits: Sequence[Exit], place: int) -> tuple[Terminal, ...]:
-        """Those before this place that may match where one of these texts stands."""
-        text = alt(*(each.text for each in exits))
-        word = one_word(text)
-        if word:
-            return self.of_word(word, place)
-        begun = firsts(text)
-        groups = (found for bits, found in self._all.items() if bits & begun)
-        return self._tried([each for found in groups for each in found if each < place])
+    def among(self, terminals: int) -> tuple[Terminal, ...]:
+        """Those of a set, in their order."""
+        found = list[Terminal]()
+        while terminals:
+            found.append(self._tried[(terminals & -terminals).bit_length() - 1])
+            terminals &= terminals - 1
+        spend(len(found))
+        return tuple(found)
 
-    def of_word(self, word: bytes, place: int) -> tuple[Terminal, ...]:
-        """Those before this place that may match where a word stands, whatever is behind it."""
-        places = [each for each in self._spelled(word) if each < place]
-        groups = (found for bits, found in self._others.items() if bits >> word[0] & 1)
-        before = (each for found in groups for each in found if each < place)
-        places += (each for each in before if self._meet(word, each))
-        return self._tried(places)
+    def of(self, exits: tuple[Exit, ...]) -> int:
+        """Those that may match where one of these texts stands."""
+        found = self._known.get(exits)
+        if found is None:
+            text = alt(*(each.text for each in exits))
+            word = one_word(text)
+            if word:
+                return self.of_word(word)
+            begun, found = firsts(text), 0
+            for bits, terminals in self._all.items():
+                found |= terminals if bits & begun else 0
+            self._known[exits] = found
+        return found
 
-    def _tried(self, places: list[int]) -> tuple[Terminal, ...]:
-        spend(len(places))
-        return tuple(self.tried[each] for each in sorted(places))
+    def of_word(self, word: bytes) -> int:
+        """Those that may match where a word stands, whatever is behind it."""
+        found = self._known.get(word)
+        if found is None:
+            found = 0
+            for bit in self._spelled(word):
+                found |= bit
+            for bits, others in self._others.items():
+                for each in others if bits >> word[0] & 1 else ():
+                    found |= self.bits[each] if may_meet(word, each.begins) else 0
+            self._known[word] = found
+        return found
 
     def _spelled(self, word: bytes) -> Iterable[int]:
         """The strings that begin with this one, and those that this one begins with."""
@@ -209,13 +227,6 @@ class Rivals:
                 at += 1
             if length >= len(word):
                 return
-
-    def _meet(self, word: bytes, place: int) -> bool:
-        key = word, self.tried[place]
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = may_meet(word, key[1].begins)
-        return found
 
 
 def _said(shape: LarkTerminal, error: UnsupportedError) -> UnsupportedError:
