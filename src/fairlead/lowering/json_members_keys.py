@@ -8,6 +8,7 @@ What this module does not know: formulas.
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import final
 
 from fairlead.lowering.endless import soon_endless
@@ -30,22 +31,30 @@ class KeyTexts:
 
     def __init__(self, keys: Sequence[KeyClass], keysets: Keysets, spelling: Spelling) -> None:
         self._keys, self._keysets, self._spelling = keys, keysets, spelling
-        names = [str(key.name) for key in keys if key.name is not None]
-        others = complement(spelling.choose((name, EPSILON) for name in names))
-        self._contents = [
-            keysets.content(key) if key.name is not None else both(keysets.content(key), others)
-            for key in keys
-        ]
+        self._contents: dict[int, Expr] = {}  # made when they are asked for
         self._languages = frozenset[Expr]().union(*(key.inside for key in keys))
         self._endless: dict[tuple[int, int], bool] = {}
 
     def __getitem__(self, key: int) -> Expr:
         """A name, or the keys of a class."""
-        return self._contents[key]
+        found = self._contents.get(key)
+        if found is None:
+            part = self._keys[key]
+            found = self._keysets.content(part)
+            if part.name is None:
+                found = both(found, self._others)
+            self._contents[key] = found
+        return found
+
+    @cached_property
+    def _others(self) -> Expr:
+        """All keys but the names."""
+        names = (str(key.name) for key in self._keys if key.name is not None)
+        return complement(self._spelling.choose((name, EPSILON) for name in names))
 
     def unused(self, key: int, extras: Extras) -> Expr:
         """The keys of a class but those that came."""
-        part, content = self._keys[key], self._contents[key]
+        part, content = self._keys[key], self[key]
         used = [
             (extra, EPSILON)
             for extra in extras
@@ -57,6 +66,6 @@ class KeyTexts:
         """Whether keys of a class surely never run out."""
         found = self._endless.get((key, spellable))
         if found is None:
-            found = soon_endless(self._contents[key], spellable)
+            found = soon_endless(self[key], spellable)
             self._endless[(key, spellable)] = found
         return found

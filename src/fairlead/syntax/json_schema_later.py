@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from fairlead.syntax.json_schema_needs import VALUED, Raw, needs
 from fairlead.syntax.regex import parse_regex
-from fairlead.syntax.regex_tree import Anchor, Sequence, Text
+from fairlead.syntax.regex_tree import Anchor, Group, Sequence, Text
 
 _COUNTS: Final = frozenset(("minProperties", "maxProperties"))
 _NEEDS: Final = frozenset(("dependentRequired", "dependencies"))
@@ -119,16 +119,18 @@ def _are_apart(raw: Raw) -> bool:
 def beginning(text: str) -> str:
     """What every key with a well formed pattern begins with; "" where that is not plain.
 
-    >>> beginning("^x-[a-z]+$"), beginning("x-"), beginning("^(a|b)")
-    ('x-', '', '')
+    >>> beginning("^x-[a-z]+$"), beginning("x-"), beginning("^(a|b)"), beginning("^((x-)y)$")
+    ('x-', '', '', 'x-')
     """
     body = parse_regex(text, "ecma").body
     parts = body.items if isinstance(body, Sequence) else ()
-    match parts[:2]:
-        case (Anchor("text start"), Text(found, mode)) if not mode.ignore_case:
-            return found
-        case _:
-            return ""
+    if len(parts) < 2 or not isinstance(parts[0], Anchor) or parts[0].kind != "text start":
+        return ""
+    first = parts[1]
+    while isinstance(first, Group | Sequence):
+        inside = (first.item,) if isinstance(first, Group) else first.items
+        first = inside[0] if inside else None
+    return first.text if isinstance(first, Text) and not first.mode.ignore_case else ""
 
 
 # Witnesses

@@ -10,6 +10,12 @@ from typing import Any, Final, TypeAlias
 Raw: TypeAlias = "dict[str, Any]"
 
 VALUED: Final = frozenset(("enum", "const"))
+_TYPES: Final[dict[type, set[str]]] = {
+    str: {"string"},
+    bool: {"boolean"},
+    int: {"integer", "number"},
+    type(None): {"null"},
+}
 _LOWER: Final = frozenset(("minimum", "exclusiveMinimum"))
 _UPPER: Final = frozenset(("maximum", "exclusiveMaximum"))
 _OPEN_OR_FEWER: Final = frozenset(("exclusiveMinimum", "exclusiveMaximum", "multipleOf"))
@@ -38,17 +44,21 @@ def needs(raw: Raw, said: set[str]) -> list[Any] | None:
 
 
 def _any_type(raw: Raw, said: set[str]) -> list[Any] | None:
-    types = raw.get("type")
-    return [] if types is None or "null" in types or "boolean" in types else None
+    if "type" not in raw:
+        return []
+    found = [_JUDGES[name](raw, said) for name in raw["type"]]
+    return [] if [] in found else next((needed for needed in found if needed), None)
 
 
 def _valued(raw: Raw, said: set[str]) -> list[Any] | None:
-    """The same for `enum` or `const`: sure alone, or with a type that the first value has."""
+    """The same for `enum` or `const`: sure alone, or with a type that a value has."""
     if len(said) == 1:
         return []
+    if not said <= {"type", *VALUED}:
+        return None
     values = raw["enum"] if "enum" in said else [raw["const"]]
-    text = said <= {"type", "enum", "const"} and raw["type"] == "string"
-    return [] if text and values[0].__class__ is str else None
+    types = {raw["type"]} if raw["type"].__class__ is str else set(raw["type"])
+    return [] if any(types & _TYPES.get(value.__class__, set()) for value in values) else None
 
 
 def _surely(raw: Raw, said: set[str]) -> list[Any]:

@@ -27,6 +27,7 @@ from fairlead.syntax.json_schema_tame_graph import Instances, has_loop, reaching
 from fairlead.syntax.json_schema_tame_tree import ASSERTED, TameSchema, stands_for
 from fairlead.syntax.json_schema_tame_values import (
     BELOW,
+    OF_SCALARS,
     PLACED,
     is_plain_pattern,
     is_shallow,
@@ -45,12 +46,6 @@ _GROUPS: Final = frozenset(("anyOf", "oneOf", "allOf"))
 _KNOWN_TYPES: Final = frozenset(TYPES)
 _KNOWN_FORMATS: Final = frozenset(FORMATS)
 _NUMBERS: Final = frozenset((int, Decimal))
-_OF_SCALARS: Final = frozenset(
-    (
-        *("type", "enum", "const", "minLength", "maxLength", "pattern", "format"),
-        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
-    )
-)
 
 
 def read_tame(raw: Json, *, strict: bool) -> TameSchema | None:
@@ -270,7 +265,7 @@ class _Check:
 
         False if it is not tame: if `enum` or `const` stand beside each other or parts.
         """
-        if not said.isdisjoint(VALUED) and (said >= VALUED or not said <= _OF_SCALARS):
+        if not said.isdisjoint(VALUED) and (said >= VALUED or not said <= OF_SCALARS):
             return False
         needed = needs(raw, said)
         if needed:
@@ -364,6 +359,13 @@ class _Check:
         """Lists of names by name."""
         return value.__class__ is dict and all(map(self.names, value.values()))
 
+    def conditions(self, value: Any) -> bool:
+        """Lists of names, or schemas, by name."""
+        return value.__class__ is dict and all(
+            self.names(part) or (part.__class__ is not list and self.schema(part))
+            for part in value.values()
+        )
+
     def reference(self, value: Any) -> bool:
         """A reference that was followed."""
         return value in self.targets
@@ -391,7 +393,8 @@ _WILDER: Final[dict[str, Callable[[_Check, Any], bool]]] = {
     **dict.fromkeys(("not", "if", "then", "else", "propertyNames"), _Check.schema),
     **dict.fromkeys(("minProperties", "maxProperties"), _Check.count),
     "patternProperties": _Check.patterns,
-    **dict.fromkeys(("dependencies", "dependentRequired"), _Check.lists),
+    "dependencies": _Check.conditions,
+    "dependentRequired": _Check.lists,
     "dependentSchemas": _Check.members,
     "$ref": _Check.reference,
 }

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Final, final
 
+from fairlead.syntax.json_schema_later import beginning
 from fairlead.syntax.json_schema_needs import VALUED, Raw
 from fairlead.syntax.json_schema_verdicts import UNTOLD, Instance, Verdicts
 
@@ -31,6 +32,7 @@ _SAMPLES: Final[dict[str, Any]] = {
 }
 _GROUPS: Final = frozenset(("anyOf", "oneOf", "allOf", "not", "if", "then", "else", "$ref"))
 _OF_OBJECTS: Final = frozenset(("properties", "required", "additionalProperties", "minProperties"))
+_FRESH: Final = ("a", "b", "c", "d")
 _NOTHING: Final = object()
 
 
@@ -62,7 +64,17 @@ class Witnesses:
             value = self._made(way, part, _DEEPEST)
             if value is not _NOTHING:
                 yield value
+        yield from self._denying(part)
         yield from _PLAIN
+
+    def _denying(self, part: Raw) -> Iterator[Any]:
+        """Objects with a member that a denied schema says something of."""
+        denied: Any = True
+        if "not" in self._judge.said_of(part):
+            denied = self._judge.resolved(part["not"])
+        if denied.__class__ is dict and "properties" in self._judge.said_of(denied):
+            names: list[str] = [*denied["properties"]][:_MOST_WAYS]
+            yield from ({name: value} for name in names for value in _PLAIN)
 
     def _ways(self, parts: list[Any]) -> Iterator[list[Raw]]:
         """Schemas that all have to hold: branches of every choice, one after the other."""
@@ -119,8 +131,8 @@ class Witnesses:
         """An object of the members that are required, and others if there have to be more."""
         names = dict.fromkeys(name for part in way for name in part.get("required", ()))
         least = max(part.get("minProperties", 0) for part in way)
-        more = (name for part in way for name in part.get("properties", {}))
-        for name in more if len(names) < least else ():
+        more = [name for part in way for name in part.get("properties", {})]
+        for name in [*more, *_FRESH] if len(names) < least else ():
             names[name] = None
             if len(names) >= least:
                 break
@@ -130,10 +142,8 @@ class Witnesses:
     def _member(self, way: list[Raw], name: str, left: int) -> Any:
         """A value for a member of an object."""
         found: dict[int, Any] = {}
-        for part in way:
-            properties = part.get("properties", {})
-            others = True if "patternProperties" in part else part.get("additionalProperties", True)
-            member = self._judge.resolved(properties.get(name, others))
+        said = [part for each in way for part in _said_of_member(each, name)]
+        for member in map(self._judge.resolved, said):
             if member is not True:
                 found[id(member)] = member
         members = list(found.values())
@@ -145,6 +155,15 @@ class Witnesses:
             return Instance(members[0])
         way = next(self._ways(members), list[Raw]())
         return self._made(way, None, left - 1) if way else _NOTHING
+
+
+def _said_of_member(part: Raw, name: str) -> list[Any]:
+    """The schemas of a part for a member: by its name, and by patterns that perhaps match."""
+    patterns: dict[str, Any] = part.get("patternProperties", {})
+    said = [held for text, held in patterns.items() if name.startswith(beginning(text))]
+    if name in part.get("properties", {}):
+        return [*said, part["properties"][name]]
+    return said or [part.get("additionalProperties", True)]
 
 
 def _parts_of(value: Any) -> "list[Raw]":
