@@ -247,7 +247,7 @@ SURE: list[tuple[Any, bool]] = [
     ({"type": "null"}, True),
     ({"type": "boolean"}, True),
     ({"type": ["boolean", "string"], "pattern": "a"}, True),
-    ({"type": ["number", "string"], "pattern": "a"}, False),
+    ({"type": ["number", "string"], "pattern": "a"}, True),
     ({"pattern": "^"}, True),
     ({"type": "string", "pattern": "^[a-z_]+@x{1,3}$"}, True),
     ({"type": "string", "pattern": "a^b"}, False),
