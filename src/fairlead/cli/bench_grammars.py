@@ -38,7 +38,8 @@ class Figure:
         engine: which.
         reads: "yes", "wrong" where it judges an example otherwise than the file, or "refused".
         why: the example, or what the engine said.
-        loaded: milliseconds of Lark's own loader, before fairlead compiles a grammar in Lark.
+        lark: milliseconds that Lark itself takes to make its parser of a grammar in Lark,
+        loaded: and that fairlead takes to read it, by Lark's own loader, with the table of states.
         first: milliseconds from there to the first mask; with the loader where that is None.
         step: microseconds of a mask and a commit, on average.
     """
@@ -47,6 +48,7 @@ class Figure:
     engine: str
     reads: str
     why: str = ""
+    lark: float | None = None
     loaded: float | None = None
     first: float | None = None
     step: float | None = None
@@ -153,6 +155,7 @@ def figure(one: "Shipped", engine: str, take: "Take", backend: "Backend", rounds
         engine=engine,
         reads="wrong" if wrong else READS,
         why=repr(wrong[0]) if wrong else "",
+        lark=1e3 * lark_itself(one, rounds) if engine == "fairlead" and loaded else None,
         loaded=1e3 * loaded if engine == "fairlead" and loaded else None,
         first=1e3 * (first - (loaded if engine == "fairlead" else 0)),
         step=1e6 * step,
@@ -189,6 +192,18 @@ def loading(one: "Shipped", text: str) -> float:
         return 0.0
     read_lark(source)
     return time.process_time() - begun
+
+
+def lark_itself(one: "Shipped", rounds: int) -> float:
+    """Seconds in which Lark makes its own parser of a grammar, in the quickest round."""
+    from fairlead.cli.bench_grammars_written import lark_maker
+
+    make, spent = lark_maker(one.name), list[float]()
+    for _ in range(rounds):
+        begun = time.process_time()
+        make()
+        spent.append(time.process_time() - begun)
+    return min(spent)
 
 
 def accepts(begin: "Begin", tokens: Sequence[int]) -> bool:

@@ -70,8 +70,8 @@ def judge(one: "Shipped", model: "Model") -> Callable[[str], bool]:
     return compile_source(grammar(one.name), model.vocabulary).matches
 
 
-def lark_reads(name: str) -> Callable[[str], bool]:
-    """Whether Lark parses a text with a shipped grammar, with its Indenter where that is meant."""
+def lark_maker(name: str) -> Callable[[], Any]:
+    """What makes Lark's own parser of a shipped grammar, with its Indenter where that is meant."""
     from fairlead.syntax.lark_reader import read_lark
     from fairlead.syntax.lark_source import Lark
     from fairlead.syntax.shipped import paths
@@ -82,7 +82,15 @@ def lark_reads(name: str) -> Callable[[str], bool]:
     source = grammar(name)
     tree: Any = read_lark(source) if isinstance(source, Lark) else None
     options: dict[str, Any] = {"postlex": indenter.PythonIndenter()} if tree.indentation else {}
-    parser = library.Lark.open(str(paths()[name]), parser="lalr", start=tree.start, **options)
+    path = str(paths()[name])
+    return lambda: library.Lark.open(path, parser="lalr", start=tree.start, **options)
+
+
+def lark_reads(name: str) -> Callable[[str], bool]:
+    """Whether Lark parses a text with a shipped grammar."""
+    library: Any = import_module("lark")
+    indenter: Any = import_module("lark.indenter")
+    parser = lark_maker(name)()
 
     def reads(text: str) -> bool:
         try:
