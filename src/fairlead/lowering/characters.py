@@ -16,7 +16,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from functools import cache, lru_cache
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TypeAlias, assert_never
 
 from fairlead.lowering.case import Case, ascii_case, unicode_case, upper_case
@@ -42,7 +42,7 @@ _ASCII = {
     "space": points(b" \t\n\r\v\f"),
     "word": points(b"_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"),
 }
-_PYTHON = {"digit": r"\d+", "space": r"\s+", "word": r"\w+"}
+_PYTHON = {"digit": r"\d+", "word": r"\w+"}
 
 
 def literal_points(char: str, mode: Mode) -> CodePoints:
@@ -149,19 +149,25 @@ def _case(mode: Mode) -> Case:
 
 @cache
 def _python(name: str) -> CodePoints:
-    """Python's own answer: 20 ms for each of the three, once."""
-    found = re.finditer(_PYTHON[name], every_character())
-    return tuple((match.start(), match.end() - 1) for match in found)
+    """Python's own answer: 20 ms for words, once, and a quarter of that for the others."""
+    text = every_character()
+    if name == "space":  # that is where `split` splits; each character's place is its code
+        words = text.split()
+        return tuple((ord(word[-1]) + 1, ord(after[0]) - 1) for word, after in pairwise(words))
+    found = re.compile(_PYTHON[name]).finditer
+    within = _python("word") if name == "digit" else ALL
+    matches = (match for low, high in within for match in found(text, low, high + 1))
+    return tuple((match.start(), match.end() - 1) for match in matches)
 
 
 @cache
 def _ecma_space() -> CodePoints:
     """White space and line terminators, ECMA-262 §12.2 and §12.3.
 
-    The separators are among what Python calls space, found in 20 ms; all categories take 90.
+    The separators are among what Python calls space; all categories take 90 ms.
     """
-    spaces = (found[0] for found in re.finditer(r"\s", every_character()))
-    separators = [ord(space) for space in spaces if unicodedata.category(space) == "Zs"]
+    spaces = (code for low, high in _python("space") for code in range(low, high + 1))
+    separators = [code for code in spaces if unicodedata.category(chr(code)) == "Zs"]
     return union(points([0x09, 0x0B, 0x0C, 0xFEFF, *separators]), _ECMA_NEWLINES)
 
 
