@@ -22,6 +22,8 @@ TEXT, LIST = {"type": "string"}, {"$ref": "#/$defs/list"}
 ENDLESS = {"type": "object", "properties": {"next": LIST}, "required": ["next"]}
 
 TAME: list[Any] = [
+    {"not": {}},
+    {"properties": {"a": {"not": True, "title": "never"}}},
     True,
     {},
     {"type": "string", "pattern": "^a+$"},
@@ -262,6 +264,7 @@ SURE: list[tuple[Any, bool]] = [
     ({"type": "integer", "minimum": 3, "maximum": 2}, False),
     ({"type": "integer", "minimum": 1.2, "maximum": 1.8}, False),
     ({"type": "integer", "minimum": 1, "exclusiveMaximum": 1}, False),
+    ({"not": {}}, False),
     ({"enum": [[]]}, True),
     ({"enum": ["a", 1], "type": "string"}, True),
     ({"enum": [1], "type": "string"}, False),

@@ -34,6 +34,11 @@ _MOST_FRESH: Final = 8
 Said = Callable[[Any], "set[str]"]
 
 
+def allows_nothing(raw: Raw, said: set[str]) -> bool:
+    """Whether a part is `{"not": {}}`, which many write for what may not be there."""
+    return said == {"not"} and (raw["not"] is True or raw["not"] == {})
+
+
 def needs_of_late(raw: Raw, said: set[str], said_of: Said) -> list[Any] | None:
     """The parts that need an instance so that a late part has one; None if it is not late.
 

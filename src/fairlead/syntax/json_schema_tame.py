@@ -20,7 +20,7 @@ from fairlead.errors import FairleadError
 from fairlead.syntax.json_schema_clashes import exclude_each_other
 from fairlead.syntax.json_schema_crowds import Crowds
 from fairlead.syntax.json_schema_keywords import LATEST, Draft, find_draft
-from fairlead.syntax.json_schema_later import LATE, needs_of_late
+from fairlead.syntax.json_schema_later import LATE, allows_nothing, needs_of_late
 from fairlead.syntax.json_schema_multiples import factor_of
 from fairlead.syntax.json_schema_needs import VALUED, Raw, needs
 from fairlead.syntax.json_schema_tame_graph import Instances, has_loop, reaching
@@ -131,7 +131,7 @@ class _Check:
         if len(said) == 1 and not said.isdisjoint(_GROUPS) and self._group(raw, *said):
             return True
         if not said.isdisjoint(LATE):
-            return self._wait(raw, said) or self._untamed(raw, said)
+            return allows_nothing(raw, said) or self._wait(raw, said) or self._untamed(raw, said)
         for name in said:
             check = _CHECKS.get(name)
             if check is None or not check(self, raw[name]):
