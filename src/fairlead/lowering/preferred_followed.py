@@ -222,7 +222,7 @@ class _Reader:
     def _option(self, node: Node) -> _Option:
         items = [*node.items] if isinstance(node, Items) else [node]
         looks = list[Look | Boundary]()
-        while items and isinstance(last := items[-1], Look | Boundary):
+        while items and isinstance(last := _bare(items[-1]), Look | Boundary):
             looks.append(last)
             items.pop()
         rest = Items(tuple(items), node.place)
@@ -276,7 +276,7 @@ def _words(root: Node) -> tuple[Node, CodePoints | None]:
     root = _bare(root)
     if not isinstance(root, Items) or not root.items:
         return root, ()
-    words, last = Items(root.items[:-1], root.place), root.items[-1]
+    words, last = Items(root.items[:-1], root.place), _bare(root.items[-1])
     if isinstance(last, Boundary):
         behind, read = word_points(last.mode), _characters(words)
         inside = read is not None and all(_is_within(each, behind) for each in read)
