@@ -193,10 +193,11 @@ def test_grammars_without_a_text_are_refused_naming_the_rules(text, said):
         lowered(text)
 
 
-def test_a_shortest_text_that_is_too_long_is_refused():
+@pytest.mark.parametrize("lexer", ["contextual", "dynamic"])
+def test_a_shortest_text_that_is_too_long_is_refused(lexer):
     doubled = "\n".join(f"r{number}: r{number + 1} r{number + 1}" for number in range(21))
     with pytest.raises(LimitError, match="2097152 characters at least, 1048576 are allowed"):
-        lowered(f'start: r0\n{doubled}\nr21: "x"')
+        lowered(f'start: r0\n{doubled}\nr21: "x"', lexer=lexer)
 
 
 def test_reductions_without_end_read_nothing():

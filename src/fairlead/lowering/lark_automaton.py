@@ -20,9 +20,11 @@ from heapq import heappop, heappush
 from typing import Final, final
 from weakref import WeakValueDictionary
 
+from fairlead.errors import LimitError
 from fairlead.lowering.fuel import spend
 from fairlead.syntax.lark_tree import END, LarkTable, Production
 
+LONGEST: Final = 1 << 20  # characters of the shortest text: a text is at hand wherever one is made
 REMEMBERED: Final = 100_000  # answers, before all are forgotten
 
 
@@ -252,6 +254,18 @@ def least_texts(productions: Sequence[Production], widths: Mapping[str, int]) ->
             if not missing[number]:
                 heappush(queue, (lengths[number], productions[number].rule))
     return found
+
+
+def check_length(rule: str, needed: int) -> None:
+    """Refuse texts that are too long to be written, even the shortest."""
+    if needed > LONGEST:
+        raise LimitError(
+            f"the shortest text of the rule {rule!r} has {needed} characters at least, "
+            f"{LONGEST} are allowed",
+            limit="characters of the shortest text",
+            given=LONGEST,
+            needed=needed,
+        )
 
 
 @final

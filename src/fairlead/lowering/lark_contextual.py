@@ -16,9 +16,9 @@ What this module does not know: how stacks work, what a terminal matches, how wi
 from collections.abc import Callable, Hashable, Mapping
 from typing import Final, cast, final
 
-from fairlead.errors import LimitError, UnsatisfiableError
+from fairlead.errors import UnsatisfiableError
 from fairlead.lowering.expr import EMPTY, EPSILON, ahead, alt, call, concat, stop
-from fairlead.lowering.lark_automaton import Automaton, least_texts
+from fairlead.lowering.lark_automaton import Automaton, check_length, least_texts
 from fairlead.lowering.lark_ends import Ends
 from fairlead.lowering.lark_freedom import Freedom, freedom
 from fairlead.lowering.lark_indentation import Lines, Place, ReadLine
@@ -29,7 +29,6 @@ from fairlead.lowering.uncaptured import Uncaptured
 from fairlead.lowering.unending import unending
 from fairlead.syntax.lark_tree import LarkGrammar
 
-LONGEST: Final = 1 << 20  # characters of the shortest text: a text is at hand wherever one is made
 REMEMBERED: Final = 4096  # places that are unfolded, before all are forgotten
 
 
@@ -59,14 +58,7 @@ def lower_lark_contextual(grammar: LarkGrammar, parts: Mapping[str, Expr] | None
     needed = places.needs(start)
     if needed is None:
         raise places.unending()
-    if needed > LONGEST:
-        raise LimitError(
-            f"the shortest text of the rule {grammar.start!r} has {needed} characters at least, "
-            f"{LONGEST} are allowed",
-            limit="characters of the shortest text",
-            given=LONGEST,
-            needed=needed,
-        )
+    check_length(grammar.start, needed)
     # What looks ahead in a grammar looks at its own text.
     texts = concat(places.more(start), stop(places.level))
     return alt(texts, EPSILON) if places.may_end(start) else texts

@@ -18,11 +18,12 @@ from typing import Final
 from fairlead.errors import LimitError, SourceError, UnsupportedError
 from fairlead.lowering.expr import EMPTY, ahead, alt, concat, repeat, stop
 from fairlead.lowering.grammar import lower_grammar
+from fairlead.lowering.lark_automaton import check_length, least_texts
 from fairlead.lowering.lark_terminals import limited
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.preferred import exits
 from fairlead.syntax.grammar_tree import Alternative, Grammar, Item, Name, Terminal
-from fairlead.syntax.lark_tree import LarkGrammar, LarkTerminal
+from fairlead.syntax.lark_tree import LarkGrammar, LarkTerminal, Production
 from fairlead.syntax.regex import parse_regex
 
 UNNAMED: Final = "__"  # how names of rules begin that Lark has made
@@ -49,6 +50,7 @@ def lower_lark_dynamic(grammar: LarkGrammar, parts: Mapping[str, Expr] | None = 
         LimitError: it is too large.
     """
     others: Mapping[str, Expr] = parts or {}
+    _check_length(grammar, others)
     # What looks ahead here looks over what does within a part.
     level = max((each.looks for each in others.values()), default=0)
     terminals = {
@@ -70,6 +72,14 @@ def lower_lark_dynamic(grammar: LarkGrammar, parts: Mapping[str, Expr] | None = 
         {name: concat(ignored, text) for name, text in terminals.items()},
     )
     return concat(found, ignored, stop(level))
+
+
+def _check_length(grammar: LarkGrammar, others: Mapping[str, Expr]) -> None:
+    """Before it is lowered: the texts would be made of one another."""
+    widths = {name: each.min_width for name, each in grammar.terminals.items()}
+    made = [Production(name, each) for name, rows in grammar.rules.items() for each in rows]
+    needed = least_texts(made, {**widths, **dict.fromkeys(others, 1)}).get(grammar.start)
+    check_length(grammar.start, needed or 0)
 
 
 def _alternative(
