@@ -363,6 +363,9 @@ GRAMMARS = {
     + " ".join(f"r{n}" for n in range(100))
     + "\n"
     + "\n".join(f'r{n}: "{n}a" | "{n}b" | "{n}c" r0?' for n in range(100)),
+    "stacks that grow for ever": 'start: "b" | y0 "a"\n'
+    + "\n".join(f'y{n}: "a" y{(n + 1) % 60} |' for n in range(60)),
+    "repetitions of choices": 'start: (("a" | "b")~1..1000000000)+ "c"',
 }
 
 
@@ -383,6 +386,17 @@ REFUSED_GRAMMARS = {
     "a ladder of operators": "start: r0\n"
     + "\n".join(f'r{n}: r{n + 1} | r{n} "o{n}" r{n + 1}' for n in range(1000))
     + '\nr1000: "x"',
+    "optional parts": "start: " + " ".join(f'"{n}"?' for n in range(26)),
+    "choices in a row": "start: " + " ".join(f'("{n}" | "{n}a")' for n in range(26)),
+    "repetitions to be written out": "start: " + "(" * 300 + '"a" | "b"' + ")~49" * 300,
+    "a terminal doubled 30 times": 'start: A30\nA0: "a"\n'
+    + "\n".join(f"A{n + 1}: A{n} A{n}" for n in range(30)),
+    "a template of options": "start: "
+    + " | ".join(f"t{{A{n}}}" for n in range(60))
+    + "\nt{x}: "
+    + " ".join(["x?"] * 12)
+    + "\n"
+    + "\n".join(f'A{n}: "a{n}"' for n in range(60)),
 }
 
 
