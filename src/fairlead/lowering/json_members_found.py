@@ -177,19 +177,17 @@ class Completions:
     def _beside(self, atom: AtLeast | AtMost | Unlike, way: _Way) -> int:
         """The same of an atom about all members, or about those that there are."""
         count, more = len(way.names), self._all & ~1
-        match atom:
-            case AtLeast(low):
-                return (count >= low) | (more if count + 1 >= low else 0)
-            case AtMost(high):
-                return (count <= high) | (more if count < high else 0)
-            case Unlike(values):  # what has other names is unlike
-                bits: list[int] = []
-                for names in {frozenset(members_of(value)) for value in values}:
-                    if names == way.names:
-                        bits.append(0)
-                    elif names > way.names and len(names) == count + 1:
-                        bits += self._bits[min(names - way.names)]
-                return self._all & ~self._where(bits)
+        if isinstance(atom, AtLeast):
+            return (count >= atom.count) | (more if count + 1 >= atom.count else 0)
+        if isinstance(atom, AtMost):
+            return (count <= atom.count) | (more if count < atom.count else 0)
+        bits: list[int] = []
+        for names in {frozenset(members_of(value)) for value in atom.values}:
+            if names == way.names:  # what has other names is unlike
+                bits.append(0)
+            elif names > way.names and len(names) == count + 1:
+                bits += self._bits[min(names - way.names)]
+        return self._all & ~self._where(bits)
 
     def _concerns(self, atom: Named | Matching, way: _Way) -> bool:
         return isinstance(atom, Matching) and any(
