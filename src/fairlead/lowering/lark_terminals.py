@@ -62,7 +62,6 @@ class Terminal:
     def __init__(self, shape: LarkTerminal, marks: bool) -> None:
         self.shape, self._marks = shape, marks
         self.order = (-shape.priority, -shape.max_width, -shape.length, shape.name)
-        self._swallowed = dict[str, bool]()
         self._within = dict[Expr, tuple[Exit, ...]]()
         # What a string without flags matches needs no pattern read: there may be thousands.
         text = shape.text
@@ -70,15 +69,13 @@ class Terminal:
 
     def swallows(self, string: "Terminal") -> bool:
         """Whether this regex matches a string, all of it, that is tried at the same priority."""
-        name, text = string.shape.name, string.shape.text or ""
-        if name not in self._swallowed:
-            same = string.shape.priority == self.shape.priority
-            pattern = self.shape.pattern
-            if self.shape.solid:
-                pattern = rf"(?:{pattern})(?<=[\s\S])"  # of what stands alone: not of nothing
-            match = re.match(pattern, text) if same else None
-            self._swallowed[name] = match is not None and match[0] == text
-        return self._swallowed[name]
+        if string.shape.priority != self.shape.priority:
+            return False
+        pattern, text = self.shape.pattern, string.shape.text or ""
+        if self.shape.solid:
+            pattern = rf"(?:{pattern})(?<=[\s\S])"  # of what stands alone: not of nothing
+        match = re.match(pattern, text)
+        return match is not None and match[0] == text
 
     def flags_hold(self, string: "Terminal") -> bool:
         """Whether a string that this swallows needs no flag that this has not."""
