@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairlead as fl
-from fairlead.lowering.expr import byte_set, repeat
+from fairlead.lowering.expr import EPSILON, byte_set, concat, literal, repeat
 from fairlead.masks import gallery
 from fairlead.masks.bits import unpack
 from fairlead.masks.gallery import Gallery
@@ -56,6 +56,46 @@ def test_a_picture_has_the_tokens_that_its_state_reads(
     else:
         tokens = unpack(pictures.base[fields[at.P_BASE]]).tolist()
     assert tokens == [t for t, word in enumerate(WORDS) if word and set(word) <= set(b"ab")]
+
+
+def _reachable(states: Lexicon, first: int) -> list[int]:
+    found = [first]
+    for state in found:
+        states.expand(state)
+        found += [s for s in sorted({*states.rows[state].tolist()}) if s > 0 and s not in found]
+    return found
+
+
+def _drawing(pictures: Gallery, state: int) -> tuple[list[int], list[tuple[int, int]]]:
+    """The tokens of a picture with a row, and the bytes and depths of its trie of exits."""
+    pictures.make(state)
+    row, _, _, root, _, _ = pictures.pictures[pictures.picture_at[state]].tolist()
+    forest = pictures.forest
+    below = range(root + 1, int(forest._end[root])) if root > 0 else ()
+    exits = [(int(forest._byte[node]), int(forest._depth[node])) for node in below]
+    return unpack(pictures.base[row]).tolist(), [(-1, -1)] if root < 0 else exits
+
+
+@pytest.mark.parametrize("narrow", [0, 1 << 13])
+def test_pictures_made_out_of_those_of_other_states_say_the_same(
+    narrow: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gallery, "_FEW", 0)
+    extra = [bytes(word) for n in (2, 3, 4, 5) for word in itertools.product(b"abcd", repeat=n)]
+    words, letters = _words(extra), repeat(byte_set(b"abc"))
+    for ended in (EPSILON, letters, concat(letters, literal("d"))):
+        expr = concat(letters, literal("abca"), ended)
+        drawn = list[object]()
+        for alike in (1, 1 << 20):
+            monkeypatch.setattr(gallery, "_ALIKE", alike)
+            states = Lexicon(words.spellable)
+            pictures = Gallery(words, states)
+            reached = _reachable(states, states.state(expr))
+            monkeypatch.setattr(gallery, "_NARROW", 1 << 13)
+            pictures.make(reached[0])
+            monkeypatch.setattr(gallery, "_NARROW", narrow)  # too many exits for any but the first
+            drawn.append([_drawing(pictures, state) for state in reached])
+        assert drawn[0] == drawn[1]
 
 
 def test_pictures_without_room_are_not_made_and_not_asked_for_again(

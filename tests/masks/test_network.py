@@ -9,7 +9,9 @@ import fairlead as fl
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.alternatives import branching
 from fairlead.lowering.expr import alt, both, byte_set, capture, concat, literal, optional, repeat
+from fairlead.lowering.json_text import spell_character
 from fairlead.lowering.nodes import Expr, Rule
+from fairlead.masks import lexicon, literals
 from fairlead.masks.bits import unpack
 from fairlead.masks.gallery import shared_gallery
 from fairlead.masks.lexicon import shared_lexicon
@@ -52,6 +54,30 @@ def test_rules_that_repeat_are_read_as_the_plain_engine_reads_them(
     low: int, high: int | None
 ) -> None:
     assert compared(concat(repeat(nested(), low, high), literal("!")), "(.)", 4) > 4
+
+
+@pytest.mark.parametrize("most", [1, 32])
+def test_strings_whose_parts_overlap_are_read_in_one_where_few_states_do(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lexicon, "_MOST_SMALL", most)
+    monkeypatch.setattr(lexicon, "_lexicons", {})
+    letters, words = byte_set(b"().\\"), [*WORDS[:-1], b').."', b'(."', b"<end>"]
+    string = concat(literal('"'), repeat(letters), literal("("), repeat(letters, 1), literal('"'))
+    vocabulary = fl.Vocabulary(words, eos_ids={len(words) - 1})
+    for end in "!?":
+        assert compared(concat(string, literal(end)), '"(.', 5, vocabulary) > 4
+
+
+@pytest.mark.parametrize("most", [2, 64])
+def test_what_is_repeated_is_read_with_the_characters_behind_it(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(literals, "_MOST_PARTS", most)
+    dot, bracket = (spell_character(((ord(c), ord(c)),), plain=False) for c in ".(")
+    either = spell_character(((ord("("), ord(")")),), plain=False)
+    expr = concat(repeat(either, 1), dot, bracket, dot, repeat(bracket), either, literal("!"))
+    assert compared(expr, "(.)!", 5) > 4
 
 
 def test_rules_may_stand_for_rules_and_share_what_they_stand_for() -> None:

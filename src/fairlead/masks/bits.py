@@ -26,9 +26,21 @@ def pack(ids: "NDArray[np.int32] | Iterable[int]", width: int) -> Row:
     """
     members = np.zeros(words(width) * 32, np.bool_)
     members[np.asarray(ids if isinstance(ids, np.ndarray) else list(ids), np.int64)] = True
-    row = np.packbits(members, bitorder="little").view("<u4").astype(np.uint32, copy=False)
+    row = packed(members)
     row.flags.writeable = False
     return row
+
+
+def packed(members: "NDArray[np.bool_]") -> Row:
+    """The row of the tokens that are members, as many as fill words or fewer.
+
+    >>> packed(np.array([True] + [False] * 32 + [True])).tolist()
+    [1, 2]
+    """
+    found = np.zeros(words(len(members)), "<u4")
+    bits = np.packbits(members, bitorder="little")
+    found.view(np.uint8)[: len(bits)] = bits
+    return found.astype(np.uint32, copy=False)
 
 
 def unpack(row: Row) -> NDArray[np.int64]:

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlead.masks.bits import pack
+from fairlead.masks.bits import packed
 from fairlead.masks.gallery import Gallery, address
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.lengths import Lengths
@@ -104,20 +104,17 @@ class Bounds:
 
     def _drawn(self, number: int, between: int, row: Numbers) -> "list[int]":
         """The fields of a picture without exits, its row and lists being written."""
-        tokens = np.flatnonzero(row)
-        ended = row[tokens] >= _ENDED
-        inside = tokens[~ended]
-        needs = row[inside] - 1
-        order = np.argsort(needs, kind="stable")
-        inside, needs = inside[order], needs[order]
-        least = int(needs[-1 - _LISTED]) if len(needs) > _LISTED else 0
-        longer = int(np.searchsorted(needs, least, "right"))
-        self._base[number] = pack(inside[:longer].tolist(), self._width)
-        ends = tokens[ended]
+        needs = row[(row > 0) & (row < _ENDED)]  # one more than that
+        rank = len(needs) - 1 - _LISTED
+        least = int(np.partition(needs, rank)[rank]) if rank >= 0 else 1
+        longer = np.flatnonzero((row > least) & (row < _ENDED))
+        longer = longer[np.argsort(row[longer], kind="stable")]
+        self._base[number] = packed((row > 0) & (row <= least))
+        ends = np.flatnonzero(row >= _ENDED)
         counts = (row[ends] & ~_ENDED) - 1
         return [
-            *(between, number, least, 0),
-            *self._list(needs[longer:], inside[longer:]),
+            *(between, number, least - 1, 0),
+            *self._list(row[longer] - 1, longer),
             *self._list(counts, ends),
         ]
 

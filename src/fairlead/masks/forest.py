@@ -37,6 +37,7 @@ class Forest:
         self._end[0], self._end[1:nodes] = nodes, trie.end + 1
         self._at[1 : nodes + 1], self._ids[:tokens] = trie.token_offsets, trie.token_ids
         self._hold, self._part = np.zeros((nodes, 2), np.uint64), np.zeros(nodes, np.uint8)
+        self._height = np.zeros(nodes, np.uint8)
         self.deepest = int(trie.depth.max(initial=0))
         self._first, self._free = nodes, nodes
         self._segments = untouched(2 * MOST_FIRST, np.int32)
@@ -60,6 +61,7 @@ class Forest:
             (at.TRIE_ROOT, self._root),
             (at.HOLD, self._hold),
             (at.PART, self._part),
+            (at.HEIGHT, self._height),
         ):
             context[slot] = address(array)
 

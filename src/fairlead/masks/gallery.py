@@ -42,10 +42,9 @@ _ALL_EXITS: Final = 1 << 16
 _MOST_EXITS: Final = MOST_FIRST  # nodes where tokens leave one state
 _NARROW: Final = 8192  # nodes of a trie of exits that is made at once
 _FEW: Final = 2048  # tokens that are listed; setting so many bits takes as long as a row of llama3
+_ALIKE: Final = 32  # bytes that two states read alike, before a picture is made out of another
 _TOKENS: Final = 1 << 20
 _ALL_BYTES: Final = np.full(4, ~np.uint64(0))
-
-_AHEAD: Final = 31  # states made at once, at most, where a walk asks for one after the other
 
 
 @final
@@ -73,11 +72,12 @@ class Gallery:
         self._used_pictures = self._used_wide = 1
         self._used_rows = self._used_exits = self._used_listed = self._noted = 0
         self._wide_states: dict[int, tuple[int, int]] = {}
+        self._large: dict[int, NDArray[np.int32]] = {}  # the exits of states with rows, ascending
         self._found = untouched(max(_TOKENS, vocabulary.width), np.int32)
         self._left = untouched(_MOST_EXITS, np.int32)
         self._lock = threading.Lock()
         self._shelf = Shelf(self.words)
-        self._walk = np.zeros(self.deepest + 2, np.int32)
+        self._walk = np.zeros(2 * (self.deepest + 2), np.int32)
         self._begun = np.zeros(self.deepest + 3, np.int32)
         self.plan = Plan(self)
         self._context = self.plan.context.copy()
@@ -194,6 +194,12 @@ class Gallery:
 
     def _picture(self, below: int, state: int) -> int:
         """Make a picture; its number, or NO_PICTURE."""
+        if below == 0:
+            like = self._alike(state)
+            if like and self._has_room(1, 1):
+                made = self._redrawn(state, like)
+                if made:
+                    return made
         count, left = self._taken(below, state, _ALL_BYTES)
         few, doubts = below != 0 or count <= _FEW, int(self._begun[2])
         if (
@@ -215,10 +221,45 @@ class Gallery:
         if few:
             first = self._list(tokens)
             return self._hang([-1, first, first + count, exits, 0, unsure])
+        from fairlead.masks.kernels.entry import gather
+
+        gather(self.base[self._used_rows], tokens)
+        return self._hang_row(state, exits, left, unsure)
+
+    def _hang_row(self, state: int, exits: int, left: int, unsure: int) -> int:
+        """Add a picture whose tokens are the next row; gives its number."""
         row = self._used_rows
         self._used_rows += 1
-        self.base[row] = pack(tokens, self.words * 32)
+        if exits != WIDE_EXITS and not unsure:
+            self._large[state] = np.sort(self._left[:left])
         return self._hang([row, 0, 0, exits, 0, unsure])
+
+    def _alike(self, state: int) -> int:
+        """A state with a row to which many bytes lead from a state, and from itself too; or 0."""
+        self.lexicon.expand(state)
+        rows = self.lexicon.rows
+        row = rows[state]
+        for like in {*row.tolist()} & self._large.keys():
+            if np.count_nonzero((rows[like] == row) & (row > 0)) >= _ALIKE:
+                return like
+        return 0
+
+    def _redrawn(self, state: int, like: int) -> int:
+        """Make a picture out of that of another state; 0 if that is of no use."""
+        from fairlead.masks.kernels.entry import redraw
+
+        self._context[CURSOR] = 0
+        self._begun[:2] = 0
+        row, known, exits = self.base[self._used_rows], self._large[like], self._left
+        row[:] = self.base[self.pictures[self.picture_at[like], at.P_BASE]]
+        left = self._served(lambda c: redraw(c, state, like, row, known, exits, _ALL_BYTES))
+        root = None
+        if left <= len(exits):
+            root = self.forest.plant(self._context, exits[:left], _NARROW)
+        if root is None:
+            row[:] = 0
+            return 0
+        return self._hang_row(state, root, left, 0)
 
     def _list(self, numbers: "NDArray[np.int32]") -> int:
         """Keep a list of numbers; gives where it begins."""
@@ -238,13 +279,11 @@ class Gallery:
         return code >> 32, code & 0xFFFFFFFF
 
     def _served(self, kernel: "Callable[[NDArray[np.int64]], int]") -> int:
-        ahead = 0
         while True:
             code = kernel(self._context)
             if code != NEED_LEX:
                 return code
-            self.lexicon.expand(int(self._context[at.WANT]), ahead)
-            ahead = min(2 * ahead + 1, _AHEAD)
+            self.lexicon.expand(int(self._context[at.WANT]))
 
     def _has_room(self, rows: int, tokens: int) -> bool:
         return (

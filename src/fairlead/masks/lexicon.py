@@ -20,13 +20,14 @@ from fairlead.lowering.json_text import QUOTE
 from fairlead.lowering.nodes import Expr, Repeat, operands
 from fairlead.masks.conjunctions import holds
 from fairlead.masks.kernels import record_layout as at
-from fairlead.masks.kernels.layout import ACCEPTS, DEAD_END, DOUBTS, EXPANDED, GOES_ON
+from fairlead.masks.kernels.layout import ACCEPTS, BACKSLASH, DEAD_END, DOUBTS, EXPANDED, GOES_ON
 from fairlead.masks.memory import Held, track_shared
 from fairlead.masks.records import Records
 from fairlead.masks.space import untouched
 
 MOST_STATES: Final = 1 << 19  # 1 KB each
 _WORTH_COUNTING: Final = 4
+_MOST_SMALL: Final = 32  # states
 RENEW_AT: Final = 1 << 16  # when a new constraint gets a new lexicon,
 RENEW_AT_PARTS: Final = 1 << 19  # so that one that has met a huge language fails no other
 
@@ -55,6 +56,7 @@ class Lexicon:
         self._codes: dict[Expr, bool] = {}
         self._alive: dict[Expr, bool] = {}
         self._holding: dict[Expr, bool] = {}
+        self._small: dict[Expr, bool] = {}
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -138,6 +140,28 @@ class Lexicon:
                 record = self._records.record(expr)
                 found = self._alive[expr] = self._records.ask(at.IS_ALIVE, record) == 1
         return found
+
+    def is_small(self, expr: Expr) -> bool:
+        """Whether texts of ASCII characters lead from a regular expression to few states.
+
+        What is spelled by a backslash mostly comes without one, too, and what is not ASCII leads to
+        states between characters as these do, and to others within each.
+        """
+        found = self._small.get(expr)
+        if found is None:
+            found = self._small[expr] = self._leads_to_few(self.state(expr))
+        return found
+
+    def _leads_to_few(self, state: int) -> bool:
+        met, todo = {DEAD_END, state}, [state]
+        while todo and len(met) <= _MOST_SMALL:
+            here = todo.pop()
+            self.expand(here)
+            row = self.rows[here].tolist()
+            new = {*row[0x20:BACKSLASH], *row[BACKSLASH + 1 : 0x7F]} - met
+            met |= new
+            todo += new
+        return not todo
 
     def is_counted(self, repeated: Repeat) -> bool:
         """Whether a repetition is better counted than written out as states, one for each count."""

@@ -3,12 +3,17 @@
 What this module does not know: nodes.
 """
 
+from collections.abc import Callable
 from typing import Final, TypeGuard
 
 from fairlead.lowering.endless import surely_open
-from fairlead.lowering.expr import ALL_BYTES, EPSILON
-from fairlead.lowering.nodes import Bytes, Concat, Expr, Unsure
+from fairlead.lowering.expr import ALL_BYTES, EPSILON, concat, literal
+from fairlead.lowering.json_text import QUOTE
+from fairlead.lowering.nodes import Alt, Bytes, Concat, Expr, Repeat, Unsure
+from fairlead.masks.lexicon import Lexicon
 
+_MOST_PARTS: Final = 64  # of a string that may be read in one
+_BACKSLASH: Final = literal("\\")
 _LONGEST: Final = 4096  # bytes of a literal translated at once
 
 
@@ -17,15 +22,74 @@ def is_byte(expr: Expr) -> TypeGuard[Bytes]:
     return isinstance(expr, Bytes) and expr.members & (expr.members - 1) == 0
 
 
-def ends_lexeme(head: Expr, tail: Concat, spellable: int) -> bool:
-    """Whether what begins `tail` is a byte that is read in one with `head`.
+def _is_doubtful(head: Expr, rest: Expr, spellable: int) -> bool:
+    """Whether what follows is in doubt, and that something does is not behind `head`.
 
-    Not if what follows is in doubt, and that something does is not before the byte: of a lexeme
-    with a doubt behind it all tokens are in doubt.
+    Of a lexeme with a doubt behind it all tokens are in doubt.
     """
-    if isinstance(tail.tail, Unsure) and spellable == ALL_BYTES and surely_open(head):
-        return False
-    return is_byte(tail.head)
+    return isinstance(rest, Unsure) and spellable == ALL_BYTES and surely_open(head)
+
+
+def lexeme_of(
+    head: Expr, tail: Expr, lexicon: Lexicon, is_apart: Callable[[Expr], bool]
+) -> tuple[Expr, Expr]:
+    """What is read in one at the head of a regular sequence, and what follows it.
+
+    Args:
+        head: what it begins with,
+        tail: and what comes then.
+        lexicon: the lexical states.
+        is_apart: whether a part is read by nodes of its own.
+    """
+    found = _string_end(head, tail, lexicon, is_apart)
+    return _to_character(head, tail, lexicon.spellable) if found is None else found
+
+
+def _to_character(head: Expr, tail: Expr, spellable: int) -> tuple[Expr, Expr]:
+    """All up to the characters that come next, and what follows.
+
+    Where `[a-z]+-` ends is where a "-" is, and where `[a-z]+` may, anywhere in a token.
+    """
+    parts, rest = [head], tail
+    while len(parts) < _MOST_PARTS:
+        part, after = (rest.head, rest.tail) if isinstance(rest, Concat) else (rest, EPSILON)
+        raw = part if is_byte(part) else _raw(part)
+        if raw is None or _is_doubtful(head, after, spellable):
+            break
+        parts.append(part)
+        rest = after
+        if part is raw or not is_byte(raw):
+            break
+    return concat(*parts), rest
+
+
+def _raw(expr: Expr) -> Bytes | None:
+    """The bytes that a character is, where it is one byte or an escape; else None."""
+    if not isinstance(expr, Alt) or len(expr.options) != 2:
+        return None
+    raw = next((option for option in expr.options if isinstance(option, Bytes)), None)
+    escaped = any(isinstance(o, Concat) and o.head is _BACKSLASH for o in expr.options)
+    return raw if escaped else None
+
+
+def _string_end(
+    head: Expr, tail: Expr, lexicon: Lexicon, is_apart: Callable[[Expr], bool]
+) -> tuple[Expr, Expr] | None:
+    """All up to the quote that ends a string, and what follows; None: that is not read in one.
+
+    It is where a part is repeated without end, behind which another begins anywhere, as in
+    `.+@.+`: what is left of tokens is then five times the vocabulary. Few states read both.
+    """
+    parts, rest = [head], tail
+    while isinstance(rest, Concat) and rest.head is not QUOTE and len(parts) < _MOST_PARTS:
+        parts.append(rest.head)
+        rest = rest.tail
+    closing, rest = (rest.head, rest.tail) if isinstance(rest, Concat) else (rest, EPSILON)
+    loops = any(isinstance(part, Repeat) and part.high is None for part in parts[:-1])
+    if closing is not QUOTE or not loops or isinstance(rest, Unsure) or any(map(is_apart, parts)):
+        return None
+    whole = concat(*parts, QUOTE)
+    return (whole, rest) if lexicon.is_small(whole) else None
 
 
 def run_of(expr: Expr) -> tuple[bytes, Expr]:

@@ -53,7 +53,7 @@ from fairlead.masks.conjunctions import counted_apart
 from fairlead.masks.gallery import Gallery
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.lalr import LalrNodes
-from fairlead.masks.literals import ends_lexeme, is_byte, run_of
+from fairlead.masks.literals import lexeme_of, run_of
 from fairlead.masks.marks import Marks, is_marked, last_value
 from fairlead.masks.members import MemberNodes
 from fairlead.masks.objects import describe_object, describe_words, is_plain_object
@@ -310,17 +310,16 @@ class Network:
             found = self._conjunction(head, tail)
             if found is not None:
                 return found
-        if is_byte(tail):
-            unit, rest = concat(head, tail), EPSILON
-        elif isinstance(tail, Concat) and ends_lexeme(head, tail, self.lexicon.spellable):
-            unit, rest = concat(head, tail.head), tail.tail
-        else:
-            unit, rest = head, tail
         if isinstance(head, Repeat) and self.lexicon.is_counted(head):
-            state, rest = self._count(head), tail
-        else:
-            state = self.arena.make(at.LEXEME, self.lexicon.state(unit))
-        return self.arena.make(at.SEQUENCE, state, self.node(rest))
+            return self.arena.make(at.SEQUENCE, self._count(head), self.node(tail))
+        unit, rest = lexeme_of(head, tail, self.lexicon, self._is_no_lexeme)
+        lexeme = self.arena.make(at.LEXEME, self.lexicon.state(unit))
+        return self.arena.make(at.SEQUENCE, lexeme, self.node(rest))
+
+    def _is_no_lexeme(self, part: Expr) -> bool:
+        """Whether a part of a sequence is read by nodes of its own, or may be."""
+        counted = isinstance(part, Repeat) and self.lexicon.is_counted(part)
+        return counted or isinstance(part, And) or self._is_apart(part)
 
     def _is_apart(self, head: Expr) -> bool:
         """Whether what begins a sequence is read by nodes of its own."""

@@ -214,7 +214,7 @@ class Records:
             count = int(self.context[at.WANT]) - 1
             self._serve(count)
             if what == at.EXPAND and count == at.BODIES:  # what is made begins at the wanted state
-                b = max(b - 1, 0)
+                b = 0
 
     def _serve(self, count: int) -> None:
         if count == at.STATES:

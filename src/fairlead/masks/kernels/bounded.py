@@ -21,8 +21,11 @@ from fairlead.masks.kernels.layout import (
     BOUND_AT,
     BOUND_BASE,
     BOUND_LISTED,
+    BOUND_NODE,
+    BOUND_PLACE,
     BOUND_WALK,
     ENDLESS,
+    HEIGHT,
     L_EXACT,
     L_SINGLE,
     L_STEADY,
@@ -47,6 +50,8 @@ from fairlead.masks.kernels.layout import (
     TRIE_TOKEN,
     WANT,
 )
+from fairlead.masks.kernels.skips import leads_back
+from fairlead.masks.kernels.tries import set_tokens
 from fairlead.masks.kernels.views import (
     Context,
     WholeWords,
@@ -58,10 +63,12 @@ from fairlead.masks.kernels.views import (
     uint16s,
     uint32s,
 )
-from fairlead.masks.kernels.walks import note_unsure, set_tokens, walk
+from fairlead.masks.kernels.walks import note_unsure, walk
 
+_DEEP = 255  # a height that is no less
 _ENOUGH = 2  # masks made by walking before a picture is worth its making
-LEFT, ENDED, INSIDE = 0, 1, 2  # what a byte does: the pattern has none such, it closes, it goes on
+# What a byte does: the pattern has none such, it closes, it goes on; all below it leads back.
+LEFT, ENDED, INSIDE, WHOLE = 0, 1, 2, 3
 
 
 @once
@@ -166,9 +173,10 @@ def _read(context: Context, place: int, between: int) -> int:
 
 @once
 def bounded_walk(context: Context, row: Words, below: int, node: int, macro: int) -> int:
-    """The tokens of a BOUNDED node below a trie node, looking at every byte.
+    """The tokens of a BOUNDED node below a trie node, looking at every byte that matters.
 
-    Those with more behind the end of the node go on with `macro`.
+    Those with more behind the end of the node go on with `macro`. What was interrupted to be served
+    goes on where it was.
     """
     nodes, pairs, ends = (
         int32s(context, NODE),
@@ -183,20 +191,25 @@ def bounded_walk(context: Context, row: Words, below: int, node: int, macro: int
     pairs[at + 2] = 0
     context[LAST_STATE] = 0
     place, last = below + 1, int(ends[below])
+    if context[BOUND_PLACE] != 0 and context[BOUND_NODE] == (node << 32) | below:
+        place = int(context[BOUND_PLACE])
+    context[BOUND_PLACE] = 0
     while place < last:
         code = _read(context, place, between)
         if code == INSIDE:
             code = _has_room(context, int(depths[place]) * 3, node)
+            if code == INSIDE:
+                code = _has_room_below(context, place, node)
         elif code == ENDED and pairs[int(depths[place]) * 3 + 2] >= low:
             set_tokens(context, row, place, place + 1)
             code = _read_on(context, row, place + 1, int(ends[place]), macro)
         if code < 0:
+            context[BOUND_PLACE], context[BOUND_NODE] = place, (node << 32) | below
             return code
-        if code == INSIDE:
-            set_tokens(context, row, place, place + 1)
-            place += 1
-        else:
-            place = int(ends[place])
+        end = place + 1 if code == INSIDE else int(ends[place])
+        if code >= INSIDE:
+            set_tokens(context, row, place, end)
+        place = end
     pair = _pair(context, node)
     if pair > 0 and below == 0:
         int32s(context, LENGTH)[pair * 8 + L_VISITS] += 1
@@ -238,6 +251,38 @@ def _has_room(context: Context, at: int, node: int) -> int:
     return INSIDE if living > 0 else min(living, LEFT)
 
 
+@inner
+def _has_room_below(context: Context, place: int, node: int) -> int:
+    """WHOLE if all below a trie node leads back to the pair there, which has room for it.
+
+    Else INSIDE, or a code below 0. LAST_FEWEST is what `_has_room` found of the pair.
+    """
+    nodes, pairs = int32s(context, NODE), int32s(context, BOUND_WALK)
+    count = int(pairs[int(uint16s(context, TRIE_DEPTH)[place]) * 3 + 2])
+    low, high = int(nodes[node * 6 + 2]) - count, int(nodes[node * 6 + 3])
+    fewest, height = context[LAST_FEWEST], int(uint8s(context, HEIGHT)[place])
+    if fewest > ENDLESS - 2 or (low > fewest and context[LAST_STEADY] == 0):
+        return INSIDE
+    if high >= 0 and (height == _DEEP or count + fewest + height > high):
+        return INSIDE
+    return _leads_back(context, place, int(nodes[node * 6 + 4]))
+
+
+@inner
+def _leads_back(context: Context, place: int, between: int) -> int:
+    """WHOLE if all below a trie node leads back to the pair there, else INSIDE; or a code below 0.
+
+    Each character counts one, wherever it ends, and what comes after it is as long as before.
+    """
+    pairs, at = int32s(context, BOUND_WALK), int(uint16s(context, TRIE_DEPTH)[place]) * 3
+    if pairs[at + 1] != between or place >= int32s(context, TRIE_END)[0]:
+        return INSIDE
+    code = leads_back(context, place, int(pairs[at]))
+    if code > 0:
+        code = leads_back(context, place, between)
+    return INSIDE + code if code >= 0 else code
+
+
 @once
 def measure(context: Context, state: int, between: int, row: Words, exits: WholeWords) -> int:
     """Write how many characters a text has at least with each token, for a picture.
@@ -254,29 +299,52 @@ def measure(context: Context, state: int, between: int, row: Words, exits: Whole
     pairs, depths = int32s(context, BOUND_WALK), uint16s(context, TRIE_DEPTH)
     found, place = context[MEASURED] >> 32, max(context[MEASURED] & 0xFFFFFFFF, 1)
     pairs[0], pairs[1], pairs[2] = state, between, 0
+    context[BOUND_PLACE] = context[LAST_STATE] = 0
     while place < ends[0]:
         context[MEASURED] = (found << 32) | place
-        code, depth = _read(context, place, between), int(depths[place]) * 3
-        count = pairs[depth + 2] + 1
+        code, depth, rest = _read(context, place, between), int(depths[place]) * 3, 0
         if code == INSIDE:
             rest = _fewest(context, int(pairs[depth]), int(pairs[depth + 1]), between)
-            count += rest
-            code = INSIDE if rest >= 0 else rest
+            code = _leads_back(context, place, between) if rest >= 0 else rest
         if code < 0:
             return code
-        if code != LEFT:
-            mark = np.uint32(count) | (np.uint32(1 << 31) if code == ENDED else np.uint32(0))
+        end = place + 1 if code == INSIDE else int(ends[place])
+        if code >= INSIDE:
+            _mark(context, row, place, end, rest + 1)
+        elif code == ENDED:
+            count = int(pairs[depth + 2])
             for index in range(at[place], at[place + 1]):
-                row[tokens[index]] = mark
-        if code == ENDED:
-            found = _list_exits(context, exits, place, int(count) - 1, found)
-        place = place + 1 if code == INSIDE else int(ends[place])
+                row[tokens[index]] = np.uint32(count + 1) | np.uint32(1 << 31)
+            found = _list_exits(context, exits, place, count, found)
+        place = end
     return found
 
 
 @inner
+def _mark(context: Context, row: Words, first: int, last: int, rest: int) -> None:
+    """Write the characters of the tokens at the trie nodes [first, last), which go on, and more."""
+    at, tokens, pairs = (
+        int32s(context, TRIE_AT),
+        int32s(context, TRIE_TOKEN),
+        int32s(context, BOUND_WALK),
+    )
+    depths, bytes_ = uint16s(context, TRIE_DEPTH), uint8s(context, TRIE_BYTE)
+    for node in range(first, last):
+        depth = int(depths[node]) * 3
+        if node > first:
+            pairs[depth + 2] = pairs[depth - 1] + (1 if bytes_[node] & 0xC0 != 0x80 else 0)
+        for index in range(at[node], at[node + 1]):
+            row[tokens[index]] = np.uint32(pairs[depth + 2] + rest)
+
+
+@inner
 def _fewest(context: Context, state: int, within: int, between: int) -> int:
-    """The fewest characters of a text from a pair on, STEADY being cleared where there are gaps."""
+    """The fewest characters of a text from a pair on, STEADY being cleared where there are gaps.
+
+    What is known of the pair is kept for the next place, which mostly has the same.
+    """
+    if context[LAST_STATE] == (state << 32) | within:
+        return context[LAST_FEWEST]
     pair = pair_of(context, state, within)
     code = know_length(context, pair, between, L_SINGLE) if pair > 0 else pair
     if code == OK:
@@ -286,7 +354,9 @@ def _fewest(context: Context, state: int, within: int, between: int) -> int:
     lengths = int32s(context, LENGTH)
     if lengths[pair * 8 + L_STEADY + L_EXACT] == 0:
         context[STEADY] = 0
-    return lengths[pair * 8 + L_EXACT] - 1
+    context[LAST_STATE] = (state << 32) | within
+    context[LAST_FEWEST] = lengths[pair * 8 + L_EXACT] - 1
+    return context[LAST_FEWEST]
 
 
 @inner

@@ -5,6 +5,8 @@ Small requests share one kernel, since compiling the same closures into each wou
 
 from pathlib import Path
 
+import numpy as np
+
 from fairlead.masks.kernel_cache import Kernels
 from fairlead.masks.kernels.bounded import measure
 from fairlead.masks.kernels.closure import close, finish
@@ -80,6 +82,7 @@ from fairlead.masks.kernels.record_layout import (
     WRITE,
 )
 from fairlead.masks.kernels.records import rehash
+from fairlead.masks.kernels.redraws import redraw as _redraw
 from fairlead.masks.kernels.searches import search
 from fairlead.masks.kernels.skips import survey_parts
 from fairlead.masks.kernels.step import step, step_with
@@ -102,7 +105,7 @@ from fairlead.masks.kernels.worklist import begin
 _kernels = Kernels(
     "the mask engine",
     Path(__file__).parent.glob("*.py"),
-    count=9,
+    count=11,
     prepare=prepare,
     settings={"pipeline_class": KernelPipeline},
 )
@@ -213,6 +216,29 @@ def picture(
 ) -> int:
     """List tokens below a trie node that stay within a lexical state, and its exits."""
     return take_picture(bare(slots), below, state, tokens, exits, bare(leads))
+
+
+@_kernels.compiled(
+    "int64(int64[::1], int64, int64, uint32[::1], int32[::1], int32[::1], uint64[::1])"
+)
+def redraw(
+    slots: WholeNumbers,
+    state: int,
+    like: int,
+    row: WholeWords,
+    known: WholeInts,
+    exits: WholeInts,
+    leads: Sets,
+) -> int:
+    """Make the tokens and the exits of a lexical state out of those of another."""
+    return _redraw(bare(slots), state, like, bare(row), known, exits, bare(leads))
+
+
+@_kernels.compiled("void(uint32[::1], int32[::1])")
+def gather(row: WholeWords, tokens: WholeInts) -> None:
+    """Set the bits of these tokens."""
+    for index in range(tokens.shape[0]):
+        row[tokens[index] >> 5] |= np.uint32(1) << np.uint32(tokens[index] & 31)
 
 
 @_kernels.compiled("void(int64[::1], uint64[::1])")

@@ -22,6 +22,7 @@ from fairlead.masks.kernels.layout import (
     B_EXITS,
     BLUR,
     BOUND,
+    BOUND_PLACE,
     BOUNDED,
     CAPTURE,
     CAPTURES,
@@ -78,7 +79,7 @@ from fairlead.masks.kernels.reach import put, reach_begin, spread, spread_found
 from fairlead.masks.kernels.scraps import is_scrap, walk_scrap
 from fairlead.masks.kernels.shelf import shelved
 from fairlead.masks.kernels.step import step_config, value_follows
-from fairlead.masks.kernels.tries import child_of, has_below
+from fairlead.masks.kernels.tries import child_of, has_below, set_tokens
 from fairlead.masks.kernels.views import (
     Context,
     Words,
@@ -90,7 +91,7 @@ from fairlead.masks.kernels.views import (
     uint32s,
     uint64s,
 )
-from fairlead.masks.kernels.walks import add_items, add_picture, note_unsure, set_tokens, walk_below
+from fairlead.masks.kernels.walks import add_items, add_picture, note_unsure, walk_below
 from fairlead.masks.kernels.worklist import begin
 
 
@@ -105,6 +106,7 @@ def fill(context: Context, macro: int, row: Words, spare: Words) -> int:
     context[BLUR] = context[CAPTURES]
     code = OK
     if context[PENDING] == 0:
+        context[BOUND_PLACE] = 0
         _clear(context, row)
         code = _open_keys_of(context, macro, row, spare)
         if code == OK:

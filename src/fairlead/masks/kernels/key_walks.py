@@ -47,7 +47,7 @@ from fairlead.masks.kernels.layout import (
 from fairlead.masks.kernels.pictures import is_lead
 from fairlead.masks.kernels.reach import spread_found
 from fairlead.masks.kernels.step import value_follows
-from fairlead.masks.kernels.tries import child_of, has_below
+from fairlead.masks.kernels.tries import child_of, clear_tokens, has_below, set_tokens
 from fairlead.masks.kernels.views import (
     Context,
     Sets,
@@ -59,7 +59,7 @@ from fairlead.masks.kernels.views import (
     uint16s,
     uint64s,
 )
-from fairlead.masks.kernels.walks import clear_tokens, note_unsure, set_tokens
+from fairlead.masks.kernels.walks import note_unsure
 from fairlead.masks.kernels.worklist import begin
 
 _CLOSED: Final = 0  # only declared names may come

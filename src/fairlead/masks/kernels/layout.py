@@ -188,6 +188,9 @@ SCAN_PARTLY: Final = 184  # whether the closure has left out some of its place, 
 FOUND_IS: Final = 185  # uint8[room of SCRATCH]: verdicts of what the closure has found
 MACRO_LOOP: Final = 186  # uint64[macros, 4]: ASCII bytes known to lead back or not, those that do
 MACRO_ELSE: Final = 187  # uint8[macros]: 0 unknown, or what `loops` says of all other characters
+HEIGHT: Final = 188  # uint8[nodes]: the longest way down from a node of the vocabulary's trie
+BOUND_PLACE: Final = 189  # where an interrupted walk of a bounded pattern goes on, 0 if none is,
+BOUND_NODE: Final = 190  # and of which node, below which trie node
 CONTEXT_SIZE: Final = 192
 
 # What `entry.build` and, from ENTER on, `entry.run` can be asked for.

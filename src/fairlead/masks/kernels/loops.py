@@ -35,7 +35,7 @@ from fairlead.masks.kernels.views import Context, inner, int32s, int64s, once, u
 
 _UNKNOWN: Final = 0
 _NONE: Final = 1  # of the characters that are not ASCII,
-_SOME: Final = 2  # all but those that U+2028 begins as,
+_SOME: Final = 2  # all but those that white space begins as,
 _ALL: Final = 3  # or all lead back
 _SMALL: Final = 8  # parts that are walked as fast as they are looked at
 

@@ -110,7 +110,7 @@ def take_picture(
         if whole == EVERYWHERE:
             left = max(left, MANY_EXITS)
         elif whole == 0 and flags[after] & ACCEPTS:
-            left = _list_exits(context, node, exits, left, leads)
+            left = list_exits(context, node, exits, left, leads)
         node = end
     return (found << 32) | left
 
@@ -124,7 +124,7 @@ def _list_doubt(so_far: Ints, exits: WholeInts, left: int, node: int) -> None:
 
 
 @inner
-def _list_exits(context: Context, node: int, exits: WholeInts, count: int, leads: Sets) -> int:
+def list_exits(context: Context, node: int, exits: WholeInts, count: int, leads: Sets) -> int:
     """List the children of a node that begin with one of `leads`, as far as there is room."""
     bytes_, ends = uint8s(context, TRIE_BYTE), int32s(context, TRIE_END)
     child = node + 1

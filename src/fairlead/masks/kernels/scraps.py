@@ -22,7 +22,7 @@ from fairlead.masks.kernels.layout import (
 )
 from fairlead.masks.kernels.pictures import is_lead
 from fairlead.masks.kernels.reach import spread_found
-from fairlead.masks.kernels.tries import has_below
+from fairlead.masks.kernels.tries import has_below, set_tokens
 from fairlead.masks.kernels.views import (
     Context,
     Words,
@@ -33,7 +33,7 @@ from fairlead.masks.kernels.views import (
     uint16s,
     uint64s,
 )
-from fairlead.masks.kernels.walks import note_unsure, set_tokens
+from fairlead.masks.kernels.walks import note_unsure
 from fairlead.masks.kernels.worklist import begin
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from fairlead.masks.kernels.layout import (
     ACCEPTS,
     EXPANDED,
+    HEIGHT,
     HOLD,
     LEX,
     LEX_FLAG,
@@ -30,6 +31,7 @@ from fairlead.masks.kernels.views import (
     Sets,
     inner,
     int32s,
+    once,
     uint8s,
     uint16s,
     uint64s,
@@ -38,12 +40,11 @@ from fairlead.masks.kernels.views import (
 _OTHER: Final = 1  # a part has bytes that are not ASCII,
 _BROKEN: Final = 2  # or not UTF-8 from the root on;
 _INSIDE: Final = 4  # its node is within a character;
-_LINES: Final = 8  # it has the byte that U+2028, which "." does not read, begins with
+_SPACED: Final = 8  # it has a byte that white space begins with, which \S and "." do not read
 _KNOWN: Final = 1  # the loops of a state are known;
-_ALL_ELSE: Final = 2  # all characters that are not ASCII are among them, but those of _LINES,
+_ALL_ELSE: Final = 2  # all characters that are not ASCII are among them, but those of _SPACED,
 _ALL: Final = 4  # which are, too
 _INVALID: Final = 8
-_LINE: Final = 0xE2
 EVERYWHERE: Final = 2
 _SMALL: Final = 5  # parts that are walked as fast as they are looked at
 _LARGE: Final = 64  # a part with exits everywhere is worth no list of them
@@ -73,6 +74,12 @@ def _utf8_lead(byte: int) -> int:
 
 
 @inner
+def _begins_space(byte: int) -> bool:
+    """Whether white space that is not ASCII begins so: U+00A0, 1680, 2000 to 205F, 3000, FEFF."""
+    return byte in (0xC2, 0xE1, 0xE2, 0xE3, 0xEF)
+
+
+@inner
 def survey_parts(context: Context, scratch: Sets) -> None:
     """Write what is below each node of the vocabulary's trie; `scratch` is zeros, 3 a depth."""
     bytes_, depths = uint8s(context, TRIE_BYTE), uint16s(context, TRIE_DEPTH)
@@ -88,14 +95,26 @@ def survey_parts(context: Context, scratch: Sets) -> None:
         at, byte, own = depths[node] * 3, int(bytes_[node]), int(parts[node])
         holds[node * 2], holds[node * 2 + 1] = scratch[at + 3], scratch[at + 4]
         parts[node] = own | int(scratch[at + 5])
-        scratch[at + 2] |= np.uint64(parts[node] & (_OTHER | _BROKEN | _LINES))
+        scratch[at + 2] |= np.uint64(parts[node] & (_OTHER | _BROKEN | _SPACED))
         scratch[at] |= scratch[at + 3]
         scratch[at + 1] |= scratch[at + 4]
         if byte < 0x80:
             scratch[at + (byte >> 6)] |= np.uint64(1) << np.uint64(byte & 63)
         else:
-            scratch[at + 2] |= np.uint64(_OTHER | (_LINES if byte == _LINE else 0))
+            scratch[at + 2] |= np.uint64(_OTHER | (_SPACED if _begins_space(byte) else 0))
         scratch[at + 3] = scratch[at + 4] = scratch[at + 5] = np.uint64(0)
+    _survey_heights(context, nodes)
+
+
+@once
+def _survey_heights(context: Context, nodes: int) -> None:
+    ends, heights = int32s(context, TRIE_END), uint8s(context, HEIGHT)
+    for node in range(nodes - 1, 0, -1):
+        child, height = node + 1, 0
+        while child < ends[node]:
+            height = max(height, int(heights[child]) + 1)
+            child = int(ends[child])
+        heights[node] = min(height, 255)
 
 
 @inner
@@ -105,6 +124,18 @@ def stays(context: Context, node: int, state: int, leads: Sets) -> int:
     0 if not, or where it was not worth looking, or where it could be left before a byte of `leads`;
     1 if so; EVERYWHERE if so, but it can be left almost everywhere, and all bytes are in `leads`;
     or a code below 0.
+    """
+    code = leads_back(context, node, state)
+    if code <= 0 or uint8s(context, LEX_FLAG)[state] & ACCEPTS == 0:
+        return code
+    return _leaves_from(context, node, leads)
+
+
+@inner
+def leads_back(context: Context, node: int, state: int) -> int:
+    """Whether all that is below a node of the vocabulary's trie leads from a state back to it.
+
+    0 if not, or where it was not worth looking; 1 if so; or a code below 0.
     """
     if int32s(context, TRIE_END)[node] - node < _SMALL:
         return 0
@@ -118,21 +149,19 @@ def stays(context: Context, node: int, state: int, leads: Sets) -> int:
         return 0
     if part & _OTHER and not _all_loop(int(part), int(uint8s(context, LOOPS)[state])):
         return 0
-    if uint8s(context, LEX_FLAG)[state] & ACCEPTS == 0:
-        return 1
-    return _leaves_from(context, node, leads)
+    return 1
 
 
 @inner
 def _all_loop(part: int, loops: int) -> bool:
     """Whether the characters of a part that are not ASCII lead back."""
-    wanted = _ALL_ELSE | (_ALL if part & _LINES else 0)
+    wanted = _ALL_ELSE | (_ALL if part & _SPACED else 0)
     return part & (_BROKEN | _INSIDE) == 0 and loops & wanted == wanted
 
 
 @inner
 def all_else_loop(loops: int) -> int:
-    """Which characters that are not ASCII lead back: 0: not all, 1: but those of _LINES, 2: all."""
+    """Which characters that are not ASCII lead back: 0: not all, 1: all but _SPACED, 2: all."""
     return 0 if loops & _ALL_ELSE == 0 else 2 if loops & _ALL else 1
 
 
@@ -147,7 +176,7 @@ def is_in_characters(byte: int, part: int) -> int:
         return 0
     if part & _BROKEN or (part & _INSIDE and byte < 0xC0):
         return -1
-    return 2 if part & _LINES or byte == _LINE else 1
+    return 2 if part & _SPACED or _begins_space(byte) else 1
 
 
 @inner
@@ -175,37 +204,83 @@ def find_loops(context: Context, state: int) -> int:
     for byte in range(0x80):
         if rows[state * 256 + byte] == state:
             loops[state * 2 + (byte >> 6)] |= np.uint64(1) << np.uint64(byte & 63)
-    code = _all_else(context, state)
-    if code < 0:
-        return code
-    same = rows[state * 256 + _LINE] == rows[state * 256 + _LINE - 1]
-    uint8s(context, LOOPS)[state] = _KNOWN | (_ALL_ELSE if code else 0) | (_ALL if same else 0)
+    flags = _KNOWN
+    for spaced in range(2):
+        code = _all_lead_back(context, state, spaced != 0) if spaced == 0 or flags != _KNOWN else 0
+        if code < 0:
+            return code
+        flags |= 0 if code == 0 else _ALL if spaced else _ALL_ELSE
+    uint8s(context, LOOPS)[state] = flags
     return 0
 
 
 @inner
-def _all_else(context: Context, state: int) -> int:
-    """Whether all characters that are not ASCII, but those of _LINES, lead back; or a code."""
-    rows, flags = int32s(context, LEX), uint8s(context, LEX_FLAG)
-    leads = (0, 0xC2, 0xE1, 0xF1, 0xE0, 0xED, 0xF0, 0xF4)
+def _all_lead_back(context: Context, state: int, spaced: bool) -> int:
+    """Whether all characters that are not ASCII and begin as white space does, or not, lead back.
+
+    1 if so, 0 if not, or a code below 0. States within a character may be the same without being
+    one: they are records of their expressions.
+    """
+    rows, last = int32s(context, LEX), 0
     for byte in range(0xC2, 0xF5):
-        first = leads[_utf8_after(0, byte)]
-        if byte == _LINE:
+        if _begins_space(byte) != spaced:
             continue
-        if rows[state * 256 + byte] <= 0 or rows[state * 256 + byte] != rows[state * 256 + first]:
-            return 0
-    for within in range(1, 8):
-        at = int(rows[state * 256 + leads[within]])
-        if flags[at] & EXPANDED == 0:
-            context[WANT] = at
-            return NEED_LEX
-        if flags[at] & ACCEPTS:
-            return 0
-        for byte in range(0x80, 0xC0):
-            after = _utf8_after(within, byte)
-            if after == _INVALID:
-                continue
-            wanted = state if after == 0 else rows[state * 256 + leads[after]]
-            if rows[at * 256 + byte] != wanted:
-                return 0
+        target, within = int(rows[state * 256 + byte]), _utf8_lead(byte)
+        if target != last or byte in (0xE0, 0xE1, 0xED, 0xEE, 0xF0, 0xF1, 0xF4):
+            code = _leads_back_from(context, state, target, within)
+            if code <= 0:
+                return code
+        last = target
     return 1
+
+
+@inner
+def _leads_back_from(context: Context, state: int, at: int, within: int) -> int:
+    """The same for a state within a character."""
+    if within == 1:
+        return _ends_back(context, state, at)
+    rows, last = int32s(context, LEX), 0
+    code = _is_within(context, at)
+    for byte in range(0x80, 0xC0):
+        after = _utf8_after(within, byte)
+        if code <= 0 or after == _INVALID:
+            continue
+        target = int(rows[at * 256 + byte])
+        if target != last:
+            one = after == 1
+            code = _ends_back(context, state, target) if one else _goes_back(context, state, target)
+        last = target
+    return code
+
+
+@inner
+def _goes_back(context: Context, state: int, at: int) -> int:
+    """The same two bytes before the end of a character."""
+    rows, last, code = int32s(context, LEX), 0, _is_within(context, at)
+    for byte in range(0x80, 0xC0):
+        if code > 0 and int(rows[at * 256 + byte]) != last:
+            last = int(rows[at * 256 + byte])
+            code = _ends_back(context, state, last)
+    return code
+
+
+@inner
+def _ends_back(context: Context, state: int, at: int) -> int:
+    """The same one byte before it."""
+    rows, code = int32s(context, LEX), _is_within(context, at)
+    for byte in range(0x80, 0xC0):
+        if code > 0 and rows[at * 256 + byte] != state:
+            code = 0
+    return code
+
+
+@inner
+def _is_within(context: Context, at: int) -> int:
+    """1 for a state that is not dead and where no text ends, else 0; or a code below 0."""
+    if at <= 0:
+        return 0
+    flags = uint8s(context, LEX_FLAG)[at]
+    if flags & EXPANDED == 0:
+        context[WANT] = at
+        return NEED_LEX
+    return 0 if flags & ACCEPTS else 1

@@ -5,6 +5,8 @@ with a root that has no byte and no token, so a trie is the number of its root, 
 is below one of its nodes.
 """
 
+import numpy as np
+
 from fairlead.masks.kernels.layout import (
     TRIE_AT,
     TRIE_BYTE,
@@ -14,7 +16,7 @@ from fairlead.masks.kernels.layout import (
     TRIE_ROOT,
     TRIE_TOKEN,
 )
-from fairlead.masks.kernels.views import Context, WholeInts, inner, int32s, uint8s, uint16s
+from fairlead.masks.kernels.views import Context, WholeInts, Words, inner, int32s, uint8s, uint16s
 
 _LEVEL = 3  # of each level: the next place of its segment, the last, the node above
 COUNTS = 256  # of bytes, which are kept before the levels
@@ -25,6 +27,24 @@ _SHORT = 24  # what is sorted by insertion
 def has_below(context: Context, node: int) -> bool:
     """Whether a node has children."""
     return int32s(context, TRIE_END)[node] > node + 1
+
+
+@inner
+def set_tokens(context: Context, row: Words, first: int, last: int) -> None:
+    """Set the bits of the tokens at the trie nodes [first, last)."""
+    at, tokens = int32s(context, TRIE_AT), int32s(context, TRIE_TOKEN)
+    for index in range(at[first], at[last]):
+        token = tokens[index]
+        row[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
+
+
+@inner
+def clear_tokens(context: Context, row: Words, first: int, last: int) -> None:
+    """Clear them."""
+    at, tokens = int32s(context, TRIE_AT), int32s(context, TRIE_TOKEN)
+    for index in range(at[first], at[last]):
+        token = tokens[index]
+        row[token >> 5] &= ~(np.uint32(1) << np.uint32(token & 31))
 
 
 @inner

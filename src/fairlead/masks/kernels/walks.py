@@ -14,12 +14,10 @@ from fairlead.masks.kernels.layout import (
     P_MOST,
     PICTURE,
     ROW_WORDS,
-    TRIE_AT,
     TRIE_BYTE,
     TRIE_DEPTH,
     TRIE_END,
     TRIE_ROOT,
-    TRIE_TOKEN,
     UNSURE,
     UNSURE_COUNT,
     WALK,
@@ -27,6 +25,7 @@ from fairlead.masks.kernels.layout import (
 from fairlead.masks.kernels.loops import loops_below
 from fairlead.masks.kernels.pictures import is_lead
 from fairlead.masks.kernels.step import step
+from fairlead.masks.kernels.tries import set_tokens
 from fairlead.masks.kernels.views import (
     Context,
     Words,
@@ -37,24 +36,6 @@ from fairlead.masks.kernels.views import (
     uint32s,
     uint64s,
 )
-
-
-@inner
-def set_tokens(context: Context, row: Words, first: int, last: int) -> None:
-    """Set the bits of the tokens at the trie nodes [first, last)."""
-    at, tokens = int32s(context, TRIE_AT), int32s(context, TRIE_TOKEN)
-    for index in range(at[first], at[last]):
-        token = tokens[index]
-        row[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
-
-
-@inner
-def clear_tokens(context: Context, row: Words, first: int, last: int) -> None:
-    """Clear them."""
-    at, tokens = int32s(context, TRIE_AT), int32s(context, TRIE_TOKEN)
-    for index in range(at[first], at[last]):
-        token = tokens[index]
-        row[token >> 5] &= ~(np.uint32(1) << np.uint32(token & 31))
 
 
 @inner
