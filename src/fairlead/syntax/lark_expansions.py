@@ -36,7 +36,7 @@ def check_expansions(
         LimitError: there are too many; the rule is named.
     """
     for name, params, tree, _ in rules:
-        count, symbols = _size(tree)
+        count, symbols = size_of(tree)
         if symbols > MOST:
             raise LimitError(
                 f"the rule {name!s:.60} comes to more than {MOST} symbols when all its options, "
@@ -45,11 +45,18 @@ def check_expansions(
                 given=MOST,
                 needed=symbols,
             )
-        spend(_PAID * (count + symbols) * (uses.get(str(name), 0) if params else 1))
+        if params:
+            spend(_PAID * (count + symbols) * uses.get(str(name), 0))
+        else:  # the words themselves are paid for when they are read (`lark_sizes`)
+            spend(_PAID * max(count + symbols - 2 * _words(tree), 0))
 
 
-def _size(tree: Any) -> _Size:
-    """Of a rule, with what is made of the repetitions in it."""
+def _words(tree: Any) -> int:
+    return sum(part.data == "value" for part in tree.iter_subtrees())
+
+
+def size_of(tree: Any) -> tuple[int, int]:
+    """The expansions of a rule, and the symbols in them and in what is made of its repetitions."""
     known, more = dict[int, _Size](), 0
     for part in tree.iter_subtrees():  # the innermost first
         sizes = [known.get(id(child), (1, 1)) for child in part.children]
