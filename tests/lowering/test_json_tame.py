@@ -201,3 +201,20 @@ def test_values_whose_items_are_equal_are_none_where_they_have_to_differ(valued)
     different = machine({**valued, "uniqueItems": True})
     assert not different.alive(different.start())
     assert matches(machine({**valued, "uniqueItems": False}), "[1,1]")
+
+
+@pytest.mark.parametrize("kind", ["array", "boolean", "null", "number", "object", "string", None])
+def test_what_means_the_same_in_each_draft_is_the_same_expression(kind: str | None) -> None:
+    part = {} if kind is None else {"type": kind}
+    drafts = ("http://json-schema.org/draft-04/schema#", "http://json-schema.org/draft-07/schema#")
+    old, new = (lower_json_schema(JsonSchema({"$schema": draft, **part})) for draft in drafts)
+    assert old is new
+
+
+def test_an_object_surely_has_an_instance_if_what_it_requires_has() -> None:
+    sure = {"type": "object", "properties": {"a": {"type": "array"}}, "required": ["a"]}
+    never = {**sure, "properties": {"a": {"type": "integer", "minimum": 2, "maximum": 1}}}
+    for schema, known in ((sure, True), (never, False)):
+        rule = lower_json_schema(JsonSchema(schema, whitespace="compact"))
+        assert isinstance(rule, Rule)
+        assert rule.inhabited == rule.body.inhabited == known

@@ -9,7 +9,7 @@ VOCABULARY = fl.Vocabulary([*(bytes((b,)) for b in range(256)), b"<end>"], eos_i
 
 
 def test_texts_are_numbered_once_and_read_back_after_growing() -> None:
-    arena = Arena(Plan(Gallery(VOCABULARY, Lexicon(VOCABULARY.spellable))))
+    arena = Arena(Plan.empty(Gallery(VOCABULARY, Lexicon(VOCABULARY.spellable))))
     texts = [b"", b"a", b"ab", bytes(range(256)) * 3, b"abc" * 500]
     numbers = [arena.read_text(text) for text in texts]
     assert [arena.text(number) for number in numbers] == texts

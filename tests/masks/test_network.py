@@ -16,6 +16,7 @@ from fairlead.masks.bits import unpack
 from fairlead.masks.gallery import shared_gallery
 from fairlead.masks.lexicon import shared_lexicon
 from fairlead.masks.network import Network
+from fairlead.masks.networks import new_network
 from fairlead.masks.rows import Rows
 from fairlead.masks.states import States
 from toys import Distinct
@@ -115,7 +116,8 @@ def test_captures_of_one_template_may_begin_differently() -> None:
 
 def network(expr: Expr) -> Network:
     machine = Derivatives(expr, VOCABULARY.spellable)
-    return Network(expr, machine, shared_gallery(VOCABULARY, shared_lexicon(VOCABULARY.spellable)))
+    gallery = shared_gallery(VOCABULARY, shared_lexicon(VOCABULARY.spellable))
+    return new_network(expr, machine, gallery)
 
 
 def test_literals_longer_than_is_translated_at_once_are_read_whole() -> None:

@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.errors import LimitError, SourceError
-from fairlead.syntax.json_text import LONGEST_POINTER, extend, read_json, show, walk, write_json
+from fairlead.syntax.json_text import (
+    LONGEST_POINTER,
+    copy_json,
+    extend,
+    read_json,
+    show,
+    walk,
+    write_json,
+)
 
 VALUES = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.text()),
@@ -160,3 +168,14 @@ def test_values_are_shown_briefly():
     shown = [show(value) for value in ({}, {"a": 1}, [], [1], "x", None, Decimal("1.5"))]
     assert shown == ["{}", "an object", "[]", "an array", '"x"', "null", "1.5"]
     assert show("x" * 100) == '"' + "x" * 56 + "..."
+
+
+@pytest.mark.parametrize(
+    "value", [{"a": [1, None, True]}, {"a": (1, 2.5)}, {"a": 0.1}, [], "text", 3, {"": {}}]
+)
+def test_a_copy_is_what_the_text_says_and_no_part_of_the_value(value):
+    text, copied = copy_json(value)
+    assert text == write_json(value)
+    if isinstance(value, dict):
+        value["more"] = 1
+    assert copied == read_json(text)

@@ -12,6 +12,7 @@ What this module does not know: sources.
 """
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import final
 
 from fairlead.automata.derivative import Derivatives
@@ -38,7 +39,6 @@ class Decisions:
         spellable: the bytes that exist, as a 256-bit integer.
 
     Attributes:
-        machine: what reads them.
         fuel: as it was given.
 
     >>> from fairlead.lowering.expr import alt, literal
@@ -49,8 +49,12 @@ class Decisions:
     def __init__(
         self, fuel: Callable[[int], None] = lambda made: None, spellable: int = ALL_BYTES
     ) -> None:
-        self.fuel = fuel
-        self.machine = Derivatives(EMPTY, spellable, fuel)
+        self.fuel, self._spellable = fuel, spellable
+
+    @cached_property
+    def machine(self) -> Derivatives:
+        """What reads the expressions."""
+        return Derivatives(EMPTY, self._spellable, self.fuel)
 
     def contains(self, expr: Expr, text: bytes) -> bool:
         """Whether `text` is in `expr`."""

@@ -23,6 +23,7 @@ This is the plain engine: short and clear, the oracle of the fast one. It knows 
 """
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import TypeAlias, assert_never, final
 
 from fairlead.automata.captures import (
@@ -110,9 +111,15 @@ class Derivatives:
         self._linear: dict[Expr, Arcs] = {}
         self._least = Least(spellable, self._ways, fuel)
         self.living = Living(spellable, self._least.word, self._ways, fuel)
-        self._passages = Passages(self._disjoint, self.living.check, self.unfold, fuel)
+
+    @cached_property
+    def _passages(self) -> Passages:
+        return Passages(self._disjoint, self.living.check, self.unfold, self._fuel)
+
+    @cached_property
+    def _guarded(self) -> Guarded:
         soon, decide = self._passages.soon, self._passages.alive
-        self._guarded = Guarded(self._lines, self._least.word, soon, decide, fuel)
+        return Guarded(self._lines, self._least.word, soon, decide, self._fuel)
 
     def start(self) -> Expr:
         """The state before the first byte."""

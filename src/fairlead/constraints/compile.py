@@ -7,7 +7,7 @@ that compiling in a loop costs a dictionary look-up.
 """
 
 import sys
-from typing import TypeAlias
+from typing import Final, TypeAlias, final
 
 from fairlead.automata.budget import Budget, Meter
 from fairlead.automata.decided import Decisions
@@ -29,7 +29,28 @@ from fairlead.syntax.sources import Source, source
 from fairlead.vocabulary.cutter import Cutter
 from fairlead.vocabulary.spellings import Vocabulary
 
-Key: TypeAlias = tuple[Source, Vocabulary, Budget, Cutter | None]
+Parts: TypeAlias = tuple[Source, Vocabulary, Budget, Cutter | None]
+
+_DEFAULT: Final = Budget.default()
+
+
+@final
+class Key:
+    """What a constraint is remembered by, hashed once: that takes as long as all else there."""
+
+    __slots__ = ("_hash", "parts")
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts, self._hash = parts, hash(parts)
+
+    def __hash__(self) -> int:
+        """That of the parts."""
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all parts are equal."""
+        return isinstance(other, Key) and self.parts == other.parts
+
 
 remembered: Remembered[Key, CompiledConstraint] = Remembered(most=64, most_bytes=512 << 20)
 """The constraints compiled last."""
@@ -80,17 +101,18 @@ def compile(  # noqa: A001  the contract fixes the name
         raise SourceError(
             f"a source is compiled for a fairlead.Vocabulary, not for {type(vocabulary).__name__}"
         )
-    limits = Budget.default() if budget is None else budget
+    limits = _DEFAULT if budget is None else budget
     if not isinstance(limits, Budget):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise SourceError(f"a budget is a fairlead.Budget, not {type(limits).__name__}")
     cutter = None if canonical is None else cutter_of(canonical, vocabulary)
-    key = (source(source_or_type), vocabulary, limits, cutter)
+    parts = source(source_or_type), vocabulary, limits, cutter
     try:
+        key = Key(parts)
         made = remembered.get(key)
     except RecursionError:  # parts are compared with those of sources that were compiled before
         raise _too_deep() from None
     if made is None:
-        made = _compile(*key)
+        made = _compile(*parts)
         remembered.put(key, made)
     return made
 

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from typing import final
 
 from fairlead.errors import UnsupportedError
+from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.names import did_you_mean
 from fairlead.syntax.parts import with_parts
 from fairlead.syntax.regions import Composed
-from fairlead.syntax.sources import Literal, Source
+from fairlead.syntax.sources import Literal, PythonType, Source
 from fairlead.syntax.special import Special
 from fairlead.vocabulary.marked import marked, names_of
 from fairlead.vocabulary.spellings import Vocabulary
@@ -45,6 +46,8 @@ def resolve(source: Source, vocabulary: Vocabulary) -> Resolved:
     Raises:
         UnsupportedError: the vocabulary has no such token, or it ends a text.
     """
+    if isinstance(source, JsonSchema | PythonType):  # which are most, and name none
+        return Resolved(source, frozenset(), vocabulary)
     lookup = _Lookup(vocabulary)
     found = lookup.resolved(source)
     if not lookup.names:

@@ -386,9 +386,10 @@ def stop(level: int = 0) -> Expr:
     return intern((_STOP, level), Stop(level, level + 1))
 
 
-def call(template: Template, argument: Hashable, looks: int = 0) -> Expr:
-    """The call of `template` with `argument`, in which there are so many levels of Ahead."""
-    return intern((_CALL, id(template), argument), Call(template, argument, looks=looks))
+def call(template: Template, argument: Hashable, looks: int = 0, inhabited: bool = False) -> Expr:
+    """The call of `template` with `argument`; `inhabited` where it surely has a text."""
+    node = Call(template, argument, inhabited=inhabited, looks=looks)
+    return intern((_CALL, id(template), argument), node)
 
 
 def capture(item: Expr, read: bytes | None, template: Template, argument: Hashable) -> Expr:

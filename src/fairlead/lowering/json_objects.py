@@ -80,9 +80,9 @@ class Members:
     tame: bool = False
 
 
-def json_object(members: Members, style: JsonStyle) -> Expr:
-    """The objects that hold such members."""
-    return call(ObjectTemplate(members, style), START)
+def json_object(members: Members, style: JsonStyle, *, inhabited: bool = False) -> Expr:
+    """The objects that hold such members; `inhabited` if there surely are some."""
+    return call(ObjectTemplate(members, style), START, inhabited=inhabited)
 
 
 @final

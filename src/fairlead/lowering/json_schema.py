@@ -41,7 +41,7 @@ from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.json_schema_tame import read_tame
 from fairlead.syntax.json_schema_tame_tree import TameSchema
 from fairlead.syntax.json_schema_tree import KINDS, Address, Document, Kind
-from fairlead.syntax.json_text import Json, read_json
+from fairlead.syntax.json_text import Json
 
 _KINDS: tuple[Kind, ...] = tuple(sorted(KINDS))
 
@@ -56,7 +56,7 @@ def lower_json_schema(source: JsonSchema) -> Expr:
     Raises:
         SourceError, UnsupportedError, LimitError: as `parse_json_schema` says.
     """
-    raw = read_json(source.text)
+    raw = source.value
     strict = source.formats == "strict"
     tame = None if source.resource_texts else read_tame(raw, strict=strict)
     if tame is None:

@@ -18,6 +18,7 @@ from fairlead.lowering.json_objects import Members, json_object
 from fairlead.lowering.json_text import JsonStyle
 from fairlead.lowering.json_words import words_rule
 from fairlead.lowering.nodes import Expr, Rule
+from fairlead.syntax.json_schema_keywords import LATEST
 from fairlead.syntax.json_schema_tame_tree import TameSchema
 
 Raw: TypeAlias = "dict[str, Any]"
@@ -29,8 +30,12 @@ _OF_PARTS: Final[dict[str, frozenset[str]]] = {
     "object": frozenset(("properties", "required", "additionalProperties")),
     "array": frozenset(("items", "prefixItems", "additionalItems", "minItems", "maxItems")),
 }
+_OBJECTS: Final = _OF_PARTS["object"]
 _ANY_PART: Final = _OF_PARTS["object"] | _OF_PARTS["array"]
 _TYPE: Final = {"type"}
+_ALIKE: Final = frozenset(  # what means the same in each draft; 1.0 is no integer in draft 4
+    ((), *((("type", repr(name)),) for name in (*_PARTED, *_WHOLE)))
+)
 
 
 @final
@@ -79,6 +84,7 @@ class TameLowering:
         self._schema, self._style = schema, style
         self._lower, self._lower_wild = lower, lower_wild
         self._values: dict[int, Expr] = {}
+        self._types: dict[str, Expr] = {}
         self._rules = 0
 
     def text(self) -> Expr:
@@ -90,12 +96,24 @@ class TameLowering:
         if raw is False:
             return EMPTY
         if raw is True:
-            return self._whole({})
+            return self._typed("")
         found = self._values.get(id(raw))
         if found is None:
-            options = self._schema.options(raw)
-            found = alt(*map(self._single, options)) if options[0] is not raw else self._own(raw)
-            self._values[id(raw)] = found
+            found = self._values[id(raw)] = self._valued(raw)
+        return found
+
+    def _valued(self, raw: Raw) -> Expr:
+        typed = self._schema.typed.get(id(raw))
+        if typed is not None:
+            return self._typed(typed)
+        options = self._schema.options(raw)
+        return alt(*map(self._single, options)) if options[0] is not raw else self._own(raw)
+
+    def _typed(self, name: str) -> Expr:
+        """All values of a type; "" for all there are."""
+        found = self._types.get(name)
+        if found is None:
+            found = self._types[name] = self._made({"type": name} if name else {})
         return found
 
     def _single(self, raw: Any) -> Expr:
@@ -113,6 +131,8 @@ class TameLowering:
         if id(raw) in self._schema.late:
             return self._rule("late", self._surely(raw), self._lower_wild, raw)
         types = raw.get("type", ())
+        if types == "object" and not _OBJECTS.isdisjoint(raw):
+            return self._rule("object", self._surely(raw), self._object, raw)
         names = (types,) if types.__class__ is str else types
         if types and _PARTED.isdisjoint(names):
             return self._whole(raw)
@@ -148,7 +168,7 @@ class TameLowering:
 
     def _made(self, raw: Raw) -> Expr:
         said = tuple((name, repr(raw[name])) for name in sorted(raw))
-        key = (self._style, self._schema.draft, said)
+        key = (self._style, LATEST if said in _ALIKE else self._schema.draft, said)
         found = _leaves.get(key)
         if found is None:
             found = self._listed(raw) or self._lower(raw)
@@ -180,7 +200,8 @@ class TameLowering:
             self._style.ordered,
             id(raw) not in self._schema.eager,
         )
-        return json_object(members, self._style)
+        only = raw.get("type") == "object"
+        return json_object(members, self._style, inhabited=only and self._surely(raw))
 
     def _array(self, raw: Raw) -> Expr:
         items, prefix, rest = raw.get("items", True), list[Any](), True

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fairlead.masks.bits import Row, unpack
 from fairlead.masks.forest import address
 from fairlead.masks.kernels import layout as at
+from fairlead.masks.space import untouched
 
 
 @final
@@ -97,6 +98,7 @@ _PYTHON: Final = (  # what Python alone writes, with the elements at first
     (at.LALR_WORK, np.int32, 16),
 )
 _ZEROS: Final = (0, 0, 0, 0, 0)
+_BLOCKS: Final = 16
 _LINE: Final = 64  # bytes; no two arrays share a cache line
 
 
@@ -113,39 +115,75 @@ class Described(Protocol):
 
 @final
 class Plan:
-    """Where the arrays of a new arena are in its one block, and the context that says so.
+    """Where the arrays of a new arena are in its one block, what they hold, and the context for it.
 
-    One block instead of thirty arrays: making an arena took 80 us, and takes 9.
+    Blocks are of untouched memory, many at a time, and are never given out twice: clearing one, or
+    asking the operating system for each, takes as long as all else that a small schema needs.
     """
 
-    def __init__(self, gallery: Described) -> None:
-        self.context = np.zeros(at.CONTEXT_SIZE, np.int64)
-        gallery.describe(self.context)
-        for count in (at.STACKS, at.MACROS, at.TEXTS, at.EXTRAS, at.PAIRS, at.JUDGEMENTS, at.SCANS):
-            self.context[count] = 1
+    def __init__(
+        self,
+        context: NDArray[np.int64],
+        sizes: Mapping[int, tuple[Any, int]],
+        contents: Mapping[int, NDArray[Any]],
+        used: Mapping[int, int],
+    ) -> None:
+        """Put arrays one behind the other, those with contents first.
+
+        Args:
+            context: of the arena, but for the addresses of these arrays.
+            sizes: the type and number of the elements of each array.
+            contents: what is in them; nothing but zeros in others.
+            used: how much is used of those that Python alone writes.
+        """
+        self.context, self.used = context, dict(used)
         self.parts: dict[int, tuple[int, Any, int]] = {}
         self.size = 0
-        for table in _TABLES.values():
-            self.context[table.room] = table.first
-            for slot, kind, each in (*table.arrays, *table.hashes):
-                self._add(slot, kind, table.first * each)
-        deepest = gallery.deepest + 2
-        self._add(at.WALK, np.int32, deepest)
-        self._add(at.BEGUN, np.int32, deepest)
-        self._add(at.BOUND_WALK, np.int32, deepest * 3)
-        self._add(at.KEY_WALK, np.int32, deepest * 4)
-        self._add(at.KEY_LEADS, np.uint64, deepest * 4)
-        self._add(at.UNSURE, np.uint32, gallery.words)
-        self._add(at.LEADS, np.uint64, 4)
-        for slot, kind, size in _PYTHON:
-            self._add(slot, kind, size)
+        held = sorted(contents, key=lambda slot: contents[slot].nbytes)
+        for slot in (*held, *(slot for slot in sizes if slot not in contents)):
+            kind, count = sizes[slot]
+            self.parts[slot] = self.size, kind, count
+            self.size += -(-count * np.dtype(kind).itemsize // _LINE) * _LINE
         self.slots = np.array([*self.parts])
         self.offsets = np.array([offset for offset, _, _ in self.parts.values()])
+        image = np.zeros(self.size, np.uint8)
+        for slot, array in contents.items():
+            begin = self.parts[slot][0]
+            image[begin : begin + array.nbytes] = array.view(np.uint8)
+        self.image = image[: int(image.nonzero()[0].max(initial=-1)) + 1].copy()
+        self._blocks: list[NDArray[np.uint8]] = []
 
-    def _add(self, slot: int, kind: Any, count: int) -> None:
-        self.parts[slot] = self.size, kind, count
-        size = count * np.dtype(kind).itemsize
-        self.size += -(-size // _LINE) * _LINE
+    def block(self) -> NDArray[np.uint8]:
+        """The memory of a new arena."""
+        try:
+            block = self._blocks.pop()
+        except IndexError:
+            block, *others = untouched((_BLOCKS, self.size), np.uint8)
+            self._blocks.extend(others)
+        block[: len(self.image)] = self.image
+        return block
+
+    @classmethod
+    def empty(cls, gallery: Described) -> "Plan":
+        """That of an arena with nothing in it."""
+        context = np.zeros(at.CONTEXT_SIZE, np.int64)
+        gallery.describe(context)
+        for count in (at.STACKS, at.MACROS, at.TEXTS, at.EXTRAS, at.PAIRS, at.JUDGEMENTS, at.SCANS):
+            context[count] = 1
+        sizes: dict[int, tuple[Any, int]] = {}
+        for table in _TABLES.values():
+            context[table.room] = table.first
+            for slot, kind, each in (*table.arrays, *table.hashes):
+                sizes[slot] = kind, table.first * each
+        deepest = gallery.deepest + 2
+        sizes[at.WALK] = sizes[at.BEGUN] = np.int32, deepest
+        sizes[at.BOUND_WALK] = np.int32, deepest * 3
+        sizes[at.KEY_WALK] = np.int32, deepest * 4
+        sizes[at.KEY_LEADS] = np.uint64, deepest * 4
+        sizes[at.UNSURE] = np.uint32, gallery.words
+        sizes[at.LEADS] = np.uint64, 4
+        sizes.update({slot: (kind, size) for slot, kind, size in _PYTHON})
+        return cls(context, sizes, {}, dict.fromkeys((slot for slot, _, _ in _PYTHON), 0))
 
 
 @final
@@ -156,12 +194,22 @@ class Arena:
         from fairlead.masks.kernels.entry import build
 
         self._build, self._parts = build, plan.parts
-        self._block = np.zeros(plan.size, np.uint8)
+        self._block = plan.block()
         self.context = plan.context.copy()
         self.context[plan.slots] = plan.offsets + address(self._block)
         self._arrays: dict[int, NDArray[Any]] = {}
-        self._used = dict.fromkeys((slot for slot, _, _ in _PYTHON), 0)
+        self._used = plan.used.copy()
         self.nbytes = plan.size  # how much memory it takes
+
+    def plan(self) -> Plan:
+        """That of arenas that begin with what this one holds, and have as much room as that."""
+        for slot, used in self._used.items():
+            self.reserve(slot, used)
+            self._used[slot] = used
+        arrays = {slot: self._array(slot) for slot in self._parts}
+        sizes = {slot: (array.dtype, len(array)) for slot, array in arrays.items()}
+        contents = {slot: array for slot, array in arrays.items() if array.any()}
+        return Plan(self.context.copy(), sizes, contents, self._used)
 
     def _array(self, slot: int) -> NDArray[Any]:
         found = self._arrays.get(slot)

@@ -8,7 +8,7 @@ that a mask is the row and as much of the list as there is room for.
 import threading
 from collections.abc import Callable
 from typing import Final, final
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, proxy
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,8 @@ class Bounds:
 
     def __init__(self, gallery: Gallery) -> None:
         self._words, self._width = gallery.words, len(gallery.token_at) - 1
-        self._lexicon, self._roots = gallery.lexicon, gallery.roots
+        self._lexicon = gallery.lexicon
+        self._gallery: Gallery = proxy(gallery)  # who keeps these; they are kept as long as it
         self._lengths: dict[int, Lengths] = {}
         self._at = np.zeros(MOST_STATES, np.int32)
         self._pictures = np.zeros((MOST_ROWS, 12), np.int32)
@@ -92,7 +93,7 @@ class Bounds:
             full = self._used_listed + self._width > _MOST_LISTED
             roots = None
             if found <= MOST_EXITS and not full and self._used_pictures < MOST_ROWS:
-                roots = self._roots(exits[: 2 * found].view(np.int32).reshape(-1, 2))
+                roots = self._gallery.roots(exits[: 2 * found].view(np.int32).reshape(-1, 2))
             if roots is None:
                 self._at[state] = at.NO_PICTURE
                 return

@@ -79,7 +79,7 @@ class Gallery:
         self._shelf = Shelf(self.words)
         self._walk = np.zeros(2 * (self.deepest + 2), np.int32)
         self._begun = np.zeros(self.deepest + 3, np.int32)
-        self.plan = Plan(self)
+        self.plan = Plan.empty(self)
         self._context = self.plan.context.copy()
         self._context[at.WALK], self._context[at.BEGUN] = address(self._walk), address(self._begun)
         self.forest.survey(self._context)

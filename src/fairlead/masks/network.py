@@ -24,7 +24,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import ANYTHING, EMPTY, EPSILON, both, concat, repeat
+from fairlead.lowering.expr import ANYTHING, EPSILON, both, concat, repeat
 from fairlead.lowering.json_members import MembersTemplate, Rest
 from fairlead.lowering.json_objects import START, ObjectTemplate
 from fairlead.lowering.json_text import alternatives_in, is_choice_of_words
@@ -48,7 +48,6 @@ from fairlead.lowering.nodes import (
 )
 from fairlead.masks.arena import Arena
 from fairlead.masks.bits import Row
-from fairlead.masks.bounded import shared_bounds
 from fairlead.masks.conjunctions import counted_apart
 from fairlead.masks.gallery import Gallery
 from fairlead.masks.kernels import layout as at
@@ -58,6 +57,7 @@ from fairlead.masks.marks import Marks, is_marked, last_value
 from fairlead.masks.members import MemberNodes
 from fairlead.masks.objects import describe_object, describe_words, is_plain_object
 from fairlead.masks.records import readable
+from fairlead.masks.seeds import Seed
 from fairlead.masks.verdicts import Verdicts
 
 _OFTEN: Final = 4  # after so many states that one mask lacked, the next are made together,
@@ -69,31 +69,23 @@ _MANY: Final = 64  # the same for nodes: 5,400 of an enum of 100,000 words took 
 class Network:
     """The nodes of one expression."""
 
-    def __init__(self, expr: Expr, machine: Derivatives, gallery: Gallery) -> None:
+    def __init__(self, expr: Expr, machine: Derivatives, gallery: Gallery, seed: Seed) -> None:
         self._machine, self.gallery, self.lexicon = machine, gallery, gallery.lexicon
         machine.living.consult(self.lexicon.alive)
         from fairlead.masks.kernels.entry import run
 
         self._run = run
         self._row, self._spare = np.empty((2, gallery.words), np.uint32)
-        self.arena = Arena(gallery.plan)
-        self._shelf = gallery.shelf()
-        self._shelf.describe(self.arena.context)
-        self._bounds = shared_bounds(gallery)
-        self._bounds.describe(self.arena.context)
+        self.arena = Arena(seed.plan)
+        self._shelf, self._bounds = seed.shelf, seed.bounds
+        self._nodes, self._exprs = seed.nodes.copy(), seed.exprs.copy()
+        self._told, self._words = seed.told.copy(), seed.words.copy()
         self.states: dict[int, Any] = {}  # of `states`, by macro state
-        self._nodes: dict[Expr, int] = {EMPTY: at.DEAD, EPSILON: at.NIL}
-        self._exprs: list[Expr] = []
-        self._told, self._entered = {at.DEAD, at.NIL}, list[int]()
-        self._words = set[Alt]()  # where words part, below a choice between words
+        self._entered = list[int]()
         self.marks, self._captures = Marks(self.arena), list[Capture]()
         self._members: dict[MembersTemplate, MemberNodes] = {}
         self._listed: list[MemberNodes] = []
         self._capture_numbers: dict[tuple[object, object], int] = {}
-        brace = self.arena.pool(b"}")
-        self.arena.make(at.DEAD)
-        self.arena.make(at.NIL)
-        self.arena.make(at.LITERAL, brace, 1, at.NIL)
         self._automata = dict[int, LalrNodes]()
         self._tables = dict[Places, LalrNodes]()
         self._verdicts = Verdicts(
@@ -103,6 +95,14 @@ class Network:
         if self._looks:
             self.arena.context[at.LOOKS] = 1
             self.arena.context[at.ANYTHING_STATE] = self.lexicon.state(ANYTHING)
+
+    def seed(self, expr: Expr) -> Seed:
+        """What others begin with that have this: its nodes, and those of all that is in it."""
+        self.node(expr)
+        for part in self._exprs:  # which grows
+            self._tell(self._nodes[part])
+        nodes, exprs, told, words = self._nodes, self._exprs, self._told, self._words
+        return Seed(self.arena.plan(), nodes, exprs, told, words, self._shelf, self._bounds)
 
     def enter(self, rest: Expr) -> int:
         """The macro state where this is what may follow."""

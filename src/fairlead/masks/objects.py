@@ -1,6 +1,7 @@
 """Objects of the plain kind, as the tables that the kernels read: names, values, key trie."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Protocol, final
 
 import numpy as np
@@ -49,7 +50,7 @@ def describe_object(template: ObjectTemplate, network: Nodes, machine: Derivativ
     fields = describe_style(style, network.lexicon)
     fields[at.O_OTHER], fields[at.O_ORDERED] = network.node(other), style.ordered
     fields[at.O_COMMA] = network.node(style.comma)
-    fields[at.O_CLOSING] = network.node(concat(style.closing, literal("}")))
+    fields[at.O_CLOSING] = network.node(_spelled(style)[2])
     fields[at.O_COLON] = network.node(style.colon)
     opened = arena.make(at.OPENED, names.frame(values, members.required, fields))
     if style.opened is not EPSILON:
@@ -59,12 +60,19 @@ def describe_object(template: ObjectTemplate, network: Nodes, machine: Derivativ
 
 def describe_style(style: JsonStyle, lexicon: Lexicon) -> list[int]:
     """The fields of an object, those set that say how keys are spelled."""
-    content = concat(style.spelling.content, QUOTE)
+    begun, key, _ = _spelled(style)
     fields = [0] * 16
-    fields[at.O_START] = lexicon.state(content)
-    fields[at.O_QUOTED] = lexicon.state(concat(QUOTE, content))
+    fields[at.O_START] = lexicon.state(begun)
+    fields[at.O_QUOTED] = lexicon.state(key)
     fields[at.O_PLAIN] = style.spelling.plain
     return fields
+
+
+@lru_cache(maxsize=64)
+def _spelled(style: JsonStyle) -> tuple[Expr, Expr, Expr]:
+    """Any key behind its quote, with that, and the end of an object."""
+    begun = concat(style.spelling.content, QUOTE)
+    return begun, concat(QUOTE, begun), concat(style.closing, literal("}"))
 
 
 def describe_words(rule: Rule, network: Nodes) -> int | None:

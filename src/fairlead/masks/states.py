@@ -28,6 +28,7 @@ from fairlead.masks.gallery import shared_gallery
 from fairlead.masks.lexicon import shared_lexicon
 from fairlead.masks.memory import Held
 from fairlead.masks.network import Network
+from fairlead.masks.networks import new_network
 from fairlead.masks.rows import Rows
 from fairlead.vocabulary.spellings import Vocabulary
 
@@ -146,7 +147,7 @@ class States:
     def _renew(self) -> None:
         lexicon = shared_lexicon(self._vocabulary.spellable)
         self._gallery = shared_gallery(self._vocabulary, lexicon)
-        self._network = Network(self._expr, self._machine, self._gallery)
+        self._network = new_network(self._expr, self._machine, self._gallery)
         self._starts: dict[bytes, State] = {}
 
     def start(self, lead: bytes) -> State:

@@ -29,7 +29,7 @@ from fairlead.syntax.json_schema_tree import (
     Strings,
 )
 from fairlead.syntax.json_schema_values import FORMATS, Keywords, kind_of, kinds_of
-from fairlead.syntax.json_text import Json, read_json, show
+from fairlead.syntax.json_text import Json, show
 from fairlead.syntax.names import did_you_mean
 from fairlead.syntax.regex_tree import Pattern
 
@@ -73,7 +73,7 @@ def parse_json_schema(source: JsonSchema, raw: Json = None, name: str = "") -> D
             document.
         LimitError: a number has too many digits.
     """
-    given = read_json(source.text) if raw is None else raw
+    given = source.value if raw is None else raw
     dynamic = (source.text, *(text for _, text in source.resource_texts))
     library = Library(Catalogue(given, source.resource_texts, has_dynamic(dynamic), name=name))
     reader = _Reader(library, strict=source.formats == "strict")

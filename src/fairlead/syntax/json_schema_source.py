@@ -6,10 +6,11 @@ properties. `syntax.json_schema` reads it; this file only checks the options.
 
 from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, field
-from typing import Any, Literal, TypeAlias, cast, final, get_args
+from functools import cached_property
+from typing import Any, Final, Literal, TypeAlias, cast, final, get_args
 
 from fairlead.errors import SourceError
-from fairlead.syntax.json_text import write_json
+from fairlead.syntax.json_text import Json, copy_json, read_json
 from fairlead.syntax.names import did_you_mean
 from fairlead.syntax.sources import Source, check_text
 
@@ -18,6 +19,11 @@ WhitespaceName: TypeAlias = Literal["any", "compact", "natural"]
 Spelling: TypeAlias = Literal["any", "plain"]
 Formats: TypeAlias = Literal["known", "strict"]
 Schema: TypeAlias = "Mapping[str, Any] | bool | str"
+
+_KEY_ORDERS: Final[tuple[str, ...]] = get_args(KeyOrder)
+_WHITESPACE_NAMES: Final[tuple[str, ...]] = get_args(WhitespaceName)
+_SPELLINGS: Final[tuple[str, ...]] = get_args(Spelling)
+_FORMATS: Final[tuple[str, ...]] = get_args(Formats)
 
 
 @final
@@ -105,13 +111,25 @@ class JsonSchema(Source):
 
     def __post_init__(self, schema: Schema, resources: Mapping[str, Schema] | None) -> None:
         """Check the options and keep the schema as text."""
-        _check("key_order", self.key_order, get_args(KeyOrder))
+        _check("key_order", self.key_order, _KEY_ORDERS)
         if not isinstance(self.whitespace, Whitespace):
-            _check("whitespace", self.whitespace, get_args(WhitespaceName))
-        _check("spelling", self.spelling, get_args(Spelling))
-        _check("formats", self.formats, get_args(Formats))
-        object.__setattr__(self, "text", _text(schema, "a schema"))
+            _check("whitespace", self.whitespace, _WHITESPACE_NAMES)
+        _check("spelling", self.spelling, _SPELLINGS)
+        _check("formats", self.formats, _FORMATS)
+        text, value = _copied(schema, "a schema")
+        object.__setattr__(self, "text", text)
+        if not isinstance(schema, str):
+            self.__dict__["value"] = value  # where the property keeps it
         object.__setattr__(self, "resource_texts", _resource_texts(resources))
+
+    @cached_property
+    def value(self) -> Json:
+        """What `read_json` makes of the text; nobody changes it.
+
+        Raises:
+            SourceError, LimitError: as `read_json`.
+        """
+        return read_json(self.text)
 
 
 def _check(name: str, given: object, allowed: tuple[str, ...]) -> None:
@@ -126,7 +144,7 @@ def _resource_texts(resources: object) -> tuple[tuple[str, str], ...]:
     if not isinstance(resources, Mapping):
         raise SourceError(f"resources are a dict of schemas by URI, not {resources!r:.60}")
     listed = cast("Mapping[object, object]", resources).items()
-    return tuple((_uri(uri), _text(part, f"resource {uri!r}")) for uri, part in listed)
+    return tuple((_uri(uri), _copied(part, f"resource {uri!r}")[0]) for uri, part in listed)
 
 
 def _uri(uri: object) -> str:
@@ -135,10 +153,11 @@ def _uri(uri: object) -> str:
     return uri
 
 
-def _text(schema: object, what: str) -> str:
+def _copied(schema: object, what: str) -> tuple[str, Json]:
+    """The JSON text of a schema and its value, that of a text being the text."""
     if isinstance(schema, str):
         check_text(schema, what)
-        return schema
-    if isinstance(schema, Mapping | bool):
-        return write_json(schema if isinstance(schema, bool) else dict(schema))  # pyright: ignore[reportUnknownArgumentType]
+        return schema, schema
+    if isinstance(schema, dict | Mapping | bool):
+        return copy_json(schema if isinstance(schema, bool) else dict(schema))  # pyright: ignore[reportUnknownArgumentType]
     raise SourceError(f"{what} is a dict, a bool or JSON text, not {schema!r:.60}")

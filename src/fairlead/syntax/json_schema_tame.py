@@ -69,7 +69,8 @@ def read_tame(raw: Json, *, strict: bool) -> TameSchema | None:
     if not check.passes():
         return None
     sure, eager = check.instances.sure, reaching(check.wild, check.below)
-    return TameSchema(raw, draft, check.targets, check.seen, sure, check.wild, check.late, eager)
+    wild, late = check.wild, check.late
+    return TameSchema(raw, draft, check.targets, check.seen, sure, wild, late, eager, check.typed)
 
 
 @final
@@ -90,6 +91,7 @@ class _Check:
         self.seen: dict[int, Raw] = {}
         self.wild: dict[int, Raw] = {}
         self.late: dict[int, Raw] = {}
+        self.typed: dict[int, str] = {}
 
     def passes(self) -> bool:
         """Whether all that is not tame can be told apart from what is."""
@@ -121,22 +123,26 @@ class _Check:
 
     def _node(self, raw: Raw) -> bool:
         """Look at one schema; False if nothing can be told any more."""
-        said = self._said(raw)
+        said = raw.keys() & self._asserted
         if raw is not self._root and ("$schema" in raw or self._id in raw) and self._opens(raw):
             if "$schema" in raw:
                 return False
             self._nested_ids = True
+        if not said or (len(said) == 1 and "type" in said and self.is_type(raw["type"])):
+            self.typed[id(raw)] = raw["type"] if said else ""
+            self.instances.sure.add(id(raw))
+            return True
+        if "additionalItems" in said and raw.get("items").__class__ is not list:
+            said.discard("additionalItems")  # which says nothing then
         if "$ref" in said and (self._draft <= 7 or len(said) == 1):
             return self._reference(raw)
         if len(said) == 1 and not said.isdisjoint(_GROUPS) and self._group(raw, *said):
             return True
         if not said.isdisjoint(LATE):
             return allows_nothing(raw, said) or self._wait(raw, said) or self._untamed(raw, said)
-        for name in said:
-            check = _CHECKS.get(name)
-            if check is None or not check(self, raw[name]):
-                return self._untamed(raw, said)
-        return self._judge(raw, said) or self._untamed(raw, said)
+        checks = ((_CHECKS.get(name), raw[name]) for name in said)
+        tame = all(check is not None and check(self, held) for check, held in checks)
+        return (tame and self._judge(raw, said)) or self._untamed(raw, said)
 
     def _wait(self, raw: Raw, said: set[str]) -> bool:
         """Note a late part, what it needs and what is below it; False if it is none."""
@@ -178,7 +184,8 @@ class _Check:
 
     def _is_well_formed(self, raw: Raw) -> bool:
         """Whether the keywords of a wild part hold what they can hold, and nothing special."""
-        checks = ((_CHECKS.get(name) or _WILDER.get(name), raw[name]) for name in self._said(raw))
+        said = raw.keys() & self._asserted
+        checks = ((_CHECKS.get(name) or _WILDER.get(name), raw[name]) for name in said)
         return all(check is not None and check(self, held) for check, held in checks)
 
     def _untamed(self, raw: Raw, said: set[str]) -> bool:
@@ -193,13 +200,6 @@ class _Check:
             if name in PLACED:
                 place.extend(found)
         return True
-
-    def _said(self, raw: Raw) -> set[str]:
-        """The keywords that assert something."""
-        said = raw.keys() & self._asserted
-        if "additionalItems" in said and raw.get("items").__class__ is not list:
-            said.discard("additionalItems")  # which says nothing then
-        return said
 
     def _opens(self, raw: Raw) -> bool:
         """Whether a resource may begin at a nested schema: not without an identifier."""
@@ -280,11 +280,11 @@ class _Check:
         """The names of types."""
         if value.__class__ is str:
             return value in _KNOWN_TYPES
-        return (
-            value.__class__ is list
-            and len(value) > 0
-            and all(name.__class__ is str and name in _KNOWN_TYPES for name in value)
-        )
+        return value.__class__ is list and len(value) > 0 and all(map(self.is_type, value))
+
+    def is_type(self, name: Any) -> bool:
+        """The name of a type."""
+        return name.__class__ is str and name in _KNOWN_TYPES
 
     def values(self, value: Any) -> bool:
         """One or more values."""

@@ -5,7 +5,7 @@ What this module does not know: how that is found, and what schemas mean.
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Any, Final, cast, final
 
 from fairlead.syntax.json_schema_keywords import READ, Draft
 from fairlead.syntax.json_schema_needs import Raw
@@ -16,6 +16,10 @@ ASSERTED: Final[dict[Draft, frozenset[str]]] = {
     for draft in (4, 6, 7, 2019, 2020)
 }
 """The keywords that assert something in each draft."""
+
+
+_GROUPS: Final = ("anyOf", "oneOf", "allOf")
+_PLACED: Final = frozenset(("$ref", *_GROUPS))
 
 
 @final
@@ -32,6 +36,7 @@ class TameSchema:
         wild: those that are not tame, which others have to read.
         late: tame ones that have to be lowered as a whole, by others, when they are entered.
         eager: those from which a wild one can be reached.
+        typed: the type of those that say nothing else; "" if they say nothing at all.
     """
 
     root: Json
@@ -42,6 +47,7 @@ class TameSchema:
     wild: dict[int, Raw]
     late: dict[int, Raw]
     eager: set[int]
+    typed: dict[int, str]
 
     def said(self, raw: Raw) -> set[str]:
         """The keywords of a part that assert something."""
@@ -53,6 +59,8 @@ class TameSchema:
 
     def options(self, raw: Json) -> list[Json]:
         """The schemas, without reference or alternatives, that a part stands for any of."""
+        if raw.__class__ is dict and _PLACED.isdisjoint(cast("Raw", raw)):
+            return [raw]
         found, todo, seen = list[Json](), [raw], set[int]()
         while todo:
             part = todo.pop()
@@ -86,7 +94,7 @@ def stands_for(raw: Any, targets: dict[str, Any]) -> list[Any] | None:
         return None
     if "$ref" in raw:
         return [targets[raw["$ref"]]]
-    for name in ("anyOf", "oneOf", "allOf"):
+    for name in _GROUPS:
         if name in raw:
             return raw[name]
     return None

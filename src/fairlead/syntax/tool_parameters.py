@@ -22,7 +22,7 @@ from typing import Any, Final, cast, final
 from fairlead.errors import UnsupportedError
 from fairlead.syntax.json_schema import parse_json_schema
 from fairlead.syntax.json_schema_source import JsonSchema
-from fairlead.syntax.json_text import read_json, write_json
+from fairlead.syntax.json_text import write_json
 from fairlead.syntax.python_types import type_source
 from fairlead.syntax.regions import Until
 from fairlead.syntax.sources import (
@@ -85,7 +85,7 @@ def parameters(tool: str, arguments: PythonType | JsonSchema) -> tuple[Parameter
     """
     source = type_source(arguments) if isinstance(arguments, PythonType) else arguments
     parse_json_schema(source)  # so that what is read below is well formed
-    document = cast("Mapping[str, Any]", read_json(source.text))
+    document = cast("Mapping[str, Any]", source.value)
     schema = _named(document, document)
     _check(tool, schema, _OBJECT, "arguments")
     if "object" not in schema.get("type", ["object"]):
