@@ -109,9 +109,6 @@ class Remainders:
     >>> left = Remainders()
     >>> left(repeat(literal("ab")), b"a") is left(repeat(literal("ab")), b"aba")
     True
-    >>> left.clear()
-    >>> len(left)
-    0
     """
 
     def __init__(self) -> None:

@@ -24,7 +24,7 @@ from fairlead.syntax.json_schema_later import LATE, allows_nothing, needs_of_lat
 from fairlead.syntax.json_schema_multiples import factor_of
 from fairlead.syntax.json_schema_needs import VALUED, Raw, needs
 from fairlead.syntax.json_schema_tame_graph import Instances, has_loop, reaching
-from fairlead.syntax.json_schema_tame_tree import ASSERTED, TameSchema, stands_for
+from fairlead.syntax.json_schema_tame_tree import ASSERTED, GROUPS, TameSchema, stands_for
 from fairlead.syntax.json_schema_tame_values import (
     BELOW,
     OF_SCALARS,
@@ -42,7 +42,6 @@ MOST_BRANCHES: Final = 8
 _MOST_MEETING: Final = 32  # branches of a part that waits though they do not stand alone
 _DYNAMIC: Final = frozenset(("$dynamicRef", "$recursiveRef"))
 _NO_RESOURCE: Final = ("", "#")  # identifiers that begin so name none
-_GROUPS: Final = frozenset(("anyOf", "oneOf", "allOf"))
 _KNOWN_TYPES: Final = frozenset(TYPES)
 _KNOWN_FORMATS: Final = frozenset(FORMATS)
 _NUMBERS: Final = frozenset((int, Decimal))
@@ -136,7 +135,7 @@ class _Check:
             said.discard("additionalItems")  # which says nothing then
         if "$ref" in said and (self._draft <= 7 or len(said) == 1):
             return self._reference(raw)
-        if len(said) == 1 and not said.isdisjoint(_GROUPS) and self._group(raw, *said):
+        if len(said) == 1 and not said.isdisjoint(GROUPS) and self._group(raw, *said):
             return True
         if not said.isdisjoint(LATE):
             return allows_nothing(raw, said) or self._wait(raw, said) or self._untamed(raw, said)

@@ -17,9 +17,10 @@ ASSERTED: Final[dict[Draft, frozenset[str]]] = {
 }
 """The keywords that assert something in each draft."""
 
+GROUPS: Final = ("anyOf", "oneOf", "allOf")
+"""The keywords with a list of schemas for the same instance."""
 
-_GROUPS: Final = ("anyOf", "oneOf", "allOf")
-_PLACED: Final = frozenset(("$ref", *_GROUPS))
+_ELSEWHERE: Final = frozenset(("$ref", *GROUPS))
 
 
 @final
@@ -59,7 +60,7 @@ class TameSchema:
 
     def options(self, raw: Json) -> list[Json]:
         """The schemas, without reference or alternatives, that a part stands for any of."""
-        if raw.__class__ is dict and _PLACED.isdisjoint(cast("Raw", raw)):
+        if raw.__class__ is dict and _ELSEWHERE.isdisjoint(cast("Raw", raw)):
             return [raw]
         found, todo, seen = list[Json](), [raw], set[int]()
         while todo:
@@ -94,7 +95,7 @@ def stands_for(raw: Any, targets: dict[str, Any]) -> list[Any] | None:
         return None
     if "$ref" in raw:
         return [targets[raw["$ref"]]]
-    for name in _GROUPS:
+    for name in GROUPS:
         if name in raw:
             return raw[name]
     return None
