@@ -1,5 +1,6 @@
 """A part whose keywords meet needs the parts of an instance that it surely has."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -49,12 +50,35 @@ def closed(**members: Any) -> Any:
     ({"dependencies": {"a": {"required": ["b"]}, "b": ["c"]}, "required": ["a", "b", "c"]}, []),
     ({"dependencies": {"a": {"required": ["b"]}}, "type": "object", **closed(a=LONG)}, None),
     ({"minProperties": 1, "properties": {"a": LONG, "b": 1}, "type": "object"}, [LONG]),
-    ({"if": {"required": ["a"]}, "then": {"properties": {"a": LONG}}, "type": "object"}, [LONG]),
+    ({"if": {"required": ["a"]}, "then": {"properties": {"a": LONG}}, "type": "object"}, []),
     ({"if": {"required": ["a"]}, "then": False, "type": "object", "not": {"type": "null"}}, []),
     ({"type": "string", "if": {"minLength": 1}, "then": False}, []),
-    ({"type": "string", "allOf": [{"pattern": "a"}, {"pattern": "b"}]}, None),
-    ({"type": "string", "minLength": 1, "anyOf": [{}]}, None),
-    ({"type": "integer", "allOf": [{"minimum": 3}]}, None),
+    ({"type": "string", "allOf": [{"pattern": "a"}, {"pattern": "b"}]}, []),
+    ({"type": "string", "allOf": [{"pattern": "^a"}, {"pattern": "^b"}]}, None),
+    ({"type": "string", "minLength": 1, "anyOf": [{}]}, []),
+    ({"type": "integer", "allOf": [{"minimum": 3}]}, []),
+    ({"type": "integer", "minimum": 3, "not": {"multipleOf": 2}, "multipleOf": 3}, []),
+    ({"type": "integer", "not": {"const": 0}, "minimum": Decimal("-0.5"), "maximum": 2}, []),
+    ({"type": "integer", "not": {"const": 0}, "minimum": Decimal("1E+900"), "maximum": 2}, None),
+    ({"oneOf": [{"maximum": 2}, {"maximum": 5}], "type": "number"}, []),
+    ({"type": "string", "pattern": "^a", "not": {"pattern": "^a$"}}, []),
+    ({"oneOf": [closed(), {"properties": {"b": True}, "additionalProperties": False}]}, []),
+    ({"oneOf": [closed(), {"properties": {"b": LONG}, "additionalProperties": False}]}, [LONG]),
+    ({"type": "object", "oneOf": [closed(), {"properties": {"b": LONG}}]}, [LONG]),
+    ({"type": "object", "oneOf": [closed(), {"properties": {"b": False}}]}, None),
+    ({"$ref": "#/$defs/text", "minLength": 2}, []),
+    ({"required": ["k"], "properties": {"k": {"const": 1}}, "if": {"required": ["k"]},
+      "then": {"required": ["m"], "properties": {"m": LONG}}}, [LONG]),
+    ({"required": ["k"], "properties": {"k": {"const": 1}}, "if": {"required": ["m"]},
+      "else": {"required": ["n"]}}, []),
+    ({"type": "object", "required": ["k"], "dependencies": {"k": ["m"], "m": {"required": ["n"]},
+      "n": True}}, []),
+    ({"type": "object", "required": ["k"], "dependencies": {"k": {"properties": {"k": False}}}},
+     None),
+    ({"type": "object", "required": ["k"], "allOf": [{"properties": {"k": {"minLength": 2}}},
+      {"properties": {"k": {"pattern": "^b"}}}]}, []),
+    ({"type": "object", "required": ["k"], "allOf": [{"properties": {"k": {"enum": [1, 2]}}},
+      {"properties": {"k": {"minimum": 2}}}]}, []),
     ({"type": ["integer", "null"], "allOf": [{"type": "number"}, {"not": {"type": "array"}}]}, []),
     ({"allOf": [{"type": "string"}, {"type": "null"}]}, None),
     ({"allOf": [True, {"anyOf": [False, LONG]}, {"type": "string"}]}, [LONG]),
@@ -98,10 +122,13 @@ def test_what_may_be_too_much_together_does_not_wait():
     assert not allow({"enum": [1], "const": 1})
     tests = [{"properties": {"a": {"minimum": n}}} for n in range(6)]
     assert allow({"anyOf": tests[:5], "$ref": "#/$defs/text"})
-    assert not allow({"anyOf": tests})
-    assert not allow({"anyOf": tests[:5], "additionalProperties": TEXT})
+    assert allow({"anyOf": tests})
+    assert allow({"oneOf": tests})
+    assert not allow({"oneOf": [{"properties": {"a": {"minimum": n}}} for n in range(9)]})
+    assert allow({"oneOf": tests[:3]})
+    assert not allow({"oneOf": tests, "additionalProperties": TEXT, "not": {"anyOf": tests}})
     assert allow({"anyOf": [{"properties": {"a": {"const": n}, "b": True}} for n in range(9)]})
-    assert not allow({"anyOf": [{"items": {"minimum": n}} for n in range(6)]})
+    assert not allow({"oneOf": [{"items": {"minimum": n}} for n in range(6)]})
     deep: Any = {}
     for _ in range(200):
         deep = {"anyOf": [deep]}

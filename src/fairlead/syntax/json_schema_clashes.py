@@ -40,7 +40,26 @@ def exclude_each_other(branches: list[Any], resolve: Resolve) -> bool:
         resolve: gives the schema that one stands for, as far as that is plain: one whose keywords
             all hold; what they hold may be wrong.
     """
-    return all(_apart(one, other, resolve, _DEPTH) for one, other in combinations(branches, 2))
+    return _are_told_apart(branches, resolve) or all(
+        _apart(one, other, resolve, _DEPTH) for one, other in combinations(branches, 2)
+    )
+
+
+def _are_told_apart(branches: list[Any], resolve: Resolve) -> bool:
+    """Whether each is an object with a member that is one of some values, none in two branches."""
+    parts = [resolve(branch) for branch in branches]
+    if not all(part.__class__ is dict and _kinds(part) == _OBJECTS for part in parts):
+        return False
+    for name in set[str].intersection(*map(_required, parts)):
+        listed = [_listed(resolve(_properties(part).get(name))) for part in parts]
+        if len(frozenset[Any]().union(*listed)) == sum(map(len, listed)) and all(listed):
+            return True
+    return False
+
+
+def _listed(part: Any) -> Known:
+    """The values that a schema lists; none if it lists none, or arrays and objects."""
+    return (_values(part) if part.__class__ is dict else None) or frozenset()
 
 
 def _apart(one: Any, other: Any, resolve: Resolve, depth: int) -> bool:

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any, Final, final
 
+from fairlead.syntax.json_schema_counts import Counts
 from fairlead.syntax.json_schema_needs import VALUED, Raw
 from fairlead.syntax.json_schema_tame_tree import ASSERTED
 from fairlead.syntax.json_schema_tame_values import PLACED, schemas_at
@@ -44,7 +45,7 @@ class Crowds:
     """
 
     def __init__(self, parts: Iterable[Raw], judge: Verdicts) -> None:
-        self._judge = judge
+        self._judge, self._counts = judge, Counts(judge)
         factors, patterns = set[str](), set[str]()
         for part in parts:
             if "multipleOf" in part:
@@ -60,7 +61,7 @@ class Crowds:
         if said.isdisjoint(_MEETING):
             return len(_patterns(part)) <= MOST_PATTERNS
         few = self._factors < 2 and self._patterns <= MOST_PATTERNS
-        return few and self._few_tests(part)
+        return few and (self._few_tests(part) or self._counts.few(part))
 
     def _few_tests(self, root: Raw) -> bool:
         """Whether few schemas are about the same member or item, however branches are taken."""

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
+from fairlead.syntax.json_schema_strings import has_string
+
 Raw: TypeAlias = "dict[str, Any]"
 
 VALUED: Final = frozenset(("enum", "const"))
@@ -67,9 +69,10 @@ def _surely(raw: Raw, said: set[str]) -> list[Any]:
 
 def _string(raw: Raw, said: set[str]) -> list[Any] | None:
     if "pattern" in said:
-        return [] if len(said) == 2 and _ANY_LENGTH.fullmatch(raw["pattern"]) else None
+        plain = len(said) == 2 and _ANY_LENGTH.fullmatch(raw["pattern"])
+        return [] if plain or has_string(raw) else None
     if "format" in said:
-        return [] if len(said) == 2 else None
+        return [] if len(said) == 2 or has_string(raw) else None
     return [] if raw.get("minLength", 0) <= raw.get("maxLength", _MANY) else None
 
 

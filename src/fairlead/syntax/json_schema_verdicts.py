@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final, TypeAlias, final
 
-from fairlead.syntax.json_schema_later import beginning
 from fairlead.syntax.json_schema_needs import Raw
+from fairlead.syntax.json_schema_strings import satisfies
 from fairlead.syntax.json_schema_values import kind_of
+from fairlead.syntax.regex_finding import finds
 
 Verdict: TypeAlias = "bool | None"
 _DEEPEST: Final = 24  # schemas within schemas
@@ -215,22 +216,17 @@ class Verdicts:
         patterns: dict[str, Any] = part.get("patternProperties", {})
         answers: list[Verdict] = []
         for key, one_ in value.items():
-            maybe = [pattern for pattern in patterns if key.startswith(beginning(pattern))]
+            found = {pattern: finds(pattern, key) for pattern in patterns}
             if name == "patternProperties":
-                found = every(self.holds(patterns[pattern], one_, left) for pattern in maybe)
-                unsure = True
-            elif key in part.get("properties", {}):
+                about = [(patterns[one], found[one]) for one in patterns if found[one] is not False]
+            elif key in part.get("properties", {}) or True in found.values():
                 continue
             else:
-                found, unsure = self.holds(part[name], one_, left), bool(maybe)
-            answers.append(None if unsure and not found else found)
+                about = [(part[name], None if None in found.values() else True)]
+            for held, is_about in about:
+                answer = self.holds(held, one_, left)
+                answers.append(answer if answer or is_about else None)
         return every(answers)
-
-
-def _of_string(name: str, held: Any, value: str) -> Verdict:
-    if name == "minLength":
-        return len(value) >= held
-    return len(value) <= held if name == "maxLength" else None
 
 
 def _of_number(name: str, held: Any, value: "int | Decimal") -> Verdict:
@@ -246,7 +242,8 @@ def _of_number(name: str, held: Any, value: "int | Decimal") -> Verdict:
         case "exclusiveMaximum":
             return value < held
         case _:
-            return None
+            both_whole = value.__class__ is int and held.__class__ is int
+            return value % held == 0 if both_whole else None
 
 
 def _of_array(name: str, held: Any, value: "list[Any]") -> Verdict:
@@ -263,7 +260,7 @@ _COMBINED: Final[dict[str, Callable[[Iterable[Verdict]], Verdict]]] = {
     "oneOf": one,
 }
 _OF_OTHERS: Final[dict[str, Callable[[str, Any, Any], Verdict]]] = {
-    "string": _of_string,
+    "string": satisfies,
     "number": _of_number,
     "array": _of_array,
 }

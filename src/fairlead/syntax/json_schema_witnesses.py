@@ -12,14 +12,20 @@ What this module does not know: whether the parts that it takes an instance of h
 """
 
 from collections.abc import Iterator
+from decimal import Decimal
 from itertools import islice
+from math import lcm
 from typing import Any, Final, final
 
-from fairlead.syntax.json_schema_later import beginning
 from fairlead.syntax.json_schema_needs import VALUED, Raw
+from fairlead.syntax.json_schema_strings import strings
 from fairlead.syntax.json_schema_verdicts import UNTOLD, Instance, Verdicts
+from fairlead.syntax.regex_finding import finds
 
 _MOST_WAYS: Final = 24
+_MOST_MADE: Final = 12  # values of one way
+_MOST_AMENDED: Final = 4
+_MOST_NEAR: Final = 10**15
 _DEEPEST: Final = 3  # members of members that are put together
 _PLAIN: Final[tuple[Any, ...]] = ({}, "", None, 0, True, [])
 _SAMPLES: Final[dict[str, Any]] = {
@@ -30,6 +36,9 @@ _SAMPLES: Final[dict[str, Any]] = {
     "string": "",
     "array": [],
 }
+_NUMBERS: Final = frozenset(("integer", "number"))
+_BOUNDS: Final = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_DEPENDENCIES: Final = frozenset(("dependencies", "dependentRequired", "dependentSchemas"))
 _GROUPS: Final = frozenset(("anyOf", "oneOf", "allOf", "not", "if", "then", "else", "$ref"))
 _OF_OBJECTS: Final = frozenset(("properties", "required", "additionalProperties", "minProperties"))
 _FRESH: Final = ("a", "b", "c", "d")
@@ -61,11 +70,39 @@ class Witnesses:
 
     def _candidates(self, part: Raw) -> Iterator[Any]:
         for way in islice(self._ways([part]), _MOST_WAYS):
-            value = self._made(way, part, _DEEPEST)
-            if value is not _NOTHING:
+            for value in islice(self._made(way, part, _DEEPEST), _MOST_MADE):
                 yield value
+                yield from self._amended(way, part, value)
         yield from self._denying(part)
         yield from _PLAIN
+
+    def _amended(self, way: list[Raw], whole: Raw, value: Any) -> Iterator[Any]:
+        """Values made anew with what their own conditions ask for, as long as that is more."""
+        for _ in range(_MOST_AMENDED):
+            more = [part for part in self._asked(way, value) if all(part is not p for p in way)]
+            if not more:
+                return
+            way = [*way, *more]
+            value = next(self._made(way, whole, _DEEPEST), _NOTHING)
+            if value is _NOTHING:
+                return
+            yield value
+
+    def _asked(self, way: list[Raw], value: Any) -> list[Raw]:
+        """The schemas that hold because of what a value is."""
+        branches: list[Any] = []
+        for part in way:
+            said = self._judge.said_of(part)
+            if "if" in said:
+                found = self._judge.holds(part["if"], value)
+                branches.append(part.get("then" if found else "else", True))
+            for name in said & _DEPENDENCIES if value.__class__ is dict else ():
+                branches += [
+                    held for key, held in part[name].items() if key in value and held is not True
+                ]
+        named = [{"required": one} for one in branches if one.__class__ is list]
+        others = [one for one in branches if one.__class__ is not list]
+        return [*named, *next(self._ways(others), list[Raw]())]
 
     def _denying(self, part: Raw) -> Iterator[Any]:
         """Objects with a member that a denied schema says something of."""
@@ -100,24 +137,35 @@ class Witnesses:
         for name in ("anyOf", "oneOf"):
             if name in said:
                 ways = [[*way, branch] for way in ways for branch in part[name][:_MOST_WAYS]]
+        if "$ref" in said:
+            ways = [[*way, self._judge.targets[part["$ref"]]] for way in ways]
         if "if" in said:
             then = [part["if"], part.get("then", True)]
-            ways = [[*way, *more] for way in ways for more in (then, [part.get("else", True)])]
+            both = (list[Any](), then, [part.get("else", True)])
+            ways = [[*way, *more] for more in both for way in ways]
         return ways[:_MOST_WAYS]
 
-    def _made(self, way: list[Raw], whole: Any, left: int) -> Any:
+    def _made(self, way: list[Raw], whole: Any, left: int) -> Iterator[Any]:
         """Something that all of these schemas may hold of."""
         said = {id(part): self._judge.said_of(part) for part in way}
-        for part in way:
-            if not said[id(part)].isdisjoint(VALUED):
-                return part["const"] if "const" in said[id(part)] else part["enum"][0]
+        valued = [part for part in way if not said[id(part)].isdisjoint(VALUED)]
+        if valued:
+            part = valued[0]
+            yield from [part["const"]] if "const" in said[id(part)] else part["enum"][:_MOST_WAYS]
+            return
         types = self._types(way)
         telling = [part for part in way if said[id(part)] - _GROUPS - {"type"}]
         if "object" in types and (len(types) == 1 or any(said[id(p)] & _OF_OBJECTS for p in way)):
-            return self._object(way, left)
-        if len(telling) == 1 and telling[0] is not whole:
-            return Instance(telling[0]) if said[id(telling[0])].isdisjoint(_GROUPS) else _NOTHING
-        return _SAMPLES[min(types)] if types and not telling else _NOTHING
+            yield from self._objects(way, left)
+        elif len(telling) == 1 and telling[0] is not whole:
+            if said[id(telling[0])].isdisjoint(_GROUPS):
+                yield Instance(telling[0])
+        elif types and not telling:
+            yield _SAMPLES[min(types)]
+        if telling and "string" in types:
+            yield from strings(way)
+        if telling and not types.isdisjoint(_NUMBERS):
+            yield from _numbers(telling)
 
     def _types(self, way: list[Raw]) -> frozenset[str]:
         """The types that all of these schemas allow."""
@@ -127,8 +175,8 @@ class Witnesses:
             found &= types | {"integer"} if "number" in types else types
         return found
 
-    def _object(self, way: list[Raw], left: int) -> Any:
-        """An object of the members that are required, and others if there have to be more."""
+    def _objects(self, way: list[Raw], left: int) -> Iterator[Any]:
+        """Objects of the members that are required, and others if there have to be more; or may."""
         names = dict.fromkeys(name for part in way for name in part.get("required", ()))
         least = max(part.get("minProperties", 0) for part in way)
         more = [name for part in way for name in part.get("properties", {})]
@@ -137,7 +185,13 @@ class Witnesses:
             if len(names) >= least:
                 break
         made = {name: self._member(way, name, left) for name in names}
-        return _NOTHING if _NOTHING in made.values() else made
+        if _NOTHING in made.values():
+            return
+        yield made
+        for name in more[:_MOST_MADE]:
+            member = _NOTHING if name in made else self._member(way, name, left)
+            if member is not _NOTHING:
+                yield {**made, name: member}
 
     def _member(self, way: list[Raw], name: str, left: int) -> Any:
         """A value for a member of an object."""
@@ -154,13 +208,28 @@ class Witnesses:
         if len(members) == 1 and self._judge.said_of(members[0]).isdisjoint(VALUED):
             return Instance(members[0])
         way = next(self._ways(members), list[Raw]())
-        return self._made(way, None, left - 1) if way else _NOTHING
+        made = islice(self._made(way, None, left - 1), _MOST_MADE) if way else ()
+        return next((one for one in made if self._all_hold(members, one)), _NOTHING)
+
+    def _all_hold(self, parts: list[Any], value: Any) -> bool:
+        return all(self._judge.holds(part, value) for part in parts)
+
+
+def _numbers(parts: list[Raw]) -> Iterator[Any]:
+    """Numbers at the bounds that schemas name, and beside them."""
+    named = [part[name] for part in parts for name in _BOUNDS if name in part]
+    near = [one for one in named if one.__class__ is int]
+    near += [round(one) for one in named if one.__class__ is Decimal and abs(one) < _MOST_NEAR]
+    steps = [part["multipleOf"] for part in parts if part.get("multipleOf").__class__ is int]
+    common = lcm(*steps)
+    for one in dict.fromkeys((0, *near)):
+        yield from (one, one + 1, one - 1, one - one % common, one - one % -common)
 
 
 def _said_of_member(part: Raw, name: str) -> list[Any]:
     """The schemas of a part for a member: by its name, and by patterns that perhaps match."""
     patterns: dict[str, Any] = part.get("patternProperties", {})
-    said = [held for text, held in patterns.items() if name.startswith(beginning(text))]
+    said = [held for text, held in patterns.items() if finds(text, name) is not False]
     if name in part.get("properties", {}):
         return [*said, part["properties"][name]]
     return said or [part.get("additionalProperties", True)]

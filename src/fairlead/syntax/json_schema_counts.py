@@ -1,0 +1,118 @@
+"""How many alternatives a part of a JSON Schema leaves about one member or item, at most.
+
+Schemas that look at the same instance may each hold or not: those that all have to hold multiply,
+those of which one has to are added. Branches of a `oneOf` that exclude each other are those of an
+`anyOf`; others need what denies all the rest::
+
+    anyOf: [A, B]      holds: A + B              is denied: not A * not B
+    allOf: [A, B]      holds: A * B              is denied: not A + not B
+    oneOf: [A, B]      holds: A * not B + B * not A, or A + B
+
+What keywords say of a member when they hold is one thing; when they are denied, the member may be
+the one that fails them, or another.
+
+What this module does not know: what members there are, and that most keywords are not about them.
+"""
+
+from itertools import combinations
+from math import prod
+from typing import Any, Final, final
+
+from fairlead.syntax.json_schema_clashes import exclude_each_other
+from fairlead.syntax.json_schema_needs import Raw
+from fairlead.syntax.json_schema_tame_values import PLACED, schemas_at
+from fairlead.syntax.json_schema_verdicts import UNTOLD, Verdicts
+
+_MOST: Final = 256  # a quarter of what is refused
+_DEEPEST: Final = 32
+_MOST_PARTS: Final = 2000
+_SINGLE: Final = frozenset(("required", "properties", "prefixItems", "minProperties"))
+_TWICE: Final = frozenset(("additionalProperties", "items", "additionalItems", "propertyNames"))
+_Count = tuple[int, int]
+
+
+@final
+class Counts:
+    """Counts the alternatives of the parts of one document.
+
+    >>> judge = Verdicts({}, lambda part: set(part), alone=False)
+    >>> Counts(judge).few({"anyOf": [{"properties": {"a": {"minimum": n}}} for n in range(99)]})
+    True
+
+    Args:
+        judge: knows what they say and refer to.
+    """
+
+    def __init__(self, judge: Verdicts) -> None:
+        self._judge = judge
+        self._known: dict[int, _Count] = {}
+
+    def few(self, part: Raw) -> bool:
+        """Whether there are few, whatever member is read."""
+        return self._count(part, _DEEPEST)[0] <= _MOST
+
+    def _count(self, part: Any, left: int) -> _Count:
+        """The alternatives where a part holds, and where it is denied."""
+        part = self._judge.resolved(part)
+        if part.__class__ is bool:
+            return 1, 1
+        found = self._known.get(id(part))
+        if found is None:
+            if left == 0 or len(self._known) > _MOST_PARTS:
+                return _MOST + 1, _MOST + 1
+            found = self._known[id(part)] = self._counted(part, left - 1)
+        return found
+
+    def _counted(self, part: Raw, left: int) -> _Count:
+        said = self._judge.said_of(part)
+        patterns: Any = part["patternProperties"] if "patternProperties" in said else ()
+        own = 1 + len(said & _SINGLE) + 2 * len(said & _TWICE) + 2 * len(patterns)
+        pairs = [(1, own), *(self._group(part, name, left) for name in said & (PLACED | {"$ref"}))]
+        holds, denied = prod(one for one, _ in pairs), sum(other for _, other in pairs)
+        return min(holds, _MOST + 1), min(denied, _MOST + 1)
+
+    def _group(self, part: Raw, name: str, left: int) -> _Count:
+        if name in ("if", "then", "else"):
+            return self._condition(part, left) if name == "if" else (1, 0)
+        branches = [self._judge.targets[part[name]]] if name == "$ref" else schemas_at(part, name)
+        found = [self._count(branch, left) for branch in branches]
+        holds, denied = [one for one, _ in found], [other for _, other in found]
+        match name:
+            case "anyOf":
+                return sum(holds), prod(denied)
+            case "oneOf":
+                return self._one_of(branches, found)
+            case "not":
+                return denied[0], holds[0]
+            case _:
+                depends = name not in ("allOf", "$ref")
+                return prod(one + depends for one in holds), sum(denied)
+
+    def _one_of(self, branches: list[Any], found: list[_Count]) -> _Count:
+        others = [1] * len(found)
+        more = 0
+        if not exclude_each_other(branches, self._plain):
+            for one, other in combinations(range(len(found)), 2):
+                if not exclude_each_other([branches[one], branches[other]], self._plain):
+                    others[one] *= found[other][1]
+                    others[other] *= found[one][1]
+                    more += found[one][0] * found[other][0]
+        holds = sum(one[0] * denied for one, denied in zip(found, others, strict=True))
+        return holds, prod(denied for _, denied in found) + more
+
+    def _condition(self, part: Raw, left: int) -> _Count:
+        test, then, otherwise = (
+            self._count(part.get(name, True), left) for name in ("if", "then", "else")
+        )
+        return (
+            test[0] * then[0] + test[1] * otherwise[0],
+            (test[1] + then[1]) * (test[0] + otherwise[1]),
+        )
+
+    def _plain(self, part: Any) -> Any:
+        """What a part stands for, with the keywords that hold whatever others say."""
+        part = self._judge.resolved(part)
+        if part.__class__ is not dict:
+            return part
+        said = self._judge.said_of(part)
+        return True if said is UNTOLD else {name: part[name] for name in said}
