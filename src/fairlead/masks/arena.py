@@ -35,11 +35,11 @@ _TABLES: Final[dict[int, _Table]] = {
         ((at.NODE_HASH, np.int32, 2),),
     ),
     at.STACKS: _Table(
-        at.STACK_ROOM, 256, ((at.STACK, np.int64, 1),), ((at.STACK_HASH, np.int32, 2),)
+        at.STACK_ROOM, 512, ((at.STACK, np.int64, 1),), ((at.STACK_HASH, np.int32, 2),)
     ),
     at.MACROS: _Table(
         at.MACRO_ROOM,
-        256,
+        512,
         (
             (at.MACRO, np.int32, 4),
             (at.FIRST, np.uint64, 4),
@@ -48,15 +48,15 @@ _TABLES: Final[dict[int, _Table]] = {
         ),
         ((at.MACRO_HASH, np.int32, 2),),
     ),
-    at.CONFIGS: _Table(at.CONFIG_ROOM, 256, ((at.CONFIG, np.int64, 1),)),
+    at.CONFIGS: _Table(at.CONFIG_ROOM, 1024, ((at.CONFIG, np.int64, 1),)),
     at.STEPS: _Table(
-        at.STEP_ROOM, 256, (), ((at.STEP_KEY, np.int64, 2), (at.STEP_VALUE, np.int32, 2))
+        at.STEP_ROOM, 512, (), ((at.STEP_KEY, np.int64, 2), (at.STEP_VALUE, np.int32, 2))
     ),
     at.FRAMES: _Table(
         at.FRAME_ROOM, 64, ((at.FRAME, np.int32, 6),), ((at.FRAME_HASH, np.int32, 2),)
     ),
     at.BITS: _Table(at.BIT_ROOM, 64, ((at.BIT, np.uint64, 1),)),
-    at.TEXTS: _Table(at.TEXT_ROOM, 64, ((at.TEXT, np.int64, 1),), ((at.TEXT_HASH, np.int32, 2),)),
+    at.TEXTS: _Table(at.TEXT_ROOM, 256, ((at.TEXT, np.int64, 1),), ((at.TEXT_HASH, np.int32, 2),)),
     at.EXTRAS: _Table(
         at.EXTRA_ROOM, 64, ((at.EXTRA, np.int64, 1),), ((at.EXTRA_HASH, np.int32, 2),)
     ),
@@ -99,6 +99,7 @@ _PYTHON: Final = (  # what Python alone writes, with the elements at first
 )
 _ZEROS: Final = (0, 0, 0, 0, 0)
 _BLOCKS: Final = 16
+_AHEAD: Final = 4  # times the room of what is nowhere written yet: it takes no memory until it is
 _LINE: Final = 64  # bytes; no two arrays share a cache line
 
 
@@ -207,8 +208,14 @@ class Arena:
             self.reserve(slot, used)
             self._used[slot] = used
         arrays = {slot: self._array(slot) for slot in self._parts}
-        sizes = {slot: (array.dtype, len(array)) for slot, array in arrays.items()}
         contents = {slot: array for slot, array in arrays.items() if array.any()}
+        sizes = {slot: (array.dtype, len(array)) for slot, array in arrays.items()}
+        for table in _TABLES.values():
+            room = int(self.context[table.room])
+            for slot, kind, each in table.arrays:
+                if slot in contents:
+                    contents[slot] = contents[slot][: room * each]
+                sizes[slot] = kind, room * each * (1 if slot in contents else _AHEAD)
         return Plan(self.context.copy(), sizes, contents, self._used)
 
     def _array(self, slot: int) -> NDArray[Any]:
@@ -228,10 +235,11 @@ class Arena:
         room = int(self.context[table.room]) * 4
         self.context[table.room] = room
         for slot, kind, each in table.arrays:
-            grown = np.zeros(room * each, kind)
             before = self._array(slot)
-            grown[: len(before)] = before
-            self._place(slot, grown)
+            if len(before) < room * each:
+                grown = np.zeros(room * each, kind)
+                grown[: len(before)] = before
+                self._place(slot, grown)
         for slot, kind, each in table.hashes:
             self._place(slot, np.zeros(room * each, kind))
         if count == at.STEPS:
