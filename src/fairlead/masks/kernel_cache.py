@@ -49,7 +49,6 @@ class Kernels:
         what: what they are for, in words that a person is told.
         sources: the files that they are made of.
         count: how many there are.
-        prepare: what is done to a kernel before it is compiled.
         settings: further settings of `numba.njit`.
     """
 
@@ -58,10 +57,9 @@ class Kernels:
         what: str,
         sources: Iterable[Path],
         count: int,
-        prepare: Callable[[Callable[..., Any]], None] | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
-        self._what, self._count, self._prepare, self._done = what, count, prepare, 0
+        self._what, self._count, self._done = what, count, 0
         self._settings = {"nogil": True, "error_model": "numpy", **(settings or {})}
         self._folder = _folder(_key(sources))
         self._begun = time.perf_counter()
@@ -75,8 +73,6 @@ class Kernels:
                 return self._numba(function, signature)
             self._tell()
             with _collector_off():
-                if self._prepare is not None:
-                    self._prepare(function)
                 self._done += 1
                 return self._numba(function, signature)
 
@@ -111,7 +107,7 @@ class Kernels:
     def _tell(self) -> None:
         if self._done == 0:
             once = "once on this machine" if self._folder else "as no cache folder can be written"
-            _write(f"{self._head()}, {once} (half a minute) ...\n")
+            _write(f"{self._head()}, {once} (about ten seconds) ...\n")
         elif sys.stderr.isatty():
             seconds = time.perf_counter() - self._begun
             _write(f"\r{self._done} of {self._count}, {seconds:.0f} s \r")

@@ -3,7 +3,9 @@
 What stands where, and how kernels are made:
 
     layout, record_layout     slots of the context; kinds and fields of nodes and of records
-    views, linking            arrays from its pointers; how numba makes one kernel of many parts
+    views, declarations       arrays from its pointers; what is an inner kernel, and what a word
+    statements, expressions,  inner kernels in LLVM's language, which
+    operands, linking         become a part of numba's
     intern, tries             hash-consing: nodes, stacks, frames, texts; tries of tokens
     worklist, reach           the work lists of a closure and of a mask
 

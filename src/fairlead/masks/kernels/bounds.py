@@ -190,8 +190,8 @@ def alive(context: Context, state: int, inside: int, between: int, low: int, hig
     """Whether a text goes on with `low` to `high` characters (-1: any number); 1, 0, or a code."""
     pair = pair_of(context, state, inside)
     lengths = int32s(context, LENGTH)
-    most = high if high >= 0 else ENDLESS - 2
-    for field in (L_SINGLE, L_EXACT):
+    most, fewest = high if high >= 0 else ENDLESS - 2, 0
+    for field in range(L_SINGLE, L_EXACT - 1, -1):
         code = know_length(context, pair, between, field) if pair > 0 else pair
         if code < 0:
             return code

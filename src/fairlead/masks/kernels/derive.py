@@ -84,7 +84,7 @@ def _push_missing(context: Context, record: int) -> bool:
         part = int(parts[a + index]) if kind == ALT else field(context, record, A + index)
         if field(context, part, ARCS_END if arcs else LINES_END) == 0:
             push(context, part * 2 + arcs)
-    return bool(context[TOP] > before or context[WANT])
+    return context[TOP] > before or context[WANT] != 0
 
 
 @inner

@@ -97,7 +97,6 @@ from fairlead.masks.kernels.views import (
     int32s,
     int64s,
     once,
-    prepare,
     uint8s,
 )
 from fairlead.masks.kernels.worklist import begin
@@ -106,7 +105,6 @@ _kernels = Kernels(
     "the mask engine",
     Path(__file__).parent.glob("*.py"),
     count=11,
-    prepare=prepare,
     settings={"pipeline_class": KernelPipeline},
 )
 

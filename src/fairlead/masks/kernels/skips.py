@@ -94,7 +94,7 @@ def survey_parts(context: Context, scratch: Sets) -> None:
     for node in range(nodes - 1, 0, -1):
         at, byte, own = depths[node] * 3, int(bytes_[node]), int(parts[node])
         holds[node * 2], holds[node * 2 + 1] = scratch[at + 3], scratch[at + 4]
-        parts[node] = own | int(scratch[at + 5])
+        parts[node] = own | int(np.int64(scratch[at + 5]))
         scratch[at + 2] |= np.uint64(parts[node] & (_OTHER | _BROKEN | _SPACED))
         scratch[at] |= scratch[at + 3]
         scratch[at + 1] |= scratch[at + 4]

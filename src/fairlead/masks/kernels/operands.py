@@ -1,0 +1,229 @@
+"""Numbers, truth values and arrays of a kernel as LLVM knows them, and what is reckoned with them.
+
+A kind is a word: `int64`, `uint64`, `uint32`, `bool`; `int32*`, the address of an array's first
+item; `int32[]`, an array with its length. Numbers are reckoned with in 64 bits, as Python's are:
+what is read from a narrower array is widened at once, only uint32 knows that it has no sign. A
+signed number and an unsigned one have no kind in common, unless the signed one is a constant that
+is not below 0: they are refused, where numba would go on in floating point.
+
+Worked example: ``1 + context[3]``, `context` being `%context`, is
+
+    %t1 = getelementptr inbounds i64, ptr %context, i64 3
+    %t2 = load i64, ptr %t1
+    %t3 = add i64 1, %t2
+
+What this module does not know: syntax, and what functions there are.
+"""
+
+import ast
+from dataclasses import dataclass
+from typing import Final, final
+
+SIGNED: Final = "int64"
+SET: Final = "uint64"
+WORD: Final = "uint32"
+BOOL: Final = "bool"
+LLVM: Final = {SIGNED: "i64", SET: "i64", WORD: "i32", BOOL: "i1"}
+# Items of arrays: their type, their kind when they are read, and how they are widened.
+ITEMS: Final = {
+    "int64": ("i64", SIGNED, ""),
+    "uint64": ("i64", SET, ""),
+    "uint32": ("i32", WORD, ""),
+    "int32": ("i32", SIGNED, "sext"),
+    "uint16": ("i16", SIGNED, "zext"),
+    "uint8": ("i8", SIGNED, "zext"),
+}
+_BITWISE: Final = {ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor"}
+_ARITHMETIC: Final[dict[type[ast.operator], str]] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    **_BITWISE,
+}
+_COMPARED: Final[dict[type[ast.cmpop], str]] = {
+    ast.Eq: "eq",
+    ast.NotEq: "ne",
+    ast.Lt: "lt",
+    ast.LtE: "le",
+    ast.Gt: "gt",
+    ast.GtE: "ge",
+}
+
+
+def llvm_type(kind: str) -> str:
+    """What LLVM calls a kind; of an array with its length, the first of two values."""
+    return "ptr" if kind[-1] in "*]" else LLVM[kind]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """What a value is called, and what is known of it: a constant, the length of an array."""
+
+    kind: str
+    text: str
+    constant: int | None = None
+    length: str = ""
+
+    @property
+    def item(self) -> str:
+        """The items of an array."""
+        return self.kind.rstrip("*[]")
+
+
+def constant(value: int) -> Operand:
+    """A number, or a truth value, that is written in the source."""
+    if isinstance(value, bool):
+        return Operand(BOOL, str(value).lower(), int(value))
+    return Operand(SIGNED if value < 1 << 63 else SET, str(value), value)
+
+
+def common_kind(one: Operand, other: Operand) -> str:
+    """The kind that both can be told as without a loss."""
+    kinds = {one.kind, other.kind}
+    if len(kinds) == 1:
+        return one.kind
+    if not kinds <= LLVM.keys():
+        raise TypeError(f"nothing is both of {one} and {other}")
+    if kinds == {SIGNED, SET}:
+        signed = one if one.kind == SIGNED else other
+        if signed.constant is None or signed.constant < 0:
+            raise TypeError(f"a signed number and an unsigned one: {one}, {other}")
+    return SET if SET in kinds else SIGNED
+
+
+@final
+class Instructions:
+    """The lines of a function, in the order in which they are carried out."""
+
+    __slots__ = ("lines", "names", "slots")
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.slots: list[str] = []
+        self.names = 0
+
+    def fresh(self, what: str = "t") -> str:
+        """A name that nothing has."""
+        self.names += 1
+        return f"{what}{self.names}"
+
+    def add(self, line: str) -> None:
+        """An instruction without a result."""
+        self.lines.append(f"  {line}")
+
+    def label(self, name: str) -> None:
+        """A place that is jumped to."""
+        self.lines.append(f"{name}:")
+
+    def slot(self, name: str) -> str:
+        """Where a value of a type is kept until it is asked for; LLVM makes registers of these."""
+        slot = "%" + self.fresh("s")
+        self.slots.append(f"  {slot} = alloca {name}")
+        return slot
+
+    def value(self, instruction: str) -> str:
+        """The result of an instruction."""
+        name = "%" + self.fresh()
+        self.add(f"{name} = {instruction}")
+        return name
+
+    def told_as(self, value: Operand, kind: str) -> str:
+        """A number or a truth value as another kind, keeping its lower bits."""
+        if value.kind == kind or (value.kind[:-2] == kind[:-1] and kind[-1] == "*"):
+            return value.text
+        if value.kind not in LLVM or kind not in LLVM:
+            raise TypeError(f"{value} is no {kind}")
+        if kind == BOOL:
+            return self.value(f"icmp ne {LLVM[value.kind]} {value.text}, 0")
+        if value.constant is not None:
+            return str(value.constant & 0xFFFFFFFF if kind == WORD else value.constant)
+        before, after = LLVM[value.kind], LLVM[kind]
+        if before == after:
+            return value.text
+        how = "trunc" if value.kind != BOOL and kind == WORD else "zext"
+        return self.value(f"{how} {before} {value.text} to {after}")
+
+    def fitted(self, value: Operand, kind: str) -> str:
+        """The same where a kind is asked for: a sign is neither given nor taken."""
+        if {value.kind, kind} == {SIGNED, SET} and value.constant is None:
+            raise TypeError(f"{value} is no {kind}")
+        if kind == WORD and value.kind != WORD:
+            raise TypeError(f"{value} may be too much for {kind}")
+        return self.told_as(value, kind)
+
+    def reckoned(self, operator: ast.operator, one: Operand, other: Operand) -> Operand:
+        """`one operator other`."""
+        if isinstance(operator, ast.LShift | ast.RShift):
+            return self._shifted(operator, one, other)
+        if isinstance(operator, ast.FloorDiv | ast.Mod):
+            return self._divided(operator, one, other)
+        kind = common_kind(one, other)
+        if kind == WORD:
+            kind = SET
+        if kind == BOOL and type(operator) not in _BITWISE:
+            kind = SIGNED
+        texts = self.told_as(one, kind), self.told_as(other, kind)
+        name = _ARITHMETIC[type(operator)]
+        return Operand(kind, self.value(f"{name} {LLVM[kind]} {texts[0]}, {texts[1]}"))
+
+    def _shifted(self, operator: ast.operator, one: Operand, other: Operand) -> Operand:
+        kind = SET if one.kind in (SET, WORD) else SIGNED
+        name = "shl" if isinstance(operator, ast.LShift) else "lshr" if kind == SET else "ashr"
+        texts = self.told_as(one, kind), self.told_as(other, SET)
+        return Operand(kind, self.value(f"{name} i64 {texts[0]}, {texts[1]}"))
+
+    def _divided(self, operator: ast.operator, one: Operand, other: Operand) -> Operand:
+        """Rounded down, as Python does; 0 where something is divided by 0.
+
+        LLVM rounds to 0: -7 sdiv 2 is -3, leaving -1; that is one too much, and two too little.
+        """
+        if SIGNED not in (common_kind(one, other), BOOL):
+            raise TypeError(f"only signed numbers are divided: {one}, {other}")
+        whole, by = self.told_as(one, SIGNED), self.told_as(other, SIGNED)
+        none = self.value(f"icmp eq i64 {by}, 0")
+        safe = self.value(f"select i1 {none}, i64 1, i64 {by}")
+        quotient = self.value(f"sdiv i64 {whole}, {safe}")
+        left = self.value(f"srem i64 {whole}, {safe}")
+        apart = self.value(f"icmp slt i64 {self.value(f'xor i64 {left}, {safe}')}, 0")
+        some = self.value(f"icmp ne i64 {left}, 0")
+        lower = self.value(f"and i1 {apart}, {some}")
+        if isinstance(operator, ast.FloorDiv):
+            less = self.value(f"sext i1 {lower} to i64")
+            found = self.value(f"add i64 {quotient}, {less}")
+        else:
+            more = self.value(f"select i1 {lower}, i64 {safe}, i64 0")
+            found = self.value(f"add i64 {left}, {more}")
+        return Operand(SIGNED, self.value(f"select i1 {none}, i64 0, i64 {found}"))
+
+    def compared(self, operator: ast.cmpop, one: Operand, other: Operand) -> str:
+        """Whether `one operator other`."""
+        kind = common_kind(one, other)
+        name = _COMPARED[type(operator)]
+        if name not in ("eq", "ne"):
+            name = ("s" if kind == SIGNED else "u") + name
+        texts = self.told_as(one, kind), self.told_as(other, kind)
+        return self.value(f"icmp {name} {LLVM[kind]} {texts[0]}, {texts[1]}")
+
+    def place(self, array: Operand, index: Operand) -> str:
+        """The address of an item."""
+        at = self.told_as(index, SIGNED)
+        item = ITEMS[array.item][0]
+        return self.value(f"getelementptr inbounds {item}, ptr {array.text}, i64 {at}")
+
+    def item(self, array: Operand, place: str) -> Operand:
+        """What is read there."""
+        name, kind, widened = ITEMS[array.item]
+        text = self.value(f"load {name}, ptr {place}")
+        if widened:
+            text = self.value(f"{widened} {name} {text} to i64")
+        return Operand(kind, text)
+
+    def put(self, array: Operand, place: str, value: Operand) -> None:
+        """Write there as much of a number as has room."""
+        name = ITEMS[array.item][0]
+        if name in ("i32", "i64"):
+            text = self.told_as(value, WORD if name == "i32" else SIGNED)
+        else:
+            text = self.value(f"trunc i64 {self.told_as(value, SIGNED)} to {name}")
+        self.add(f"store {name} {text}, ptr {place}")
