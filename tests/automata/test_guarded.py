@@ -27,6 +27,7 @@ from fairlead.lowering.expr import (
     stop,
 )
 from fairlead.lowering.json_schema import lower_json_schema
+from fairlead.lowering.lark_contextual import Places
 from fairlead.lowering.nodes import (
     Ahead,
     Alt,
@@ -41,6 +42,7 @@ from fairlead.lowering.nodes import (
 )
 from fairlead.lowering.sources import lower_source
 from fairlead.masks.bits import unpack
+from fairlead.syntax.lark_reader import read_lark
 from lark_samples import Blocks
 
 NOT_A = complement(concat(byte_set(b"a"), ANYTHING))
@@ -407,3 +409,24 @@ def test_a_constraint_that_looks_ahead_offers_what_can_be_read_to_an_end(seed: i
     constraint.forget()
     assert (constraint.mask(constraint.start()) == forgetful).all()
     assert constraint.matches(constraint.example())
+
+
+def test_what_is_plain_to_see_is_so():
+    places = Places(read_lark(fl.Lark('start: "a" start "b" | "ab"')), {})
+    rest = places.rest(places.start)
+    whole, x = concat(rest, stop(places.level)), literal("x")
+
+    def plain(expr: Expr, letters: bytes = bytes(range(256))) -> bool:
+        machine = Derivatives(expr, sum(1 << byte for byte in letters))
+        found = passages.ends_plainly(expr, machine.living.spellable, machine.living.check)
+        assert not found or machine.alive(expr)
+        return found
+
+    assert plain(concat(x, whole, x))
+    assert plain(whole, b"ab")
+    assert not plain(concat(x, whole), b"ab")
+    assert not plain(concat(whole, x), b"ab")
+    assert not plain(whole, b"a")
+    assert not plain(rest)
+    assert not plain(concat(rest, stop(places.level + 1)))
+    assert not plain(concat(ahead(concat(literal("a"), ANYTHING)), whole))

@@ -14,11 +14,25 @@ CODE = """
 import sys
 import fairlead as fl
 
+def indenter():
+    from lark.indenter import Indenter
+
+    names = dict(NL_type="NL", OPEN_PAREN_types=[], CLOSE_PAREN_types=[], tab_len=8)
+    return type("Blocks", (Indenter,), dict(names, INDENT_type="_I", DEDENT_type="_D"))
+
 vocabulary = fl.Vocabulary([bytes((b,)) for b in range(256)])
 fl.warmup()
 opened = []
+sources = [
+    fl.Regex(r"[a-z]+ \\\\w"),
+    fl.JsonSchema({"type": "string", "format": "date"}),
+    fl.Lark('start: NAME ("," start)?\\n%import common.CNAME -> NAME\\n%ignore " "'),
+    fl.Lark('start: "a" start "b" |', lexer="dynamic"),
+    fl.Lark('start: "a" NL _I "b" _D\\nNL: /\\\\n */\\n%declare _I _D', postlex=indenter()),
+    fl.Gbnf('root ::= [a-z]+ ("," root)?'),
+]
 sys.addaudithook(lambda event, args: opened.append(args) if event in {"open", "import"} else None)
-for source in (fl.Regex(r"[a-z]+ \\\\w"), fl.JsonSchema({"type": "string", "format": "date"})):
+for source in sources:
     constraint = fl.compile(source, vocabulary)
     constraint.mask(constraint.start())
 sys.exit(f"opened {opened}" if opened else 0)

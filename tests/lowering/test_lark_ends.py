@@ -78,8 +78,10 @@ def checked(seed: int, ignored: str) -> int:
     return count
 
 
+@pytest.mark.parametrize("looked_at", [256, 2])
 @pytest.mark.parametrize("ignored", ["", '\n%ignore " "', "\n%ignore /c ?/"])
-def test_beginnings_lead_to_the_end(ignored):
+def test_beginnings_lead_to_the_end(ignored, looked_at, monkeypatch):
+    monkeypatch.setattr(lark_ends, "_LOOKED_AT", looked_at)
     assert sum(checked(seed, ignored) for seed in range(10)) > 40
 
 
@@ -119,10 +121,19 @@ def test_bytes_that_cannot_be_spelled_are_not_read():
 
 def test_little_is_looked_at_and_answers_are_forgotten(monkeypatch):
     monkeypatch.setattr(lark_ends, "_LOOKED_AT", 1)
+    monkeypatch.setattr(lark_ends, "_FARTHEST", 1)
     monkeypatch.setattr(lark_ends, "_REMEMBERED", 0)
     places, ends = ends_of('start: "a" "b" "c"')
     assert not ends.ends(literal("b"), places.start.stack)
     assert not ends.ends(literal("b"), places.start.stack)
+
+
+def test_the_nearest_way_may_be_long():
+    places, ends = ends_of("start: " + '"a" "b" ' * 1000 + "| start start")
+    assert ends.beginnings(places.start.stack) == [b"a"]
+    after = places.behind(places.start, "A")
+    assert after is not None
+    assert ends.beginnings(after.stack) == [b"b"]
 
 
 def test_that_nothing_may_follow_is_no_end_where_the_text_may_end(monkeypatch):

@@ -53,6 +53,16 @@ def test_many_grammars_by_chance(ignored):
     assert checked(range(100, 500), ignored) > 2000
 
 
+def test_a_table_takes_as_much_as_is_in_it():
+    rows = "".join(f'\nn{number}: "a{number}"' for number in range(500))
+    expr = lowered("start: " + " ".join(f"n{number}" for number in range(500)) + rows)
+    states = States(expr, Derivatives(expr), words("a0123456789", 1), fl.Budget.default())
+    states.mask(states.start(b""))
+    assert (
+        states._network.arena.nbytes < 2 << 20
+    )  # as a matrix of its 1,000 states the table alone takes 4 MB
+
+
 INDENTED = [
     (
         'start: _NL? item+\nitem: "a" _NL [_IN item+ _OUT]\n_NL: /(\\n *)+/\n%declare _IN _OUT',

@@ -37,7 +37,7 @@ from fairlead.automata.guarded import Guarded
 from fairlead.automata.least import Least
 from fairlead.automata.living import Living
 from fairlead.automata.partition import fewer, partition
-from fairlead.automata.passages import Passages
+from fairlead.automata.passages import Passages, ends_plainly
 from fairlead.automata.words import LONGEST, Word
 from fairlead.errors import FairleadError, LimitError
 from fairlead.lowering.aheads import looking, parts, passed
@@ -119,7 +119,7 @@ class Derivatives:
     @cached_property
     def _guarded(self) -> Guarded:
         soon, decide = self._passages.soon, self._passages.alive
-        return Guarded(self._lines, self._least.word, soon, decide, self._fuel)
+        return Guarded(self._lines, self._least.word, self._plain, soon, decide, self._fuel)
 
     def start(self) -> Expr:
         """The state before the first byte."""
@@ -194,6 +194,9 @@ class Derivatives:
         self._guarded.forget()
         self._passages.forget()
         self.living.forget()
+
+    def _plain(self, state: Expr) -> bool:
+        return ends_plainly(state, self._spellable, self.living.check)
 
     def _word(self, state: Expr) -> Word:
         word = self._guarded.word(state) if state.looks else self._least.word(state)

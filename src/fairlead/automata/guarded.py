@@ -39,7 +39,8 @@ class Guarded:
     Args:
         lines: byte sets, which may overlap, and parts of the derivative.
         loose: the shortest text if nothing were looked ahead for.
-        soon: whether there is a text; None where that takes long.
+        plain: whether it is plain to see that there is a text.
+        soon: whether there is one; None where that takes long.
         decide: the same, however long it takes.
         fuel: called with the number of states looked at, raises when there are too many.
     """
@@ -48,12 +49,13 @@ class Guarded:
         self,
         lines: Callable[[Expr], list[tuple[int, Expr]]],
         loose: Callable[[Expr], Word | None],
+        plain: Callable[[Expr], bool],
         soon: Callable[[Expr], bool | None],
         decide: Callable[[Expr], bool],
         fuel: Callable[[int], None],
     ) -> None:
         self._lines, self._loose, self._fuel = lines, loose, fuel
-        self._soon, self._decide = soon, decide
+        self._plain, self._soon, self._decide = plain, soon, decide
         self._known: dict[Expr, Word | None] = {}
         self._living: set[Expr] = set()
 
@@ -87,8 +89,13 @@ class Guarded:
         return told
 
     def _lives(self, node: Expr) -> bool:
-        """Whether it is known already that there is a text."""
-        return node in self._living or self._ending(node) is not None
+        """Whether it is known that there is a text, or plain to see."""
+        if node in self._living or self._ending(node) is not None:
+            return True
+        if node.looks and node not in self._known and self._plain(node):
+            self._living.add(node)
+            return True
+        return False
 
     def _reaches(self, root: Expr, most: int) -> bool:
         """Whether a search of so many states finds a text, any text."""

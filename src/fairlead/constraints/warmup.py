@@ -6,20 +6,25 @@ from typing import Any, Final
 from fairlead.constraints.compile import compile as compile_source
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.json_schema_values import FORMATS
-from fairlead.syntax.sources import Regex, Source
+from fairlead.syntax.lark_source import Lark
+from fairlead.syntax.sources import Gbnf, Regex, Source
 from fairlead.vocabulary.spellings import Vocabulary
 
 FORMS: Final[tuple[dict[str, Any], ...]] = (
     {},
     {"key_order": "declared", "whitespace": "natural", "spelling": "plain"},
 )
+GRAMMAR: Final = r"""
+start: /\w+/ ("," start)?
+%ignore " "
+"""
 
 
 def warmup() -> None:
     """Load the front ends, and build the tables that every source shares.
 
-    Unicode's classes, the formats of JSON strings, numbers: a second or two, once in a process.
-    After it compiling and masking open no files; without it only the first call differs.
+    Unicode's classes, the formats of JSON strings, numbers, Lark's loader: two seconds, once in a
+    process. After it compiling and masking open no files; without it only the first call differs.
 
     What is loaded by then (modules, tables) stays for good, so Python's collector is told not to
     look through it again (`gc.freeze`): with torch and transformers that is 215,000 objects, half
@@ -34,7 +39,8 @@ def warmup() -> None:
     schemas.append({"type": ["number", "array", "boolean", "null", "object"]})
     sources: list[Source] = [JsonSchema(schema, **form) for schema in schemas for form in FORMS]
     vocabulary = Vocabulary([bytes((byte,)) for byte in range(256)])
-    for source in (*sources, Regex(r"\w\d\s.(?i:k)")):
+    sources += [Regex(r"\w\d\s.(?i:k)"), Gbnf('root ::= "a"'), Lark(GRAMMAR)]
+    for source in sources:
         constraint = compile_source(source, vocabulary)
         constraint.mask(constraint.start())
     gc.collect()  # no garbage is kept with it

@@ -99,7 +99,7 @@ class Places(Uncaptured):
         self._lines = None if told is None else Lines(told, self._automaton)
         self._total = self._automaton.total
         self._unfolded = dict[Place | ReadLine, Expr]()
-        self._free = dict[int, Freedom | None]()
+        self._free, self._ends = dict[int, Freedom | None](), dict[int, Ends]()
         self.start = Place(self._automaton.start, 0, (0,))
         self.pushdown = Pushdown(self.table, self.ways) if told is None else None
 
@@ -150,8 +150,19 @@ class Places(Uncaptured):
         """How texts may go on from stacks to the end; None where that takes more than stacks."""
         if self._lines is not None or self._grammar.parts:
             return None
-        free = self.freedom(spellable)
-        return Ends(self._automaton, self._scanners, spellable, self.level, free)
+        if spellable not in self._ends:
+            free = self.freedom(spellable)
+            self._ends[spellable] = Ends(
+                self._automaton, self._scanners, spellable, self.level, free
+            )
+        return self._ends[spellable]
+
+    def surely_ends(self, place: Place, spellable: int) -> bool:
+        """Whether it is plain that texts of these bytes go on from a place to the end."""
+        if self.freedom(spellable) is not None:
+            return True
+        ends = self.ends(spellable)
+        return ends is not None and len(ends.beginnings(place.stack)) > 0
 
     def behind(self, place: Place, terminal: str | None) -> Place | None:
         """The place behind a terminal, None being one that is ignored."""

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, TypeAlias, final
 
 from fairlead.lowering.expr import ALL_BYTES, ANYTHING, EMPTY, EPSILON, concat
+from fairlead.lowering.fuel import spend
 from fairlead.lowering.lark_automaton import Automaton, Frame
 from fairlead.lowering.lark_freedom import Freedom, shortest_words
 from fairlead.lowering.lark_scanners import Scanners, Way
@@ -32,7 +33,8 @@ _FEW: Final = 3  # terminals of which there are beginnings of a stack,
 _MOST: Final = 24  # beginnings of a stack,
 _TRIED: Final = 8  # and terminals that are tried for them
 _LINE: Final = b"\n"
-_LOOKED_AT: Final = 256  # stacks, before nothing is said
+_LOOKED_AT: Final = 256  # stacks, before only the nearest way is gone,
+_FARTHEST: Final = 1 << 14  # and stacks on that
 _READ: Final = 96  # ways to read on,
 _REMEMBERED: Final = 100_000  # and answers, before all are forgotten
 
@@ -87,7 +89,22 @@ class Ends:
             todo.pop()
             if frame not in self._found:
                 self._found[frame] = self._settled(frame, steps, _FEW)
-        return self._found.setdefault(stack, ())
+        if stack not in self._found:
+            self._go_straight(stack)
+        return self._found[stack]
+
+    def _go_straight(self, stack: Frame) -> None:
+        """The same by the nearest way alone, which may be long: 3,000 terminals in a row."""
+        way = list[tuple[Frame, list[_Step]]]()
+        frame = stack
+        while frame not in self._found and len(way) < _FARTHEST:
+            spend(1)
+            way.append((frame, self._nearer(frame)[:1]))
+            if not way[-1][1]:
+                break
+            frame = way[-1][1][0][1]
+        for frame, steps in reversed(way):
+            self._found[frame] = self._settled(frame, steps, _FEW)
 
     def _freely(self, stack: Frame, free: Freedom) -> Sequence[Beginning]:
         """The same where behind these each stack has a text to the end."""

@@ -67,7 +67,7 @@ def freedom(grammar: LarkGrammar, scanners: Scanners, spellable: int = ALL_BYTES
     """
     table = grammar.table
     # What is no Lark in a grammar ends where it likes.
-    if table is None or grammar.parts or not always_completed(grammar, table):
+    if table is None or grammar.parts or not grammar.ignored:
         return None
     return _Spelling(grammar, table, scanners, spellable).freedom()
 
@@ -90,8 +90,9 @@ class _Spelling:
                 wanted[names] = scanners.ways(sorted(names))
         self._wanted = wanted
         self._kept = dict[tuple[Way, bytes], bytes | None]()
-        self._completed = {frozenset[str](): True}
+        self._completed = dict[frozenset[str], bool]()
         self._after = Remainders()
+        self._afters = dict[tuple[Way, bytes], Sequence[tuple[Expr, set[bytes]]]]()
 
     def freedom(self) -> Freedom | None:
         """The first text that may."""
@@ -162,19 +163,29 @@ class _Spelling:
 
     def _stands(self, way: Way, space: bytes, words: Iterable[bytes]) -> bool:
         """Whether a space is ignored before each word, and before the end."""
-        followed = [
-            leaving.after for leaving in way.exits if self._after(leaving.text, space).nullable
-        ]
-        guard = way.guard
-        ended = not isinstance(guard, Ahead) or self._after(guard.item, space).nullable
-        return ended and any(
-            after.nullable
-            and all(
+        afters = self._afters.get((way, space))
+        if afters is None:
+            afters = self._afters[way, space] = self._followed(way, space)
+        for after, stood in afters:
+            new = {*words} - stood
+            if all(
                 self._after(after, word) is ANYTHING and self._holds(way, space + word)
-                for word in words
-            )
-            for after in followed
-        )
+                for word in new
+            ):
+                stood.update(new)
+                return True
+        return False
+
+    def _followed(self, way: Way, space: bytes) -> Sequence[tuple[Expr, set[bytes]]]:
+        """What has to follow a space that is ignored before the end, with words that do."""
+        guard = way.guard
+        if isinstance(guard, Ahead) and not self._after(guard.item, space).nullable:
+            return ()
+        return [
+            (leaving.after, set())
+            for leaving in way.exits
+            if leaving.after.nullable and self._after(leaving.text, space).nullable
+        ]
 
     def _holds(self, way: Way, text: bytes) -> bool:
         """Whether no earlier terminal matches, whatever follows the text."""

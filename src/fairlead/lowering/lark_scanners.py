@@ -14,7 +14,7 @@ What this module does not know: stacks, indentation, what may follow.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import final
 
@@ -51,12 +51,40 @@ class Way:
     guard: Expr
     exits: tuple[Exit, ...]
     level: int = 0
+    _hash: int = field(init=False, repr=False, compare=False, default=0)
+
+    def __post_init__(self) -> None:
+        """Hash it once: ways are looked up in each state."""
+        parts = self.terminal, self.ignored, self.guard, self.exits, self.level
+        object.__setattr__(self, "_hash", hash(parts))
+
+    def __hash__(self) -> int:
+        """That of its parts."""
+        return self._hash
 
     @property
     def text(self) -> Expr:
         """All of it as one expression."""
         taken = (concat(each.text, ahead(each.after, self.level)) for each in self.exits)
         return concat(self.guard, alt(*taken))
+
+
+@final
+class _Called:
+    """What a terminal takes, or of that what is called after a string, behind which rivals.
+
+    Attributes:
+        terminal: what it is called after.
+        exits: what is taken.
+        rivals: those that may match there, as a set.
+        ways: by those of them that are tried before.
+    """
+
+    __slots__ = ("exits", "rivals", "terminal", "ways")
+
+    def __init__(self, terminal: Terminal, exits: tuple[Exit, ...], rivals: int) -> None:
+        self.terminal, self.exits, self.rivals = terminal, exits, rivals
+        self.ways = dict[int, Way]()
 
 
 @final
@@ -89,8 +117,8 @@ class Scanners:
             self._first |= {name: first, first: first}
         self._known = dict[frozenset[str], tuple[Way, ...]]()
         # Most states have the same ways, and the same rivals of each.
-        self._made = dict[tuple[Terminal, Terminal, tuple[Exit, ...], tuple[Terminal, ...]], Way]()
-        self._swallowed = dict[Terminal, int]()
+        self._calls = dict[tuple[Terminal, int], Sequence[_Called]]()
+        self._swallowed = dict[Terminal, tuple[int, int]]()
 
     def check(self) -> None:
         """Refuse terminals whose matches cannot be told exactly."""
@@ -104,7 +132,8 @@ class Scanners:
         if found is None:
             terminals = [each for name in key for each in self._alike.get(name, ())]
             terminals += (self._terminals[name] for name in key)
-            found = self._known[key] = tuple(self._together(self._ways(terminals)))
+            ways = self._ways(terminals)
+            found = self._known[key] = tuple(self._together(ways) if self._first else ways)
         if self._parts:
             others = (name for name in names if name in self._parts)
             found += tuple(self._whole(name, self._parts[name]) for name in others)
@@ -130,17 +159,15 @@ class Scanners:
 
     def _ways(self, terminals: Iterable[Terminal]) -> Iterable[Way]:
         rivals = self._rivals
-        there = 0
+        there, gone = 0, 0
         for each in terminals:
             there |= rivals.bits[each]
         inside = {
-            each: rivals.among(self._inside(each) & there)
-            for each in rivals.among(there)
-            if each.shape.text is None
+            each: self._inside(each)[0] & there for each in rivals.among(there & rivals.regexes)
         }
-        gone = {s for each, found in inside.items() for s in found if each.flags_hold(s)}
-        for each in gone:
-            there &= ~rivals.bits[each]
+        for each, found in inside.items():
+            gone |= found & self._inside(each)[1]
+        there &= ~gone
         alone = dict[str, list[bytes]]()
         for each in rivals.among(there):
             before = there & (rivals.bits[each] - 1)
@@ -152,44 +179,50 @@ class Scanners:
             ):
                 alone.setdefault(first, []).append(each.word)
                 continue
-            named = Named()
-            for string in inside.get(each, ()):
-                found = each.exits_within(string, named)
-                named.add(string)
-                yield self._way(string, each, found, rivals.among(rivals.of(found) & before))
-            found = each.exits_without(named)
-            yield self._way(each, each, found, rivals.among(rivals.of(found) & before))
+            for called in self._called(each, inside.get(each, 0)):
+                yield self._way(called, each, called.rivals & before)
         for first, words in alone.items():
             yield Way(first, False, EPSILON, (Exit(either(words), ANYTHING),), self._level)
+
+    def _called(self, taken: Terminal, strings: int) -> Sequence[_Called]:
+        """What a terminal takes, strings that it swallows apart."""
+        found = self._calls.get((taken, strings))
+        if found is None:
+            named, rivals, made = Named(), self._rivals, list[_Called]()
+            for string in rivals.among(strings):
+                exits = taken.exits_within(string, named)
+                made.append(_Called(string, exits, rivals.of(exits)))
+                named.add(string)
+            exits = taken.exits_without(named)
+            made.append(_Called(taken, exits, rivals.of(exits)))
+            found = self._calls[taken, strings] = made
+        return found
 
     @cached_property
     def _rivals(self) -> Rivals:
         return Rivals(sorted(self._terminals.values(), key=lambda each: each.order))
 
-    def _inside(self, regex: Terminal) -> int:
-        """The strings that it swallows."""
+    def _inside(self, regex: Terminal) -> tuple[int, int]:
+        """The strings that it swallows, and those of them that need no flag that it has not."""
         found = self._swallowed.get(regex)
         if found is None:
-            found = 0
+            strings, held = 0, 0
             for each, bit in self._rivals.bits.items():
-                found |= bit if each.shape.text is not None and regex.swallows(each) else 0
-            self._swallowed[regex] = found
+                if each.shape.text is not None and regex.swallows(each):
+                    strings |= bit
+                    held |= bit if regex.flags_hold(each) else 0
+            found = self._swallowed[regex] = strings, held
         return found
 
-    def _way(
-        self,
-        called: Terminal,
-        taken: Terminal,
-        exits: tuple[Exit, ...],
-        met: tuple[Terminal, ...],
-    ) -> Way:
-        key = called, taken, exits, met
-        found = self._made.get(key)
+    def _way(self, called: _Called, taken: Terminal, met: int) -> Way:
+        found = called.ways.get(met)
         if found is None:
-            guards = (ahead(complement(rival.begins), self._level) for rival in met)
+            rivals = self._rivals.among(met)
+            guards = (ahead(complement(rival.begins), self._level) for rival in rivals)
             # What is ignored is so by what matched, however it is called then.
             ignored = taken.shape.name in self._ignored
-            name = called.shape.name
-            found = Way(self._first.get(name, name), ignored, concat(*guards), exits, self._level)
-            self._made[key] = found
+            name = called.terminal.shape.name
+            guard = concat(*guards)
+            found = Way(self._first.get(name, name), ignored, guard, called.exits, self._level)
+            called.ways[met] = found
         return found

@@ -30,6 +30,9 @@ from fairlead.syntax.lark_tree import LarkTerminal
 from fairlead.syntax.regex import parse_regex
 from fairlead.syntax.regex_tree import Pattern
 
+_parsed = lru_cache(maxsize=1 << 10)(parse_regex)
+"""Patterns as they stand in Lark's: the same terminals are in many grammars."""
+
 
 @final
 class Named:
@@ -85,7 +88,7 @@ class Terminal:
     def _pattern(self) -> Pattern:
         """The regex as it stands in Lark's: a group among others."""
         try:
-            pattern = parse_regex(f"(?:{self.shape.pattern})")
+            pattern = _parsed(f"(?:{self.shape.pattern})")
         except SourceError as error:
             raise UnsupportedError(str(error), feature="global flags") from None
         if pattern.backs:
@@ -158,11 +161,16 @@ class Rivals:
 
     Args:
         tried: the terminals.
+
+    Attributes:
+        bits: the bit of each.
+        regexes: those that are no strings.
     """
 
     def __init__(self, tried: Sequence[Terminal]) -> None:
         self._tried = tried
         self.bits = {each: 1 << place for place, each in enumerate(tried)}
+        self.regexes = sum(bit for each, bit in self.bits.items() if each.shape.text is None)
         words = [(each.word, bit) for each, bit in self.bits.items() if each.word is not None]
         self._words = sorted(words)
         self._lengths = sorted({len(word) for word, _ in self._words})

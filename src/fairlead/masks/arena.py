@@ -82,7 +82,12 @@ _TABLES: Final[dict[int, _Table]] = {
     at.VISITED: _Table(
         at.WORK_ROOM,
         64,
-        ((at.SCRATCH, np.int64, 2), (at.FOUND_IS, np.uint8, 1), (at.SEEN, np.int64, 4)),
+        (
+            (at.SCRATCH, np.int64, 2),
+            (at.FOUND_IS, np.uint8, 1),
+            (at.ASKED, np.int32, 1),
+            (at.SEEN, np.int64, 4),
+        ),
     ),
     at.REACHED: _Table(
         at.REACH_ROOM, 64, ((at.REACH_ITEM, np.int64, 2), (at.REACH_SEEN, np.int64, 6))
@@ -360,10 +365,6 @@ class Arena:
     def write(self, slot: int, begin: int, values: NDArray[Any]) -> None:
         """Write to what was reserved in such an array."""
         self._array(slot)[begin : begin + len(values)] = values
-
-    def scatter(self, slot: int, values: Mapping[int, int]) -> None:
-        """Write to some places of what was reserved; what is nowhere written takes no memory."""
-        self._array(slot)[[*values]] = [*values.values()]
 
     def set_scanner(self, table: int, state: int, start: int, count: int) -> None:
         """Say what may be taken in a state of a table."""

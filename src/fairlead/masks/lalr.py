@@ -3,8 +3,8 @@
 What this module does not know: what the kernels do with them (`kernels.lalr`).
 """
 
-from collections.abc import Mapping
-from typing import Final, final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ from fairlead.syntax.lark_tree import END, LarkTable
 _ROOM: Final = (
     64  # states that a reduction may put on a stack, besides one for each of the automaton
 )
+
+_Row = TypeVar("_Row", bound=tuple[Mapping[str, int], ...])
 
 
 @final
@@ -152,20 +154,27 @@ class LalrNodes:
         numbers = {name: number for number, name in enumerate(rules)}
         pairs = ((len(each.symbols), numbers[each.rule]) for each in table.productions)
         productions = [number for pair in pairs for number in pair]
-        sizes = [states * len(self._names), states * len(rules), len(productions)]
-        sizes += [len(self._names), 2 * states]
-        begin = arena.reserve(at.LALR, at.T_FIELDS + sum(sizes))
+        actions, cells = self._actions(table)
+        gotos, more = _rows(zip(table.gotos), lambda row: _next(row[0], numbers))
+        sizes = [len(actions), len(gotos), len(productions), len(self._names), 2 * states]
+        fields = (at.T_ACTION, at.T_GOTO, at.T_PRODUCTION, at.T_BRACKET, at.T_SCANNER)
+        begin = arena.reserve(at.LALR, at.T_FIELDS + sum(sizes) + len(cells) + len(more))
         head: NDArray[np.int32] = np.zeros(at.T_FIELDS, np.int32)
         place = begin + at.T_FIELDS
-        fields = (at.T_ACTION, at.T_GOTO, at.T_PRODUCTION, at.T_BRACKET, at.T_SCANNER)
         for field, size in zip(fields, sizes, strict=True):
             head[field] = place
             place += size
-        head[at.T_TERMINALS], head[at.T_RULES] = len(self._names), len(rules)
-        arena.write(at.LALR, int(head[at.T_PRODUCTION]), np.array(productions, np.int32))
-        arena.write(at.LALR, int(head[at.T_BRACKET]), np.array(self._brackets(), np.int32))
-        arena.scatter(at.LALR, self._actions(table, int(head[at.T_ACTION])))
-        arena.scatter(at.LALR, _gotos(table, numbers, int(head[at.T_GOTO])))
+        actions[::3] += place
+        gotos[::3] += place + len(cells)
+        head[at.T_TERMINALS] = len(self._names)
+        for field, values in (
+            (at.T_ACTION, actions),
+            (at.T_GOTO, gotos),
+            (at.T_PRODUCTION, productions),
+            (at.T_BRACKET, self._brackets()),
+        ):
+            arena.write(at.LALR, int(head[field]), np.array(values, np.int32))
+        arena.write(at.LALR, place, np.array(cells + more, np.int32))
         head[at.T_END], head[at.T_DEPTH] = table.end, len(table.shifts) + _ROOM
         head[at.T_REACHED] = arena.make(at.CLEAR, 1)
         some = arena.make(at.LEXEME, self._lexicon.state(byte_set(self._lexicon.spellable)))
@@ -183,16 +192,15 @@ class LalrNodes:
         arena.context[at.LALRS] = 1
         return begin
 
-    def _actions(self, table: LarkTable, place: int) -> dict[int, int]:
-        """What to do at each terminal, from a place on."""
-        found = dict[int, int]()
-        for shifts, reductions in zip(table.shifts, table.reductions, strict=True):
-            for name, after in shifts.items():
-                found[place + self._numbers[name]] = after + 1
-            for name, production in reductions.items():
-                found[place + self._numbers[name]] = -1 - production
-            place += len(self._names)
-        return found
+    def _actions(self, table: LarkTable) -> "tuple[NDArray[np.int32], list[int]]":
+        """What to do at each terminal."""
+
+        def row(actions: tuple[Mapping[str, int], Mapping[str, int]]) -> dict[int, int]:
+            shifts, reductions = actions
+            found = {self._numbers[name]: -1 - each for name, each in reductions.items()}
+            return found | _next(shifts, self._numbers)
+
+        return _rows(zip(table.shifts, table.reductions, strict=True), row)
 
     def _brackets(self) -> list[int]:
         if self._lines is None:
@@ -206,10 +214,33 @@ class LalrNodes:
         )
 
 
-def _gotos(table: LarkTable, numbers: Mapping[str, int], place: int) -> dict[int, int]:
-    """The states behind rules, from a place on."""
-    return {
-        place + state * len(numbers) + numbers[name]: after + 1
-        for state, gotos in enumerate(table.gotos)
-        for name, after in gotos.items()
-    }
+def _next(row: Mapping[str, int], numbers: Mapping[str, int]) -> dict[int, int]:
+    """The states behind symbols, by their numbers."""
+    return {numbers[name]: after + 1 for name, after in row.items()}
+
+
+def _rows(
+    listed: Iterable[_Row], cells_of: Callable[[_Row], Mapping[int, int]]
+) -> "tuple[NDArray[np.int32], list[int]]":
+    """Rows of a table, equal ones once, each from its first column on to its last.
+
+    3,000 rules in a row have two states each with one terminal: as a matrix 144 MB.
+
+    Args:
+        listed: what the rows are made of.
+        cells_of: what stands in which column.
+
+    Returns:
+        Of each row its place among the cells, less its first column, that, and the one behind its
+        last; and the cells.
+    """
+    known, index, cells = dict[object, tuple[int, int, int]](), list[int](), list[int]()
+    for each in listed:
+        key = tuple(tuple(part.items()) for part in each)
+        if key not in known:
+            row = cells_of(each)
+            low, high = min(row, default=0), max(row, default=-1) + 1
+            known[key] = len(cells) - low, low, high
+            cells += [row.get(column, 0) for column in range(low, high)]
+        index += known[key]
+    return np.array(index, np.int32), cells

@@ -58,7 +58,7 @@ from fairlead.masks.members import MemberNodes
 from fairlead.masks.objects import describe_object, describe_words, is_plain_object
 from fairlead.masks.records import readable
 from fairlead.masks.seeds import Seed
-from fairlead.masks.verdicts import Verdicts
+from fairlead.masks.verdicts import SHORT, Verdicts
 
 _OFTEN: Final = 4  # after so many states that one mask lacked, the next are made together,
 _AHEAD: Final = 64  # as every one that is lacking starts its walk anew
@@ -145,7 +145,10 @@ class Network:
             states += code == at.NEED_LEX
             nodes += code == at.NEED_NODE
             often = states > _OFTEN if code == at.NEED_LEX else nodes > _MANY
-            self._serve(code, int(context[at.WANT]), _AHEAD if often else 0)
+            if code == at.NEED_JUDGES:
+                self.run(at.JUDGE, 0, SHORT)
+            else:
+                self._serve(code, int(context[at.WANT]), _AHEAD if often else 0)
             code = self._run(context, what, a, b, row, spare)
         return code
 

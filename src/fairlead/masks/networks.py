@@ -16,6 +16,7 @@ from fairlead.masks.network import Network
 from fairlead.masks.seeds import Seed, plain_values
 
 _seeds: "WeakKeyDictionary[Gallery, Seed]" = WeakKeyDictionary()
+_bare: "WeakKeyDictionary[Gallery, Seed]" = WeakKeyDictionary()
 _lock = threading.Lock()
 _values = lru_cache(maxsize=1)(plain_values)
 
@@ -27,15 +28,27 @@ def new_network(expr: Expr, machine: Derivatives, gallery: Gallery) -> Network:
     Where something is looked ahead for, nodes are looked at as they are made.
     """
     plain = not expr.looks and gallery.lexicon.spellable == ALL_BYTES
-    return Network(expr, machine, gallery, _seed(gallery) if plain else Seed.bare(gallery))
+    with _lock:
+        seed = _seed(gallery) if plain else _bare_seed(gallery)
+    return Network(expr, machine, gallery, seed)
 
 
 def _seed(gallery: Gallery) -> Seed:
-    shelf, bounds = gallery.shelf(), shared_bounds(gallery)
-    with _lock:
-        found = _seeds.get(gallery)
-        if found is None or found.shelf is not shelf or found.bounds is not bounds:
-            values = _values()
-            made = Network(values, Derivatives(values), gallery, Seed.bare(gallery))
-            found = _seeds[gallery] = made.seed(values)
-        return found
+    found = _seeds.get(gallery)
+    if found is None or not _holds(found, gallery):
+        values = _values()
+        made = Network(values, Derivatives(values), gallery, _bare_seed(gallery))
+        found = _seeds[gallery] = made.seed(values)
+    return found
+
+
+def _bare_seed(gallery: Gallery) -> Seed:
+    found = _bare.get(gallery)
+    if found is None or not _holds(found, gallery):
+        found = _bare[gallery] = Seed.bare(gallery)
+    return found
+
+
+def _holds(seed: Seed, gallery: Gallery) -> bool:
+    """Whether what a seed was made for is still there."""
+    return seed.shelf is gallery.shelf() and seed.bounds is shared_bounds(gallery)

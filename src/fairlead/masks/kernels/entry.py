@@ -83,7 +83,7 @@ from fairlead.masks.kernels.record_layout import (
 )
 from fairlead.masks.kernels.records import rehash
 from fairlead.masks.kernels.redraws import redraw as _redraw
-from fairlead.masks.kernels.searches import search
+from fairlead.masks.kernels.searches import judge
 from fairlead.masks.kernels.skips import survey_parts
 from fairlead.masks.kernels.step import step, step_with
 from fairlead.masks.kernels.tries import merge as _merge
@@ -169,7 +169,7 @@ def run(slots: WholeNumbers, what: int, a: int, b: int, row: WholeWords, spare: 
     gives a text. FILL a b: write the mask of a to `row`,
     `spare` being a row to work in; anew if b is not 0, else where it was. MEASURE a b: see
     `bounded.measure`. JUDGE a b: find the verdict of place a among b places; 1 if it is not known
-    then.
+    then. If a is 0, those of all places that are asked for.
     """
     context = bare(slots)
     if what == FILL:
@@ -181,7 +181,7 @@ def run(slots: WholeNumbers, what: int, a: int, b: int, row: WholeWords, spare: 
     if what == ENTER:
         return _enter(context, a)
     if what == JUDGE:
-        return search(context, a, b)
+        return judge(context, a, b)
     if what == MEASURE:
         return measure(context, a, b, bare(row), spare)
     return OK

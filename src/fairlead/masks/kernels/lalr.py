@@ -33,11 +33,10 @@ from fairlead.masks.kernels.layout import (
     T_INDENT,
     T_NEWLINE,
     T_PRODUCTION,
-    T_RULES,
     T_TAB,
     T_TERMINALS,
 )
-from fairlead.masks.kernels.views import Context, apart, inner, int32s, int64s
+from fairlead.masks.kernels.views import Context, Ints, apart, inner, int32s, int64s
 
 NO_STACK: Final = 0  # there is none: never the stack of a state
 _LONGEST: Final = 1 << 16  # reductions in a row that take nothing from a stack, but without end
@@ -47,6 +46,14 @@ _LONGEST: Final = 1 << 16  # reductions in a row that take nothing from a stack,
 def top_field(context: Context, stack: int, field: int) -> int:
     """A field of the node on top of a stack."""
     return int(int32s(context, NODE)[(int64s(context, STACK)[stack] >> 32) * 6 + field])
+
+
+@inner
+def _cell(tables: Ints, row: int, column: int) -> int:
+    """What stands in a column of a row."""
+    if column < tables[row + 1] or column >= tables[row + 2]:
+        return 0
+    return int(tables[tables[row] + column])
 
 
 @inner
@@ -67,8 +74,7 @@ def _reduced(context: Context, table: int, stack: int, terminal: int) -> int:
         context[LALR_DEPTH], context[LALR_REST] = depth, stack
         if end and state == tables[table + T_END]:
             return 1
-        row = tables[table + T_ACTION] + state * tables[table + T_TERMINALS]
-        action = int(tables[row + terminal])
+        action = _cell(tables, int(tables[table + T_ACTION]) + 3 * state, terminal)
         if action >= 0:
             return 0 if end else action
         production = tables[table + T_PRODUCTION] - 2 * (action + 1)
@@ -77,8 +83,8 @@ def _reduced(context: Context, table: int, stack: int, terminal: int) -> int:
         while left > 0:
             stack, left, idle = int(pairs[stack] & 0xFFFFFFFF), left - 1, 0
         state = int(pushed[depth - 1]) if depth > 0 else top_field(context, stack, 2)
-        row = tables[table + T_GOTO] + state * tables[table + T_RULES]
-        pushed[depth] = tables[row + tables[production + 1]] - 1
+        row = int(tables[table + T_GOTO]) + 3 * state
+        pushed[depth] = _cell(tables, row, int(tables[production + 1])) - 1
         depth += 1
     return 0
 

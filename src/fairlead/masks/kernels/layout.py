@@ -191,7 +191,10 @@ MACRO_ELSE: Final = 187  # uint8[macros]: 0 unknown, or what `loops` says of all
 HEIGHT: Final = 188  # uint8[nodes]: the longest way down from a node of the vocabulary's trie
 BOUND_PLACE: Final = 189  # where an interrupted walk of a bounded pattern goes on, 0 if none is,
 BOUND_NODE: Final = 190  # and of which node, below which trie node
-CONTEXT_SIZE: Final = 192
+ASKED: Final = 191  # int32[room of SCRATCH]: places of what the closure has found, to be judged,
+ASKED_COUNT: Final = 192  # so many,
+ASKED_AT: Final = 193  # those before this one being done
+CONTEXT_SIZE: Final = 200
 
 # What `entry.build` and, from ENTER on, `entry.run` can be asked for.
 MAKE_NODE: Final = 0
@@ -216,6 +219,7 @@ NEED_EXITS: Final = -7  # WANT is a picture of whose exits those are missing tha
 NEED_BOUND: Final = -9  # WANT is a BOUNDED node whose picture is missing
 NEED_JUDGE: Final = -10  # WANT is a place whose verdict is missing
 NEED_SETTLED: Final = -11  # WANT is a node of which SETTLED is not known
+NEED_JUDGES: Final = -13  # the verdicts of some of ASKED are missing
 NEED_SCANNER: Final = -12  # WANT is a SCAN node of whose state the terminals are missing
 
 # Kinds of nodes, with their fields.
@@ -323,27 +327,28 @@ B_EXITS: Final = 8  # root of the trie of what is left behind the closing byte,
 B_EXIT: Final = 9  # and of each number of characters, in EXIT: from, to
 
 # Fields of a table of LALR.
-T_TERMINALS: Final = 0  # how many, the end of the text being the last;
-T_RULES: Final = 1  # how many;
-T_END: Final = 2  # the state on top when all is read
-T_NEWLINE: Final = 3  # terminals, -1 if lines are not indented
-T_INDENT: Final = 4
-T_DEDENT: Final = 5
-T_TAB: Final = 6
+T_TERMINALS: Final = 0  # how many, the end of the text being the last
+T_END: Final = 1  # the state on top when all is read
+T_NEWLINE: Final = 2  # terminals, -1 if lines are not indented
+T_INDENT: Final = 3
+T_DEDENT: Final = 4
+T_TAB: Final = 5
 T_FREE: Final = (
-    7  # a node: from each stack a text leads to the end behind it; 0 if that is not known
+    6  # a node: from each stack a text leads to the end behind it; 0 if that is not known
 )
-T_DEPTH: Final = 8  # more states than a reduction puts on a stack, unless without end
-T_ACTION: Final = 9  # where in LALR: for each state and terminal, the next state plus one, or a
-T_GOTO: Final = 10  # production as -1 - n; for each state and rule, the next state plus one;
-T_PRODUCTION: Final = 11  # for each production its length and rule;
-T_BRACKET: Final = 12  # for each terminal, what it adds to the brackets that are open;
-T_SCANNER: Final = 13  # for each state, the first of its ways in EDGE plus one, 0 unknown, how many
-T_LEVEL: Final = 14  # at which it looks ahead
-T_REACHED: Final = 15  # a CLEAR node that does not ask for guards
-T_LINE: Final = 16  # as T_FREE, where a newline may follow; 0 if lines are not indented
-T_MORE: Final = 17  # T_REACHED behind one more byte
-T_FIELDS: Final = 18
+T_DEPTH: Final = 7  # more states than a reduction puts on a stack, unless without end
+T_ACTION: Final = 8  # where in LALR: for each state the row of its terminals, with the next state
+T_GOTO: Final = 9  # plus one or a production as -1 - n; of its rules, with the next state plus one;
+T_PRODUCTION: Final = 10  # for each production its length and rule;
+T_BRACKET: Final = 11  # for each terminal, what it adds to the brackets that are open;
+T_SCANNER: Final = 12  # for each state, the first of its ways in EDGE plus one, 0 unknown, how many
+T_LEVEL: Final = 13  # at which it looks ahead
+T_REACHED: Final = 14  # a CLEAR node that does not ask for guards
+T_LINE: Final = 15  # as T_FREE, where a newline may follow; 0 if lines are not indented
+T_MORE: Final = 16  # T_REACHED behind one more byte
+T_FIELDS: Final = 17
+# A row is three numbers: where in LALR its first column would be, and the columns that it has, the
+# first and the one behind the last; in all others there is 0.
 # A way is four numbers: a node, the terminal or IGNORED, where it is one, and a node as T_FREE of
 # one of its texts, or 0.
 EVERYWHERE: Final = 0

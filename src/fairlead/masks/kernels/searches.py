@@ -10,6 +10,9 @@ import numpy as np
 from fairlead.masks.kernels.closure import add_leads, close
 from fairlead.masks.kernels.layout import (
     ACCEPT,
+    ASKED,
+    ASKED_AT,
+    ASKED_COUNT,
     BOUNDED,
     COUNTED,
     DOUBTFUL,
@@ -33,6 +36,7 @@ from fairlead.masks.kernels.layout import (
     V_ALIVE,
     V_DEAD,
     V_DOUBT,
+    V_SEARCH,
     V_UNKNOWN,
     VERDICT,
     WANT,
@@ -47,6 +51,29 @@ _ALIVE: Final = 1
 
 
 @once
+def judge(context: Context, root: int, most: int) -> int:
+    """The same for a place, and for root 0 for all that are asked for: 1 is never given there."""
+    if root != 0:
+        return search(context, root, most)
+    asked, verdicts = int32s(context, ASKED), int32s(context, VERDICT)
+    while context[ASKED_AT] < context[ASKED_COUNT]:
+        place = int(asked[context[ASKED_AT]])
+        verdict = int(verdicts[place * 4])
+        code = OK
+        if verdict == V_UNKNOWN and not _is_guarded(context, place):
+            code = 1
+        elif verdict in (V_UNKNOWN, V_SEARCH):
+            code = search(context, place, most)
+        if code == 1:
+            context[WANT] = place
+            return NEED_JUDGE
+        if code < 0:
+            return code
+        context[ASKED_AT] += 1
+    return OK
+
+
+@inner
 def search(context: Context, root: int, most: int) -> int:
     """Find the verdict of a place; OK, 1 if so many places do not tell, or a code below 0."""
     verdicts = int32s(context, VERDICT)
