@@ -16,15 +16,17 @@ from fairlead.constraints.compiled import CompiledConstraint
 from fairlead.constraints.conflicts import conflict
 from fairlead.constraints.cutters import cutter_of
 from fairlead.constraints.remembered import Remembered
-from fairlead.constraints.special_tokens import resolve
+from fairlead.constraints.special_tokens import Resolved, resolve
 from fairlead.constraints.token_graph import TokenGraph
 from fairlead.errors import LimitError, SourceError, UnsatisfiableError
-from fairlead.lowering.expr import concat, literal
+from fairlead.lowering.expr import ALL_BYTES, concat, literal
 from fairlead.lowering.fuel import metered
 from fairlead.lowering.nodes import And, Expr, Not
 from fairlead.lowering.sources import lower_source
 from fairlead.lowering.special import shown
 from fairlead.masks.rows import Rows
+from fairlead.masks.schemas import plain_rule
+from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.sources import Source, source
 from fairlead.vocabulary.cutter import Cutter
 from fairlead.vocabulary.spellings import Vocabulary
@@ -124,7 +126,7 @@ def _compile(
     resolved = resolve(what, vocabulary)
     spelled = resolved.vocabulary
     with metered(meter.tick):
-        expr = lower_source(resolved.source, Decisions(meter.tick))
+        expr = _plainly(resolved) or lower_source(resolved.source, Decisions(meter.tick))
         machine = Derivatives(expr, spelled.spellable, meter.tick)
         if not machine.alive(expr):  # which lowers what it needs to know
             raise _unsatisfiable(resolved.source, expr, meter)
@@ -148,6 +150,14 @@ def _compile(
             made.mask(made.start())
     meter.release()
     return made
+
+
+def _plainly(resolved: Resolved) -> Expr | None:
+    """The texts of a schema that kernels read, where each byte can be spelled."""
+    what = resolved.source
+    if isinstance(what, JsonSchema) and resolved.vocabulary.spellable == ALL_BYTES:
+        return plain_rule(what)
+    return None
 
 
 def _too_deep() -> LimitError:

@@ -5,14 +5,32 @@ repeats are characters as well, both counts are one:
 
     [a-z]{2,} & any{0,9} = [a-z]{2,9}
 
-What this module does not know: nodes of a network, lexical states.
+What this module does not know: nodes of a network.
 """
 
 from collections.abc import Callable
+from typing import Protocol
 
-from fairlead.lowering.expr import both, complement, repeat
-from fairlead.lowering.nodes import And, Concat, Expr, Not, Repeat, operands
+from fairlead.lowering.expr import both, complement, concat, repeat
+from fairlead.lowering.nodes import And, Bytes, Concat, Expr, Not, Repeat, operands
 from fairlead.lowering.regular import parts_of
+from fairlead.masks.records import readable
+
+
+class Lexical(Protocol):
+    """Lexical states of expressions: a lexicon, as far as it matters here."""
+
+    def state(self, expr: Expr) -> int:
+        """The state where a regular expression is what may follow."""
+        ...
+
+    def expand(self, state: int) -> None:
+        """Find out where a state leads."""
+        ...
+
+    def begins(self, state: int, members: int) -> bool:
+        """Whether a text from there may begin with one of some bytes."""
+        ...
 
 
 def counted_apart(
@@ -43,6 +61,23 @@ def counted_apart(
     for part in others:
         rest = part if rest is None else both(rest, part)
     return rest, count
+
+
+def bounded_fields(
+    rest: Expr, count: Repeat, tail: Expr, lexicon: Lexical
+) -> tuple[int, int, int, int] | None:
+    """What a BOUNDED node holds, of a pattern, its count and the byte that ends it; None: no byte.
+
+    No character may begin with that byte.
+    """
+    closing = tail.head if isinstance(tail, Concat) else tail
+    between = lexicon.state(repeat(count.item))
+    lexicon.expand(between)
+    if not isinstance(closing, Bytes) or lexicon.begins(between, closing.members):
+        return None
+    unit = concat(both(rest, repeat(count.item)), closing)
+    low, high = readable(count.low, count.high)
+    return lexicon.state(unit), low, high, between
 
 
 def holds(expr: Expr, wanted: "Callable[[Expr, Expr], bool]", known: "dict[Expr, bool]") -> bool:

@@ -24,7 +24,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import ANYTHING, EPSILON, both, concat, repeat
+from fairlead.lowering.expr import ANYTHING, EPSILON, concat, repeat
 from fairlead.lowering.json_members import MembersTemplate, Rest
 from fairlead.lowering.json_objects import START, ObjectTemplate
 from fairlead.lowering.json_text import alternatives_in, is_choice_of_words
@@ -48,7 +48,7 @@ from fairlead.lowering.nodes import (
 )
 from fairlead.masks.arena import Arena
 from fairlead.masks.bits import Row
-from fairlead.masks.conjunctions import counted_apart
+from fairlead.masks.conjunctions import bounded_fields, counted_apart
 from fairlead.masks.gallery import Gallery
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.lalr import LalrNodes
@@ -57,7 +57,8 @@ from fairlead.masks.marks import Marks, is_marked, last_value
 from fairlead.masks.members import MemberNodes
 from fairlead.masks.objects import describe_object, describe_words, is_plain_object
 from fairlead.masks.records import readable
-from fairlead.masks.seeds import Seed
+from fairlead.masks.schemas import NO_SCHEMA, plain_of
+from fairlead.masks.seeds import Seed, Stencil
 from fairlead.masks.verdicts import SHORT, Verdicts
 
 _OFTEN: Final = 4  # after so many states that one mask lacked, the next are made together,
@@ -86,23 +87,23 @@ class Network:
         self._members: dict[MembersTemplate, MemberNodes] = {}
         self._listed: list[MemberNodes] = []
         self._capture_numbers: dict[tuple[object, object], int] = {}
-        self._automata = dict[int, LalrNodes]()
-        self._tables = dict[Places, LalrNodes]()
-        self._verdicts = Verdicts(
-            self.arena, self.lexicon, self._exprs, self._automata, machine.alive
-        )
+        self._automata, self._tables = dict[int, LalrNodes](), dict[Places, LalrNodes]()
+        known = self._exprs, self._automata
+        self._verdicts = Verdicts(self.arena, self.lexicon, *known, machine.alive)
+        self._lays, self._schema = seed.stencil is not None, NO_SCHEMA
         self._looks = expr.looks > 0
         if self._looks:
             self.arena.context[at.LOOKS] = 1
             self.arena.context[at.ANYTHING_STATE] = self.lexicon.state(ANYTHING)
 
-    def seed(self, expr: Expr) -> Seed:
+    def seed(self, expr: Expr, stencil: Stencil) -> Seed:
         """What others begin with that have this: its nodes, and those of all that is in it."""
         self.node(expr)
         for part in self._exprs:  # which grows
             self._tell(self._nodes[part])
         nodes, exprs, told, words = self._nodes, self._exprs, self._told, self._words
-        return Seed(self.arena.plan(), nodes, exprs, told, words, self._shelf, self._bounds)
+        plan, bounds = self.arena.plan(), self._bounds
+        return Seed(plan, nodes, exprs, told, words, self._shelf, bounds, stencil)
 
     def enter(self, rest: Expr) -> int:
         """The macro state where this is what may follow."""
@@ -216,6 +217,8 @@ class Network:
         if kind == at.BOUNDED:
             living = self._bounds.alive(a, within or between, between, low, high)
             return node if living else at.DEAD
+        if kind == at.EXPR and a >= at.LAID:
+            return self._entering(self._schema.leaf(a - at.LAID))
         if kind == at.NAMED:
             expr = self._listed[a].named(low, high)
         else:
@@ -260,8 +263,7 @@ class Network:
             case Bytes() | Alt() | Repeat() | And() | Not():
                 return self.arena.make(at.LEXEME, self.lexicon.state(expr))
             case Rule():
-                listed = describe_words(expr, self)
-                return self._body(expr) if listed is None else listed
+                return self._rule(expr)
             case Call():
                 return self._call(expr)
             case Capture():
@@ -269,8 +271,14 @@ class Network:
             case _:
                 return self._constant(expr)
 
-    def _body(self, rule: Rule) -> int:
+    def _rule(self, rule: Rule) -> int:
         """The node of what a rule denotes."""
+        listed = describe_words(rule, self)
+        if listed is not None:
+            return listed
+        if self._lays and (schema := plain_of(rule)):
+            self._lays, self._schema = False, schema.lay(self.arena)
+            return self._schema.node
         body: Expr = rule.body
         while isinstance(body, Rule) and words_of(body) is None:
             body = body.body
@@ -338,17 +346,10 @@ class Network:
         rest, count = found
         if rest is None:
             return self._translate(concat(count, tail))
-        closing = tail.head if isinstance(tail, Concat) else tail
-        between = self.lexicon.state(repeat(count.item))
-        self.lexicon.expand(between)
-        if not isinstance(closing, Bytes) or self.lexicon.begins(between, closing.members):
+        if (fields := bounded_fields(rest, count, tail, self.lexicon)) is None:
             return None
-        unit = concat(both(rest, repeat(count.item)), closing)
-        low, high = readable(count.low, count.high)
-        state = self.lexicon.state(unit)
-        bounded = self.arena.make(at.BOUNDED, state, low, high, between)
-        behind = tail.tail if isinstance(tail, Concat) else EPSILON
-        return self.arena.make(at.SEQUENCE, bounded, self.node(behind))
+        behind = self.node(tail.tail if isinstance(tail, Concat) else EPSILON)
+        return self.arena.make(at.SEQUENCE, self.arena.make(at.BOUNDED, *fields), behind)
 
     def _count(self, repeated: Repeat) -> int:
         between = self.lexicon.state(repeat(repeated.item))

@@ -14,6 +14,7 @@ from fairlead.masks.bounded import shared_bounds
 from fairlead.masks.gallery import Gallery
 from fairlead.masks.network import Network
 from fairlead.masks.seeds import Seed, plain_values
+from fairlead.masks.stencils import stencil_of
 
 _seeds: "WeakKeyDictionary[Gallery, Seed]" = WeakKeyDictionary()
 _bare: "WeakKeyDictionary[Gallery, Seed]" = WeakKeyDictionary()
@@ -38,7 +39,7 @@ def _seed(gallery: Gallery) -> Seed:
     if found is None or not _holds(found, gallery):
         values = _values()
         made = Network(values, Derivatives(values), gallery, _bare_seed(gallery))
-        found = _seeds[gallery] = made.seed(values)
+        found = _seeds[gallery] = made.seed(values, stencil_of(made))
     return found
 
 

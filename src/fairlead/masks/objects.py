@@ -50,7 +50,7 @@ def describe_object(template: ObjectTemplate, network: Nodes, machine: Derivativ
     fields = describe_style(style, network.lexicon)
     fields[at.O_OTHER], fields[at.O_ORDERED] = network.node(other), style.ordered
     fields[at.O_COMMA] = network.node(style.comma)
-    fields[at.O_CLOSING] = network.node(_spelled(style)[2])
+    fields[at.O_CLOSING] = network.node(end_of_object(style))
     fields[at.O_COLON] = network.node(style.colon)
     opened = arena.make(at.OPENED, names.frame(values, members.required, fields))
     if style.opened is not EPSILON:
@@ -66,6 +66,11 @@ def describe_style(style: JsonStyle, lexicon: Lexicon) -> list[int]:
     fields[at.O_QUOTED] = lexicon.state(key)
     fields[at.O_PLAIN] = style.spelling.plain
     return fields
+
+
+def end_of_object(style: JsonStyle) -> Expr:
+    """The closing brace and what stands before it."""
+    return _spelled(style)[2]
 
 
 @lru_cache(maxsize=64)

@@ -6,7 +6,10 @@ them, which takes less than translating two.
 """
 
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Final, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fairlead.lowering.expr import EMPTY, EPSILON
 from fairlead.lowering.json_schema import lower_json_schema
@@ -17,6 +20,9 @@ from fairlead.masks.gallery import Gallery
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.shelf import Shelf
 from fairlead.syntax.json_schema_source import JsonSchema
+
+Stencil: TypeAlias = NDArray[np.int32]
+"""What schemas are laid with (`kernels.schema_layout`)."""
 
 _TYPES: Final = ("string", "integer", "number", "boolean", "null", "object", "array")
 
@@ -33,6 +39,7 @@ class Seed:
         told: the nodes that need not be asked for.
         words: where words part, below a choice between words.
         shelf, bounds: what `plan` was made for.
+        stencil: what schemas are laid with; None: they are not.
     """
 
     plan: Plan
@@ -42,6 +49,7 @@ class Seed:
     words: set[Alt]
     shelf: Shelf
     bounds: Bounds
+    stencil: Stencil | None = None
 
     @classmethod
     def bare(cls, gallery: Gallery) -> "Seed":

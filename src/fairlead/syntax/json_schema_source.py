@@ -9,8 +9,8 @@ from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias, cast, final, get_args
 
-from fairlead.errors import SourceError
-from fairlead.syntax.json_text import Json, copy_json, read_json
+from fairlead.errors import FairleadError, SourceError
+from fairlead.syntax.json_text import Json, copy_json, read_json, write_json
 from fairlead.syntax.names import did_you_mean
 from fairlead.syntax.sources import Source, check_text
 
@@ -118,8 +118,8 @@ class JsonSchema(Source):
         _check("formats", self.formats, _FORMATS)
         text, value = _copied(schema, "a schema")
         object.__setattr__(self, "text", text)
-        if not isinstance(schema, str):
-            self.__dict__["value"] = value  # where the property keeps it
+        if not isinstance(schema, str):  # where the properties keep it
+            self.__dict__["value"], self.__dict__["compact"] = value, text
         object.__setattr__(self, "resource_texts", _resource_texts(resources))
 
     @cached_property
@@ -130,6 +130,14 @@ class JsonSchema(Source):
             SourceError, LimitError: as `read_json`.
         """
         return read_json(self.text)
+
+    @cached_property
+    def compact(self) -> str | None:
+        """The text as `write_json` writes its value; None where that cannot be."""
+        try:
+            return write_json(self.value)
+        except FairleadError:  # an exact number that is none of Python's own
+            return None
 
 
 def _check(name: str, given: object, allowed: tuple[str, ...]) -> None:

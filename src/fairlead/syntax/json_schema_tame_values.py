@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from fairlead.errors import FairleadError
 from fairlead.syntax.json_schema_needs import Raw
-from fairlead.syntax.regex_finding import parsed
+from fairlead.syntax.regex import parse_regex
 
+_LISTS: Final = frozenset(("allOf", "anyOf", "oneOf", "items", "prefixItems"))
 _BRANCHES: Final = frozenset(("then", "else"))
 MAPS: Final = frozenset(("properties", "patternProperties", "dependentSchemas", "dependencies"))
 """The keywords that hold schemas by name."""
@@ -47,7 +48,7 @@ def schemas_at(raw: Raw, name: str) -> list[Any]:
     unread = (name in _BRANCHES and "if" not in raw) or (
         name == "additionalItems" and raw.get("items").__class__ is not list
     )
-    if value.__class__ is list:
+    if value.__class__ is list and name in _LISTS:
         listed = value
     elif value.__class__ is dict and name in MAPS:  # of `dependencies`, some are lists of names
         listed = [part for part in value.values() if part.__class__ is not list]
@@ -80,7 +81,7 @@ def is_shallow(value: Any) -> bool:
 def is_plain_pattern(text: str) -> bool:
     """Whether a pattern is well formed and needs no product of automata: no lookaround."""
     try:
-        pattern = parsed(text)
+        pattern = parse_regex(text, "ecma")
     except FairleadError:
         return False
     return not (pattern.looks or pattern.boundaries or pattern.backs)

@@ -36,6 +36,7 @@ from fairlead.masks.kernels.layout import (
     GUARDED,
     GUARDING,
     KEY,
+    LAID,
     LALRS,
     LEADS,
     LEX_FIRST,
@@ -80,6 +81,7 @@ from fairlead.masks.kernels.layout import (
 )
 from fairlead.masks.kernels.scanned import leave_scan, remember_scans
 from fairlead.masks.kernels.scans import expand_line, expand_scan
+from fairlead.masks.kernels.schema_nodes import NOT_LAID, lay
 from fairlead.masks.kernels.verdicts import judge_found, keep_living
 from fairlead.masks.kernels.views import (
     Context,
@@ -172,11 +174,7 @@ def _expand_rare(context: Context, kind: int, node: int, frame: int, stack: int)
     if kind == BEHIND:
         return _behind(context, frame, stack)
     if kind in (EXPR, RESUME, NAMED):
-        target = int32s(context, TARGET)[node]
-        if target != 0:
-            return push(context, target - 1, stack)
-        context[WANT] = node
-        return NEED_NODE
+        return _told(context, kind, node, frame, stack)
     if kind == LINE:
         return expand_line(context, node, stack)
     if kind == FORKED:
@@ -188,6 +186,18 @@ def _expand_rare(context: Context, kind: int, node: int, frame: int, stack: int)
     if kind == DOUBT:
         context[DOUBTFUL] |= 1
     return OK
+
+
+@once
+def _told(context: Context, kind: int, node: int, expr: int, stack: int) -> int:
+    """What a node is by what Python says of it, or because a part of a schema is laid."""
+    target = int(int32s(context, TARGET)[node]) - 1
+    if target < 0:
+        target = lay(context, node) if kind == EXPR and expr >= LAID else NOT_LAID
+    if target == NOT_LAID:
+        context[WANT] = node
+        return NEED_NODE
+    return push(context, target, stack) if target >= 0 else target
 
 
 @once

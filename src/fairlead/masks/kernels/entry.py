@@ -83,6 +83,7 @@ from fairlead.masks.kernels.record_layout import (
 )
 from fairlead.masks.kernels.records import rehash
 from fairlead.masks.kernels.redraws import redraw as _redraw
+from fairlead.masks.kernels.schema_parts import read_parts
 from fairlead.masks.kernels.searches import judge
 from fairlead.masks.kernels.skips import survey_parts
 from fairlead.masks.kernels.step import step, step_with
@@ -104,7 +105,7 @@ from fairlead.masks.kernels.worklist import begin
 _kernels = Kernels(
     "the mask engine",
     Path(__file__).parent.glob("*.py"),
-    count=11,
+    count=12,
     settings={"pipeline_class": KernelPipeline},
 )
 
@@ -303,6 +304,12 @@ def lexemes(
     else:
         found = explore(context, what, a, b)
     return found if context[WANT] == 0 else -1
+
+
+@_kernels.compiled("int64(int64[::1], int64)")
+def read_schema(slots: WholeNumbers, size: int) -> int:
+    """List the parts of a JSON Schema whose text has so many bytes; below 0: others have to."""
+    return read_parts(bare(slots), size)
 
 
 _kernels.finish()

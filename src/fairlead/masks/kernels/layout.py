@@ -194,7 +194,15 @@ BOUND_NODE: Final = 190  # and of which node, below which trie node
 ASKED: Final = 191  # int32[room of SCRATCH]: places of what the closure has found, to be judged,
 ASKED_COUNT: Final = 192  # so many,
 ASKED_AT: Final = 193  # those before this one being done
-CONTEXT_SIZE: Final = 200
+# Of this constraint, where a schema is laid part by part (`kernels.schema_nodes`):
+SCHEMA_PART: Final = 194  # int32[parts, 16], see `schema_layout`
+SCHEMA_OBJECT: Final = 195  # scalars: where its rows begin in OBJECT,
+SCHEMA_NAME: Final = 196  # in NAME,
+SCHEMA_KEYS: Final = 197  # in KEYS,
+SCHEMA_EDGE: Final = 198  # in EDGE,
+SCHEMA_POOL: Final = 199  # and its names in POOL
+STENCIL: Final = 200  # int32[18], see `schema_layout`: what all schemas are made of
+CONTEXT_SIZE: Final = 204
 
 # What `entry.build` and, from ENTER on, `entry.run` can be asked for.
 MAKE_NODE: Final = 0
@@ -229,7 +237,9 @@ LITERAL: Final = 2  # start in POOL, length, next node
 LEXEME: Final = 3  # lexical state
 SEQUENCE: Final = 4  # first node, second node
 CHOICE: Final = 5  # start in EDGE, number of options
-EXPR: Final = 6  # index of the expression; see TARGET
+EXPR: Final = 6  # index of the expression, or LAID and a part of a schema, and how many of its
+# items have come; see TARGET
+LAID: Final = 1 << 28
 MARK: Final = 7  # index of template and argument: what is captured, of which texts know, ends here
 OPENED: Final = 8  # frame: behind the opening brace
 BEHIND: Final = 9  # frame: behind a value

@@ -1,0 +1,238 @@
+"""JSON Schemas that kernels read and lay part by part, as most of those in use can be.
+
+Where all parts surely have an instance and nothing but tables is needed, a schema is a rule whose
+body is what `lowering.json_schema` makes of it, should anybody ask; masks do not. Of a quarter of
+MaskBench's schemas, two thirds are such.
+
+What this module does not know: how they are read and laid (`kernels.schema_parts`,
+`kernels.schema_nodes`).
+"""
+
+import threading
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Final, NamedTuple, cast, final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlead.errors import FairleadError
+from fairlead.lowering.fuel import spend
+from fairlead.lowering.json_schema import judge_part, lower_json_schema, lower_part
+from fairlead.lowering.nodes import Expr, Rule
+from fairlead.masks.arena import Arena
+from fairlead.masks.forest import address
+from fairlead.masks.kernels import layout as at
+from fairlead.masks.kernels import schema_layout as of
+from fairlead.syntax.json_schema_keywords import LATEST, READ, Draft, find_draft
+from fairlead.syntax.json_schema_source import JsonSchema
+
+_MOST_LETTERS: Final = 1 << 20  # of a text: what is longer takes others no longer than to read it
+_KEPT: Final = 1 << 15  # letters of texts for which the room to read them is kept
+_WORDS: Final = {
+    "type": of.W_TYPE,
+    "enum": of.W_ENUM,
+    "const": of.W_CONST,
+    "properties": of.W_PROPERTIES,
+    "required": of.W_REQUIRED,
+    "additionalProperties": of.W_OTHERS,
+    "items": of.W_ITEMS,
+    "minItems": of.W_LEAST,
+    "maxItems": of.W_MOST,
+    "minLength": of.W_SHORTEST,
+    "maxLength": of.W_LONGEST,
+    "format": of.W_FORMAT,
+    "minimum": of.W_LOWEST,
+    "maximum": of.W_HIGHEST,
+    "exclusiveMinimum": of.W_ABOVE,
+    "exclusiveMaximum": of.W_BELOW,
+    "$ref": of.W_REFERENCE,
+}
+_TYPES: Final = ("null", "boolean", "integer", "number", "string", "array", "object")
+_OPENING: Final = ('"$ref"', '"$dynamicRef"', '"$recursiveRef"', '"$schema"', '"$id"', '"id"')
+
+
+@final
+class PlainSchema:
+    """What was read of a schema: its parts, names, and what their nodes need room for."""
+
+    def __init__(self, source: JsonSchema, text: str, draft: Draft, reading: "_Reading") -> None:
+        """Copy what was read."""
+        counts = reading.context
+        self._source, self._text, self._draft = source, text, draft
+        self._parts = reading.part[: int(counts[of.PARTS]) * of.PART_FIELDS].copy()
+        self._names = reading.member[: int(counts[of.MEMBERS]) * 6].copy()
+        self._letters = reading.letter[: int(counts[of.LETTERS])].copy()
+        self._room = {
+            at.OBJECT: int(counts[of.OBJECTS]) * 16,
+            at.KEYS: int(counts[of.KEY_NODES]) * 6,
+            at.EDGE: int(counts[of.EDGES]),
+        }
+        self._where = reading.where(self._parts)
+
+    def lay(self, arena: Arena) -> "LaidSchema":
+        """Put what was read into an arena."""
+        context, parts = arena.context, self._parts.copy()
+        context[at.SCHEMA_PART] = address(parts)
+        context[at.SCHEMA_NAME] = arena.put(at.NAME, self._names) // 6
+        context[at.SCHEMA_POOL] = arena.put(at.POOL, self._letters)
+        context[at.SCHEMA_OBJECT] = arena.reserve(at.OBJECT, self._room[at.OBJECT]) // 16
+        context[at.SCHEMA_KEYS] = arena.reserve(at.KEYS, self._room[at.KEYS]) // 6
+        context[at.SCHEMA_EDGE] = arena.reserve(at.EDGE, self._room[at.EDGE])
+        return LaidSchema(arena.make(at.EXPR, at.LAID, of.ROOT), parts, self._leaf)
+
+    def _leaf(self, part: int) -> Expr:
+        begin, end = self._where[part]
+        return lower_part(self._source, self._text[begin:end], self._draft)
+
+
+@final
+class LaidSchema(NamedTuple):
+    """A schema in an arena.
+
+    Attributes:
+        node: of a whole text.
+        parts: the array in which kernels look; it has to live as long as the arena.
+        leaf: the values of a part that kernels do not know.
+    """
+
+    node: int
+    parts: "NDArray[np.int32]"
+    leaf: Callable[[int], Expr]
+
+
+NO_SCHEMA: Final = LaidSchema(at.DEAD, np.zeros(0, np.int32), dict[int, Expr]().__getitem__)
+
+
+@final
+class _Reading:
+    """The room to read a text of so many letters: what each array may need at most."""
+
+    def __init__(self, letters: int) -> None:
+        values = letters // 2 + 2
+        self.letters = letters
+        self.value = np.empty(values * 4, np.int32)
+        self.part = np.empty((letters // 3 + 2) * of.PART_FIELDS, np.int32)
+        self.member = np.empty((letters // 3 + 2) * 6, np.int32)
+        self.letter = np.empty(letters + 1, np.uint8)
+        self._ask = np.empty(letters // 3 + 2, np.int32)
+        self._small = np.empty(64 + of.MOST_DEPTH, np.int32)
+        self.context = np.zeros(of.READING_SIZE, np.int64)
+        for slot, array in (
+            (of.VALUE, self.value),
+            (of.PART, self.part),
+            (of.MEMBER, self.member),
+            (of.LETTER, self.letter),
+            (of.ASK, self._ask),
+            (of.HELD, self._small),
+            (of.DEPTH, self._small[64:]),
+        ):
+            self.context[slot] = address(array)
+
+    def read(self, text: str, draft: Draft, *, strict: bool) -> bool:
+        """Whether kernels can lay the schema that a text is, but for what is `asked`."""
+        from fairlead.masks.kernels.entry import read_schema
+
+        source, (table, letters) = np.frombuffer(text.encode(), np.uint8), _words(draft)
+        context = self.context
+        context[: of.SOURCE] = 0
+        context[of.DRAFT], context[of.STRICT] = draft, strict
+        context[of.SOURCE] = address(source)
+        context[of.WORD], context[of.WORD_TEXT] = address(table), address(letters)
+        return read_schema(context, len(source)) == of.PLAIN
+
+    def asked(self) -> list[tuple[int, int]]:
+        """Where the parts are that others have to judge."""
+        return [self._place(part) for part in self._ask[: int(self.context[of.ASKED])].tolist()]
+
+    def where(self, parts: NDArray[np.int32]) -> dict[int, tuple[int, int]]:
+        """Where the parts are that kernels do not know."""
+        leaves = np.nonzero(parts[of.S_KIND :: of.PART_FIELDS] == of.LEAF)[0]
+        return {part: self._place(part) for part in leaves.tolist()}
+
+    def _place(self, part: int) -> tuple[int, int]:
+        value = int(self.part[part * of.PART_FIELDS + of.S_VALUE]) * 4
+        begin, end = self.value[value : value + 2].tolist()
+        return begin, end
+
+
+_kept = _Reading(_KEPT)
+_lock = threading.Lock()
+_plain: "WeakKeyDictionary[Rule, PlainSchema]" = WeakKeyDictionary()
+
+
+def plain_rule(source: JsonSchema) -> Rule | None:
+    """The texts of a schema as a rule of which `plain_of` knows; None if others have to lower it.
+
+    >>> plain_rule(JsonSchema({"type": "object", "required": ["a"]})) is None
+    False
+    >>> plain_rule(JsonSchema({"not": {}})) is None
+    True
+    """
+    found = _read(source)
+    if found is None:
+        return None
+    rule = Rule("schema", inhabited=True, make=lambda: lower_json_schema(source))
+    _plain[rule] = found
+    return rule
+
+
+def plain_of(rule: Rule) -> PlainSchema | None:
+    """What was read of the schema that a rule denotes."""
+    return _plain.get(rule)
+
+
+def _read(source: JsonSchema) -> PlainSchema | None:
+    text = source.compact
+    usual = source.key_order == "any" and source.whitespace == "any" and source.spelling == "any"
+    if text is None or not usual or source.resource_texts or len(text) > _MOST_LETTERS:
+        return None
+    draft, strict = _draft(source.value), source.formats == "strict"
+    if draft is None:
+        return None
+    with _lock:
+        reading = _kept if len(text) <= _KEPT else _Reading(len(text))
+        plain = reading.read(text, draft, strict=strict)
+        spend(int(reading.context[of.PARTS]))
+        if not plain:
+            return None
+        for begin, end in reading.asked():
+            if not _is_tame(text[begin:end], draft, strict=strict):
+                return None
+        return PlainSchema(source, text, draft, reading)
+
+
+def _draft(value: Any) -> Draft | None:
+    if not isinstance(value, dict):
+        return LATEST
+    try:
+        return find_draft(cast("dict[str, Any]", value).get("$schema"), "", LATEST)
+    except FairleadError:
+        return None
+
+
+@lru_cache(maxsize=1024)
+def _is_tame(text: str, draft: Draft, *, strict: bool) -> bool:
+    """Whether a part can be lowered when it is entered, without anything around it."""
+    return not any(word in text for word in _OPENING) and judge_part(text, draft, strict=strict)
+
+
+@lru_cache(maxsize=8)
+def _words(draft: Draft) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+    """The words of a draft: a hash table, and their letters."""
+    known = dict.fromkeys(READ, of.W_FURTHER) | _WORDS
+    numbers = {name: known[name] for name, (first, last) in READ.items() if first <= draft <= last}
+    numbers |= dict.fromkeys(("$schema", "id" if draft == 4 else "$id"), of.W_RESOURCE)
+    numbers |= {name: of.W_TYPES + bit for bit, name in enumerate(_TYPES)}
+    table, letters = np.zeros(of.WORD_ROOM * 3, np.int32), bytearray()
+    for name, number in numbers.items():
+        code = len(name)
+        for byte in name.encode():
+            code = (code * 31 + byte) & 0xFFFF
+        place = code % of.WORD_ROOM
+        while table[place * 3 + 1]:
+            place = (place + 1) % of.WORD_ROOM
+        table[place * 3 : place * 3 + 3] = len(letters), len(name), number
+        letters += name.encode()
+    return table, np.frombuffer(bytes(letters), np.uint8)

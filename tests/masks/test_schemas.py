@@ -1,0 +1,271 @@
+"""Schemas that kernels read: masks are those of the plain engine, and nothing is guessed."""
+
+import json
+import random
+from typing import Any, cast
+
+import pytest
+
+import fairlead as fl
+from fairlead.errors import FairleadError
+from fairlead.lowering.expr import alt
+from fairlead.lowering.json_schema import lower_part
+from fairlead.masks.kernels import layout as at
+from fairlead.masks.schemas import plain_of, plain_rule
+from fairlead.syntax.json_schema_tame import read_tame
+from two_engines import compared, vocabulary
+
+NAMES = [
+    "",
+    "a",
+    "ab",
+    "b",
+    "é",
+    '"\\',
+    "\n\t\b\f\r/",
+    "😀",
+    "\u007f",
+    "id",
+    "$id",
+    "a/b",
+    "~",
+    "ü€",
+]
+DRAFTS = (
+    "http://json-schema.org/draft-04/schema#",
+    "http://json-schema.org/draft-06/schema#",
+    "http://json-schema.org/draft-07/schema#",
+    "https://json-schema.org/draft/2019-09/schema",
+    "https://json-schema.org/draft/2020-12/schema",
+)
+TREE = {
+    "$ref": "#/definitions/tree",
+    "definitions": {
+        "tree": {
+            "type": "object",
+            "properties": {"left": {"$ref": "#/definitions/tree"}, "leaf": {"$ref": "#/$defs/x"}},
+            "additionalProperties": False,
+        }
+    },
+    "$defs": {"x": {"$ref": "#/definitions/word"}, "word": {"const": "w"}},
+}
+TREE["definitions"]["word"] = TREE["$defs"]["word"]
+PLAIN: list[Any] = [
+    True,
+    {},
+    {"title": "no more than a name", "type": "string"},
+    {"type": ["string", "null"]},
+    {"type": ["integer", "number", "boolean"]},
+    {"$schema": DRAFTS[0], "type": "integer"},
+    {"$schema": DRAFTS[0], "type": ["integer", "null"]},
+    {"$schema": DRAFTS[0], "items": {"type": "number", "exclusiveMinimum": True, "minimum": 3}},
+    {"type": "integer", "format": "int32"},
+    {"type": "number", "minimum": -1.5},
+    {"type": "string", "maxLength": 3},
+    {"type": "string", "format": "date"},
+    {"type": "string", "pattern": "^a+$"},
+    {"oneOf": [{"type": "string"}, {"type": "null"}]},
+    {"enum": ["b", "a", "ab", "b", "é\\", "😀"]},
+    {"type": "string", "enum": ["one"]},
+    {"const": ""},
+    {"enum": ["a", 1, None]},
+    {"type": "object", "properties": {name: {"type": "boolean"} for name in NAMES}},
+    {"type": "object", "required": NAMES, "additionalProperties": {"enum": ["v"]}},
+    {"type": "object", "properties": {"b": True, "a": {}}, "required": ["c", "a", "c", "B"]},
+    {"type": "object", "properties": {"b": False, "a": False}, "additionalProperties": False},
+    {"properties": {"a": {"type": "array", "items": {"type": "null"}}}},
+    {"type": ["object", "null"], "additionalProperties": {"type": ["array", "object"]}},
+    {"items": {"type": "integer"}, "minItems": 1, "properties": {"k": {"items": True}}},
+    *({"type": "array", "minItems": low} for low in (0, 1, 3)),
+    *({"type": "array", "items": {"type": "null"}, "maxItems": most} for most in (0, 1, 3, 64)),
+    {"type": "array", "items": {"type": "boolean"}, "minItems": 2, "maxItems": 2},
+    {"type": "array", "items": {"type": "array", "items": {"const": "x"}}, "maxItems": 2},
+    TREE,
+    {"type": "object", "properties": {"again": {"$ref": "#"}, "n": {"type": "integer"}}},
+    {"$schema": DRAFTS[2], "items": {"$ref": "#/x", "type": "null"}, "x": {"type": "boolean"}},
+]  # fmt: skip
+OTHERS: list[Any] = [
+    False,
+    {"$ref": "#/x", "x": False},
+    {"not": {}},
+    {"type": "text"},
+    {"type": []},
+    {"type": ["string", 3]},
+    {"enum": []},
+    {"enum": 3},
+    {"enum": "ab"},
+    {"properties": []},
+    {"properties": {"a": 3}},
+    {"type": "object", "required": "a"},
+    {"type": "object", "required": [1]},
+    {"type": "object", "required": ["a"], "properties": {"a": False}},
+    {"type": "object", "required": ["a"], "additionalProperties": False},
+    {"type": "object", "required": ["a"], "properties": {"a": {"$ref": "#"}}},
+    {"type": "array", "minItems": 1, "items": {"$ref": "#"}},
+    {"type": "array", "minItems": 2, "maxItems": 1},
+    {"type": "string", "minLength": 2, "maxLength": 1},
+    {"type": "string", "minLength": -1},
+    {"$ref": "#"},
+    {"$ref": "#/x", "x": {"$ref": "#/y"}, "y": {"$ref": "#/x"}},
+    {"$ref": "#/x", "type": "string", "x": {}},
+    {"$ref": "#/missing"},
+    {"$ref": "#/type", "type": "string"},
+    {"$ref": "#x"},
+    {"$ref": 3},
+    {"$ref": "other"},
+    {"$ref": "#/a~1b", "a/b": {}},
+    {"$ref": "#/a/b", "a": {"$id": "http://a.example/", "b": {}}},
+    {"$ref": "#/a/b", "a": [{}]},
+    {"properties": {"a": {"$id": "http://a.example/", "type": "null"}}},
+    {"properties": {"a": {"anyOf": [{"$ref": "#"}, {"type": "null"}]}}},
+    {"$schema": "http://other.example/schema"},
+    {"$schema": DRAFTS[0], "type": "number", "exclusiveMinimum": 3},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("schema", PLAIN)
+def test_masks_are_those_of_the_plain_engine(schema: Any) -> None:
+    rule = plain_rule(fl.JsonSchema(schema))
+    assert rule is not None
+    assert compared(rule, vocabulary(300), texts=5, tokens=25, seed=json.dumps(schema)) > 5
+
+
+def test_so_they_are_of_many_names_in_many_objects() -> None:
+    chosen = random.Random(3)
+    words = ["".join(chosen.choices("abé\n", k=chosen.randint(0, 9))) for _ in range(200)]
+    parts = {str(n): {"type": "object", "required": chosen.sample(words, 90)} for n in range(9)}
+    rule = plain_rule(
+        fl.JsonSchema({"type": "object", "properties": parts | {"w": {"enum": words}}})
+    )
+    assert rule is not None
+    assert compared(rule, vocabulary(300), texts=6, tokens=40) > 100
+
+
+@pytest.mark.parametrize("schema", OTHERS)
+def test_what_may_be_refused_or_needs_a_search_is_left_to_others(schema: Any) -> None:
+    assert plain_rule(fl.JsonSchema(schema)) is None
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"key_order": "declared"}, {"whitespace": "compact"}, {"spelling": "plain"},
+     {"resources": {"http://a.example/": {}}}],
+)  # fmt: skip
+def test_so_are_other_ways_of_writing(options: Any) -> None:
+    assert plain_rule(fl.JsonSchema({"type": "object"}, **options)) is None
+
+
+def test_so_are_texts_that_are_long_or_nest_deeply() -> None:
+    assert plain_rule(fl.JsonSchema({"type": "object", "title": "a" * (1 << 20)})) is None
+    assert plain_rule(fl.JsonSchema('{"items":' * 300 + "{}" + "}" * 300)) is None
+    assert plain_rule(fl.JsonSchema('{"items":' * 200 + "{}" + "}" * 200)) is not None
+    assert plain_rule(fl.JsonSchema({"type": "object", "title": "a" * (1 << 16)})) is not None
+
+
+def test_unknown_formats_are_known_to_be_refused() -> None:
+    schema = {"type": "integer", "format": "int32"}
+    assert plain_rule(fl.JsonSchema(schema)) is not None
+    assert plain_rule(fl.JsonSchema(schema, formats="strict")) is None
+
+
+def test_a_text_is_read_as_its_value_is() -> None:
+    spaced = plain_rule(fl.JsonSchema(' { "type" :\n "object", "type": "null" } '))
+    assert spaced is not None
+    assert compared(spaced, vocabulary(300), texts=3, tokens=8) > 3
+    assert plain_rule(fl.JsonSchema('{"type":"number","minimum":0.10000000000000000001}')) is None
+
+
+def test_where_a_vocabulary_cannot_spell_each_byte_others_lower_a_schema() -> None:
+    words = fl.Vocabulary([b'{"a":1}', b"{}", b"<end>"], eos_ids={2})
+    constraint = fl.compile(fl.JsonSchema({"type": "object"}), words)
+    assert constraint.mask(constraint.start()).tolist() == [3]
+
+
+def test_a_second_schema_in_one_network_is_lowered_by_others() -> None:
+    both = fl.JsonSchema({"type": "array"}), fl.JsonSchema({"type": "null"})
+    first, second = (plain_rule(source) for source in both)
+    assert first is not None
+    assert second is not None
+    assert plain_of(first) is not plain_of(second)
+    assert compared(alt(first, second), vocabulary(300), texts=4, tokens=10) > 4
+
+
+def test_no_part_is_lowered_alone_that_makes_no_sense() -> None:
+    with pytest.raises(FairleadError, match="no part that can be lowered alone"):
+        lower_part(fl.JsonSchema({}), '{"items":3}', 2020)
+
+
+def _schema(dice: random.Random, depth: int) -> Any:
+    """A schema by chance, a keyword of which is wrong now and then."""
+    if depth == 0 or dice.random() < 0.1:
+        return dice.choice(
+            [True, False, {}, {"type": "string"}, {"type": "integer"}, {"enum": ["a"]}]
+        )
+    some: dict[str, Any] = {
+        "type": ["string", "integer", "array", "object", "object", ["object", "null"], ["array"]],
+        "enum": [["a"], ["b", "a"], ["a", 1]],
+        "const": ["é", 1],
+        "properties": [{n: _schema(dice, depth - 1) for n in dice.sample(NAMES, 2)}],
+        "required": [dice.sample(NAMES, 2), []],
+        "additionalProperties": [_schema(dice, depth - 1)],
+        "items": [_schema(dice, depth - 1)],
+        "minItems": [0, 1, 2],
+        "maxItems": [1, 2, 70],
+        "minLength": [0, 1],
+        "maximum": [3, 1.5],
+        "exclusiveMaximum": [3, True],
+        "format": ["date", "int32"],
+        "pattern": ["^a", "(?!a)"],
+        "$ref": ["#", "#/definitions/a", "#/definitions/b", "#/definitions/%61", "#a"],
+        "not": [_schema(dice, depth - 1), []],
+        "anyOf": [[_schema(dice, depth - 1), _schema(dice, depth - 1)]],
+        "$id": ["http://a.example/", "#a"],
+        "description": ["x"],
+    }
+    names = dice.sample(sorted(some), dice.choice((1, 1, 2, 3)))
+    wrong = [None, 1, -1, 1.5, "a", [], {}, ["a"], [1]]
+    return {n: dice.choice(wrong if dice.random() < 0.02 else some[n]) for n in names}
+
+
+def _random_schemas(count: int) -> list[dict[str, Any]]:
+    dice = random.Random(7)
+    made: list[dict[str, Any]] = []
+    while len(made) < count:
+        schema = _schema(dice, 3)
+        if isinstance(schema, dict):
+            parts = {name: _schema(dice, 2) for name in "ab"}
+            made.append({"$schema": dice.choice(DRAFTS), **schema, "definitions": parts})
+    return made
+
+
+def test_what_is_read_surely_has_instances_and_nothing_to_refuse() -> None:
+    plain = 0
+    for schema in _random_schemas(4000):
+        source = fl.JsonSchema(schema)
+        if plain_rule(source) is not None:
+            plain += 1
+            tame = read_tame(source.value, strict=False)
+            assert tame is not None
+            assert not tame.wild
+            assert tame.sure.issuperset(tame.parts)
+    assert plain > 800
+
+
+def test_masks_of_random_schemas_are_those_of_the_plain_engine() -> None:
+    rules = [plain_rule(fl.JsonSchema(schema)) for schema in _random_schemas(400)]
+    for number, rule in enumerate(rules):
+        if rule is not None:
+            assert compared(rule, vocabulary(300), texts=2, tokens=12, seed=number)
+
+
+def test_a_part_waits_until_it_is_entered() -> None:
+    """So a network has few nodes, however many parts a schema has."""
+    parts = {str(n): {"type": "object", "properties": {"a": {"enum": ["x"]}}} for n in range(500)}
+    words = vocabulary(300)
+    constraint = fl.compile(fl.JsonSchema({"type": "array", "items": {"properties": parts}}), words)
+    plain = fl.compile(fl.JsonSchema({"type": "null"}), words)
+    first, second = (
+        (made.mask(made.start()), cast("Any", made)._states._network.arena.context[at.NODES])[1]
+        for made in (plain, constraint)
+    )
+    assert second < first + 600
