@@ -1,5 +1,6 @@
 """What networks begin with changes no mask, and is theirs alone."""
 
+import gc
 import json
 from typing import Any
 
@@ -73,3 +74,33 @@ def test_arenas_that_begin_alike_go_on_apart() -> None:
             assert arena.pooled(*arena.record(literal)[1:3]) == text
             assert arena.make(at.LITERAL, *arena.record(literal)[1:4]) == literal
     assert Arena(empty).make(at.DEAD) == 0
+
+
+def test_memory_that_was_used_before_is_as_good_as_new() -> None:
+    plan = Plan.empty(Gallery(VOCABULARY, Lexicon(VOCABULARY.spellable)))
+    block = plan.block()
+    fresh = block.tobytes()
+    block[:] = 7
+    plan.take_back(block)
+    again = plan.block()
+    assert again is block
+    assert again.tobytes() == fresh
+    blocks = [plan.block() for _ in range(100)]
+    for given in blocks:
+        plan.take_back(given)
+    given_again = {id(plan.block()) for _ in range(64)}
+    assert given_again <= {id(given) for given in blocks}
+    assert id(plan.block()) not in given_again
+
+
+def test_an_arena_that_is_gone_gives_its_memory_to_the_next() -> None:
+    plan = Plan.empty(Gallery(VOCABULARY, Lexicon(VOCABULARY.spellable)))
+    first = Arena(plan)
+    node = first.make(at.LITERAL, first.pool(b"first"), 5, 0)
+    where = first.context[at.NODE]
+    del first
+    gc.collect()
+    second = Arena(plan)
+    assert second.context[at.NODE] == where
+    assert second.make(at.LITERAL, second.pool(b"other"), 5, 0) == node
+    assert second.pooled(*second.record(node)[1:3]) == b"other"
