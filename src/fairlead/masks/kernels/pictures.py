@@ -103,13 +103,13 @@ def take_picture(
             so_far[0], so_far[1] = found, left
             return whole
         end = int(ends[node]) if whole else node + 1
-        for index in range(at[node], at[end]):
-            if found < tokens.shape[0]:
-                tokens[found] = ids[index]
-            found += 1
+        begin, count = int(at[node]), int(at[end]) - int(at[node])
+        for index in range(count if found + count <= tokens.shape[0] else 0):
+            tokens[found + index] = ids[begin + index]
+        found += count
         if whole == EVERYWHERE:
             left = max(left, MANY_EXITS)
-        elif whole == 0 and flags[after] & ACCEPTS:
+        elif whole == 0 and flags[after] & ACCEPTS and left < MANY_EXITS:
             left = list_exits(context, node, exits, left, leads)
         node = end
     return (found << 32) | left

@@ -101,6 +101,30 @@ def _copy_tokens(context: Context, node: int, held: int, most: int) -> int:
 
 
 @inner
+def _copy_part(context: Context, node: int, free: int, depth: int, nodes: int, tokens: int) -> int:
+    """Append a node with all that is below it, at this depth; where it ends, -1 without room.
+
+    Most nodes that begin a trie have the only part of it that begins with their byte.
+    """
+    bytes_, depths, ends = (
+        uint8s(context, TRIE_BYTE),
+        uint16s(context, TRIE_DEPTH),
+        int32s(context, TRIE_END),
+    )
+    at, ids = int32s(context, TRIE_AT), int32s(context, TRIE_TOKEN)
+    end, first, last = int(ends[node]), int(at[node]), int(at[ends[node]])
+    further, higher, more = free - node, depth - int(depths[node]), int(at[free]) - first
+    if end + further > nodes or last + more > tokens:
+        return -1
+    for one in range(node, end):
+        bytes_[one + further], depths[one + further] = bytes_[one], depths[one] + higher
+        ends[one + further], at[one + further + 1] = ends[one] + further, at[one + 1] + more
+    for index in range(first, last):
+        ids[index + more] = ids[index]
+    return end + further
+
+
+@inner
 def _list_children(context: Context, segments: WholeInts, node: int, top: int, most: int) -> int:
     """Put the children of a node behind a segment; where it ends, -1 if there is no room."""
     ends, child = int32s(context, TRIE_END), node + 1
@@ -145,6 +169,12 @@ def merge(
             depth -= 1
             continue
         node, byte, place, top = free, bytes_[segments[first]], first, last
+        if first + 1 == last or bytes_[segments[first + 1]] != byte:
+            free = _copy_part(context, int(segments[first]), free, depth, nodes, tokens)
+            if free < 0:
+                return -1
+            held, levels[level] = int(at[free]), first + 1
+            continue
         while place < last and bytes_[segments[place]] == byte:
             held = _copy_tokens(context, int(segments[place]), held, tokens)
             top = _list_children(context, segments, int(segments[place]), top, most)
@@ -159,8 +189,7 @@ def merge(
         if top == last:
             ends[node] = free
             continue
-        if place > first + 1:
-            _sort(context, segments, levels, last, top)
+        _sort(context, segments, levels, last, top)
         depth, level = depth + 1, level + _LEVEL
         levels[level], levels[level + 1], levels[level + 2] = last, top, node
     return free
