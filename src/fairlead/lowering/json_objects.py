@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TypeAlias, cast, final
 
+from fairlead.lowering.endless import SOMETHING, soon_endless
 from fairlead.lowering.expr import (
     ALL_BYTES,
     EMPTY,
@@ -93,7 +94,7 @@ class ObjectTemplate:
         self.members, self.style, self._count = members, style, len(members.names)
 
     @cached_property
-    def _unfolded(self) -> Callable[[Hashable], Expr]:
+    def _unfolded(self) -> Callable[[Hashable, int], Expr]:
         return lru_cache(_REMEMBERED)(self._unfold)
 
     @cached_property
@@ -128,7 +129,7 @@ class ObjectTemplate:
 
     def unfold(self, argument: Hashable, look: Look) -> Expr:
         """What may follow at this position."""
-        return self._unfolded(argument)
+        return self._unfolded(argument, look.spellable)
 
     def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
         """What follows an undeclared key and its closing quote."""
@@ -224,22 +225,22 @@ class ObjectTemplate:
             known.sort()
         return b"".join(b"," + word for word in known)
 
-    def _unfold(self, argument: Hashable) -> Expr:
+    def _unfold(self, argument: Hashable, spellable: int) -> Expr:
         position, extras, node = cast("Argument", argument)
         if node != BEHIND:
             return self._rest_of_key(position, extras, node)
         close = EMPTY if self._missing(position) else literal("}")
-        member = concat(QUOTE, self._member(max(position, 0), extras))
+        member = concat(QUOTE, self._member(max(position, 0), extras, spellable))
         style = self.style
         if position < 0:
             return concat(literal("{"), style.opened, alt(close, member))
         return alt(concat(style.comma, member), concat(style.closing, close))
 
-    def _member(self, position: int, extras: Extras) -> Expr:
+    def _member(self, position: int, extras: Extras, spellable: int) -> Expr:
         """A key without its opening quote, its value, and the rest."""
         coming = self._coming(position)
         waiting = self.members.ordered and bool(self._missing(position))
-        undeclared = EMPTY if waiting else self._other(position, extras)
+        undeclared = EMPTY if waiting else self._other(position, extras, spellable)
         if self.members.allowed is None:
             declared = call(self, (position, extras, 0)) if coming else EMPTY
             return alt(declared, undeclared)
@@ -263,7 +264,7 @@ class ObjectTemplate:
         behind = index + 1 if self.members.ordered else position | 1 << index
         return concat(self._bodies[index], call(self, (behind, extras, BEHIND)))
 
-    def _other(self, position: int, extras: Extras) -> Expr:
+    def _other(self, position: int, extras: Extras, spellable: int) -> Expr:
         """An undeclared key that is not used, and what follows."""
         if self.members.others is EMPTY:
             return EMPTY
@@ -273,7 +274,9 @@ class ObjectTemplate:
         if UNKNOWN not in extras:
             return capture(concat(keys, QUOTE), b"", self, (position, extras, BEHIND))
         # Every beginning of a key goes on to some unused key, unless names are limited.
-        return concat(keys, QUOTE, UNSURE) if self.members.allowed is None else UNSURE
+        if self.members.allowed is None:
+            return concat(keys, QUOTE, UNSURE)
+        return SOMETHING if soon_endless(self._other_key, spellable) else UNSURE
 
     @cached_property
     def _other_key(self) -> Expr:
