@@ -67,7 +67,11 @@ SCHEMAS += [
     {"oneOf": [{"type": "object", "properties": {"value": {}, "next": {}, "other": {"const": word}},
                 "required": ["other"]} for word in "abc"]},
 ]  # fmt: skip
-NOT_B = {"not": {"const": "b"}, "type": ["string", "integer"], "contains": {}}  # which is wild
+NOT_B = {
+    "not": {"const": "b"},
+    "type": ["string", "integer"],
+    "unevaluatedItems": True,
+}  # which is wild
 MIXED: list[Any] = [
     {"properties": {"a": NOT_B, "value": {"minimum": 3}}, "additionalProperties": WORDS},
     {"minItems": 1, "prefixItems": [NOT_B, {"anyOf": [NOT_B, WORDS]}], "maxItems": 2},

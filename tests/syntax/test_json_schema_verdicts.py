@@ -12,21 +12,30 @@ from fairlead.syntax.json_schema_tame_tree import ASSERTED
 from fairlead.syntax.json_schema_verdicts import UNTOLD, Instance, Verdicts
 from fairlead.syntax.json_text import read_json
 
+FORMATS = jsonschema.FormatChecker(["date", "ipv4"])
 TEXT, WORD = {"type": "string"}, {"type": "string", "minLength": 1}
 TARGETS: dict[str, Any] = {"#/$defs/text": TEXT, "#/$defs/any": True}
 LEAVES: list[Any] = [
     *(True, False, {}, TEXT, WORD, {"type": "integer"}, {"type": ["number", "null"]}),
-    *({"enum": ["a", 1, None]}, {"const": 1}, {"enum": [{"a": 1}, []]}, {"const": True}),
-    *({"maxLength": 0}, {"pattern": "^a"}, {"format": "date"}, {"multipleOf": 2}),
+    *({"enum": ["a", 1, None]}, {"const": 1}, {"enum": [{"a": 1}, [], [1]]}, {"const": True}),
+    *(
+        {"maxLength": 0},
+        {"pattern": "^a"},
+        {"format": "date"},
+        {"pattern": "b$"},
+        {"multipleOf": 2},
+    ),
     *({"minimum": 1}, {"maximum": 1}, {"exclusiveMinimum": 1}, {"exclusiveMaximum": 1.5}),
     *({"minItems": 1}, {"maxItems": 0}, {"items": False}, {"uniqueItems": True}),
     *({"required": ["a"]}, {"minProperties": 1}, {"maxProperties": 1}),
     *({"dependentRequired": {"a": ["b"]}}, {"$ref": "#/$defs/text"}, {"$ref": "#/$defs/any"}),
+    *({"format": "ipv4"}, {"const": [{"a": 1}]}, {"uniqueItems": False}),
     *({"contains": True}, {"$ref": "#/$defs/text", "minLength": 1}),
 ]
 VALUES: list[Any] = [
     *(None, True, False, 0, 1, 1.5, "", "a", "ab", [], {}, {"a": 1}, {"b": "a"}),
     *({"a": "x", "b": 2}, {"ab": {"a": ""}}, {"a": []}, [1], [True, "a"], [[]]),
+    *([1, 1, 1.5], ["", "ab", 1, "b"], [{"a": 1}], [[], {"b": [None]}], "2000-01-01"),
 ]
 
 
@@ -45,7 +54,9 @@ def grown(pick: Callable[[list[Any]], Any], depth: int) -> Any:
         {"if": some[0]}, {"then": some[0]}, {"properties": {"a": some[0]}, "required": ["b"]},
         {"properties": {"a": some[0]}, "additionalProperties": some[1]},
         {"patternProperties": {"^a": some[0], "b$": some[1]}, "additionalProperties": some[2]},
-        {"propertyNames": some[0]}, {"dependentSchemas": {"a": some[0]}},
+        {"propertyNames": some[0]}, {"dependentSchemas": {"a": some[0]}}, {"items": some[0]},
+        {"prefixItems": some[:2], "items": some[2]}, {"contains": some[0]},
+        {"contains": some[0], "minContains": pick([0, 1, 2]), "maxContains": pick([0, 1, 2])},
     ])  # fmt: skip
 
 
@@ -57,7 +68,7 @@ def test_yes_and_no_are_what_a_validator_says(seed: int) -> None:
         schema = grown(chance.choice, chance.randint(0, 2))
         defs = {"text": TEXT, "any": True}
         whole = {"$ref": "#/$defs/it", "$defs": {"it": schema, **defs}}
-        validator = jsonschema.Draft202012Validator(whole)
+        validator = jsonschema.Draft202012Validator(whole, format_checker=FORMATS)
         raw: Any = read_json(json.dumps(schema))
         for value in VALUES:
             answer = judge().holds(raw, read_json(json.dumps(value)))

@@ -112,13 +112,17 @@ def test_what_may_be_too_much_together_does_not_wait():
     meet: Any = {"not": TEXT}
     assert allow(meet)
     assert allow(meet, {"multipleOf": 2}, {"multipleOf": 2})
-    assert not allow(meet, {"multipleOf": 2}, {"multipleOf": 3})
+    assert allow(meet, {"multipleOf": 2}, {"multipleOf": 3})
+    assert not allow(meet, {"multipleOf": 2}, {"multipleOf": 997})
+    assert not allow(meet, {"multipleOf": 2}, {"multipleOf": Decimal("0.5")})
     many: Any = {"patternProperties": {f"^{n}": True for n in range(8)}}
     assert allow(many)
     assert allow(meet, many, many)
     assert not allow(meet, many, {"propertyNames": TEXT})
     assert not allow({**many, "propertyNames": TEXT})
-    assert not allow({"patternProperties": 3, "contains": TEXT})
+    assert not allow({"patternProperties": 3, "uniqueItems": True})
+    assert allow({"contains": TEXT, "minContains": 8})
+    assert not allow({"contains": TEXT, "minContains": 2, "maxContains": 9})
     assert not allow({"enum": [1], "const": 1})
     tests = [{"properties": {"a": {"minimum": n}}} for n in range(6)]
     assert allow({"anyOf": tests[:5], "$ref": "#/$defs/text"})
@@ -130,7 +134,7 @@ def test_what_may_be_too_much_together_does_not_wait():
     assert allow({"anyOf": [{"properties": {"a": {"const": n}, "b": True}} for n in range(9)]})
     assert not allow({"oneOf": [{"items": {"minimum": n}} for n in range(6)]})
     deep: Any = {}
-    for _ in range(200):
+    for _ in range(1100):
         deep = {"anyOf": [deep]}
     assert not allow(deep)
     assert allow({"anyOf": [meet, {"not": meet}], "not": meet})

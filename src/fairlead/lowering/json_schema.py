@@ -17,10 +17,11 @@ together (`json_meaning`).
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import islice
 from typing import assert_never, final
 
-from fairlead.errors import FairleadError
+from fairlead.errors import FairleadError, SourceError, UnsupportedError
 from fairlead.lowering.expr import EMPTY, alt, concat, literal
 from fairlead.lowering.json_alike_texts import AlikeTexts, combines
 from fairlead.lowering.json_apart import Apart
@@ -33,17 +34,20 @@ from fairlead.lowering.json_keysets import Keysets
 from fairlead.lowering.json_meaning import Meaning
 from fairlead.lowering.json_members import MembersTemplate
 from fairlead.lowering.json_objects import Members, json_object
+from fairlead.lowering.json_patterns import strings_with
 from fairlead.lowering.json_scalars import number, text_content
 from fairlead.lowering.json_tame import Leaves, TameLowering
-from fairlead.lowering.json_text import QUOTE, JsonStyle, json_style
+from fairlead.lowering.json_text import QUOTE, JsonStyle, Spelling, json_style
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.syntax.json_schema import LooseParts, parse_json_schema
 from fairlead.syntax.json_schema_keywords import Draft
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.json_schema_tame import read_tame
 from fairlead.syntax.json_schema_tame_tree import TameSchema
+from fairlead.syntax.json_schema_tame_values import is_plain_pattern
 from fairlead.syntax.json_schema_tree import KINDS, Address, Document, Kind
 from fairlead.syntax.json_text import Json, read_json
+from fairlead.syntax.regex_finding import parsed
 
 _KINDS: tuple[Kind, ...] = tuple(sorted(KINDS))
 _parts = Leaves(most=512)
@@ -61,7 +65,13 @@ def lower_json_schema(source: JsonSchema) -> Expr:
     """
     raw = source.value
     strict = source.formats == "strict"
-    tame = None if source.resource_texts else read_tame(raw, strict=strict)
+    if source.resource_texts:
+        return Lowering(source, parse_json_schema(source, raw)).text()
+
+    def lowers(pattern: str) -> bool:
+        return is_plain_pattern(pattern) or _lowers(pattern, json_style(source).spelling)
+
+    tame = read_tame(raw, strict=strict, lowers=lowers)
     if tame is None:
         return Lowering(source, parse_json_schema(source, raw)).text()
 
@@ -92,6 +102,16 @@ def lower_part(source: JsonSchema, text: str, draft: Draft) -> Expr:
         found = _apart(tame, source).value(raw)
         _parts.put(key, found)
     return found
+
+
+@lru_cache(maxsize=512)
+def _lowers(pattern: str, spelling: Spelling) -> bool:
+    """Whether a pattern is well formed and has an automaton, which is then kept."""
+    try:
+        strings_with(parsed(pattern), spelling)
+    except (SourceError, UnsupportedError):
+        return False
+    return True
 
 
 def _apart(schema: TameSchema, source: JsonSchema) -> TameLowering:

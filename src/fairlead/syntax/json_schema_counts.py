@@ -14,12 +14,13 @@ the one that fails them, or another.
 What this module does not know: what members there are, and that most keywords are not about them.
 """
 
+from collections import defaultdict
 from itertools import combinations
 from math import prod
 from typing import Any, Final, final
 
 from fairlead.syntax.json_schema_clashes import exclude_each_other
-from fairlead.syntax.json_schema_needs import Raw
+from fairlead.syntax.json_schema_needs import VALUED, Raw
 from fairlead.syntax.json_schema_tame_values import PLACED, schemas_at
 from fairlead.syntax.json_schema_verdicts import UNTOLD, Verdicts
 
@@ -27,7 +28,11 @@ _MOST: Final = 256  # a quarter of what is refused
 _DEEPEST: Final = 32
 _MOST_PARTS: Final = 2000
 _SINGLE: Final = frozenset(("required", "properties", "prefixItems", "minProperties"))
-_TWICE: Final = frozenset(("additionalProperties", "items", "additionalItems", "propertyNames"))
+_TWICE: Final = frozenset(
+    ("additionalProperties", "items", "additionalItems", "propertyNames", "contains")
+)
+_TESTS: Final = frozenset(("type", "properties", "required"))
+_MOST_CONSTANTS: Final = 64  # that objects are taken apart by
 _Count = tuple[int, int]
 
 
@@ -67,13 +72,18 @@ class Counts:
         said = self._judge.said_of(part)
         patterns: Any = part["patternProperties"] if "patternProperties" in said else ()
         own = 1 + len(said & _SINGLE) + 2 * len(said & _TWICE) + 2 * len(patterns)
-        pairs = [(1, own), *(self._group(part, name, left) for name in said & (PLACED | {"$ref"}))]
+        pairs = [
+            (1 + ("contains" in said), own),
+            *(self._group(part, name, left) for name in said & (PLACED | {"$ref"})),
+        ]
         holds, denied = prod(one for one, _ in pairs), sum(other for _, other in pairs)
         return min(holds, _MOST + 1), min(denied, _MOST + 1)
 
     def _group(self, part: Raw, name: str, left: int) -> _Count:
         if name in ("if", "then", "else"):
             return self._condition(part, left) if name == "if" else (1, 0)
+        if name == "allOf":
+            return self._all_of(part[name], left)
         branches = [self._judge.targets[part[name]]] if name == "$ref" else schemas_at(part, name)
         found = [self._count(branch, left) for branch in branches]
         holds, denied = [one for one, _ in found], [other for _, other in found]
@@ -85,8 +95,38 @@ class Counts:
             case "not":
                 return denied[0], holds[0]
             case _:
-                depends = name not in ("allOf", "$ref")
+                depends = name != "$ref"
                 return prod(one + depends for one in holds), sum(denied)
+
+    def _all_of(self, branches: list[Any], left: int) -> _Count:
+        """Conditions on which constant a member is are told apart by that: one of them holds."""
+        told: defaultdict[str, list[Raw]] = defaultdict(list)
+        found: list[_Count] = []
+        for branch in map(self._judge.resolved, branches):
+            name = self._tested(branch)
+            if name is None:
+                found.append(self._count(branch, left))
+            else:
+                told[name].append(branch)
+        for tests in told.values():
+            counts = [self._count(test, left) for test in tests]
+            few = 1 < len(counts) <= _MOST_CONSTANTS
+            held = (1 + sum(one for one, _ in counts), sum(other for _, other in counts))
+            found += [held] if few else counts
+        return prod(one for one, _ in found), sum(other for _, other in found)
+
+    def _tested(self, part: Any) -> str | None:
+        """The member that a part compares with constants, if it is a condition on that alone."""
+        said = self._judge.said_of(part) if part.__class__ is dict else UNTOLD
+        test: Any = self._judge.resolved(part["if"]) if said == {"if", "then"} else True
+        if test.__class__ is not dict or not self._judge.said_of(test) <= _TESTS:
+            return None
+        members: Any = test.get("properties")
+        if members.__class__ is not dict or len(members) != 1:
+            return None
+        name, held = next(iter(members.items()))
+        listed = held.__class__ is dict and not VALUED.isdisjoint(self._judge.said_of(held))
+        return name if listed else None
 
     def _one_of(self, branches: list[Any], found: list[_Count]) -> _Count:
         others = [1] * len(found)

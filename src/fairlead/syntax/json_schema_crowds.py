@@ -9,9 +9,12 @@ What this module does not know: what keywords hold, and whether parts have insta
 
 from collections import defaultdict
 from collections.abc import Iterable
+from decimal import Decimal
+from math import lcm
 from typing import Any, Final, final
 
 from fairlead.syntax.json_schema_counts import Counts
+from fairlead.syntax.json_schema_multiples import factor_of
 from fairlead.syntax.json_schema_needs import VALUED, Raw
 from fairlead.syntax.json_schema_tame_tree import ASSERTED
 from fairlead.syntax.json_schema_tame_values import PLACED, schemas_at
@@ -19,13 +22,11 @@ from fairlead.syntax.json_schema_verdicts import Verdicts
 
 MOST_PATTERNS: Final = 8  # they make 256 kinds of keys at most
 _MOST_TESTS: Final = 5  # of one member, and their opposites: 2^10 answers are not too many
-_MOST_PLACED: Final = 128  # schemas that look at the same instance
-_ITEMS: Final = ("items", "prefixItems", "additionalItems")
+_MOST_PLACED: Final = 1024  # schemas that look at the same instance
+_MOST_CONTAINED: Final = 8  # items that are counted
+_ITEMS: Final = ("items", "prefixItems", "additionalItems", "contains")
 _ELSEWHERE: Final = frozenset(
-    (
-        *("contains", "minContains", "maxContains", "uniqueItems"),
-        *("unevaluatedItems", "unevaluatedProperties", "$dynamicRef", "$recursiveRef"),
-    )
+    (*("uniqueItems", "unevaluatedItems", "unevaluatedProperties", "$dynamicRef", "$recursiveRef"),)
 )
 _POSTPONED: Final = frozenset[str]().union(*ASSERTED.values()) - _ELSEWHERE
 _MEETING: Final = PLACED | {"$ref"}
@@ -36,7 +37,7 @@ class Crowds:
     """What the parts of a document have of what may be too much together.
 
     >>> judge = Verdicts({}, lambda part: set(part), alone=False)
-    >>> Crowds([{"multipleOf": 2}, {"multipleOf": 3}], judge).allow({"not": {}})
+    >>> Crowds([{"multipleOf": 2}, {"multipleOf": 997}], judge).allow({"not": {}})
     False
 
     Args:
@@ -46,22 +47,27 @@ class Crowds:
 
     def __init__(self, parts: Iterable[Raw], judge: Verdicts) -> None:
         self._judge, self._counts = judge, Counts(judge)
-        factors, patterns = set[str](), set[str]()
+        self._keys: dict[int, object] = {}
+        factors, patterns = dict[str, Any](), set[str]()
         for part in parts:
             if "multipleOf" in part:
-                factors.add(str(part["multipleOf"]))
-            patterns |= _patterns(part)
-        self._factors, self._patterns = len(factors), len(patterns)
+                factors[str(part["multipleOf"])] = part["multipleOf"]
+            if "patternProperties" in part or "propertyNames" in part:
+                patterns |= _patterns(part)
+        self._factors, self._patterns = list(factors.values()), len(patterns)
 
     def allow(self, part: Raw) -> bool:
         """Whether a part may be lowered when it is entered."""
         said = self._judge.said_of(part)
         if not said <= _POSTPONED or said >= VALUED:
             return False
+        counts = (part[name] for name in ("minContains", "maxContains") if name in said)
+        if any(count > _MOST_CONTAINED for count in counts):
+            return False
         if said.isdisjoint(_MEETING):
             return len(_patterns(part)) <= MOST_PATTERNS
-        few = self._factors < 2 and self._patterns <= MOST_PATTERNS
-        return few and (self._few_tests(part) or self._counts.few(part))
+        few = _meet(self._factors) and self._patterns <= MOST_PATTERNS
+        return few and (self._counts.few(part) or self._few_tests(part))
 
     def _few_tests(self, root: Raw) -> bool:
         """Whether few schemas are about the same member or item, however branches are taken."""
@@ -92,8 +98,20 @@ class Crowds:
         part = self._judge.resolved(part)
         if part.__class__ is bool:
             return None
-        said = self._judge.said_of(part)
-        return said.isdisjoint(VALUED) and repr([(name, part.get(name)) for name in sorted(said)])
+        found = self._keys.get(id(part))
+        if found is None:
+            said = self._judge.said_of(part)
+            listed = [(name, part.get(name)) for name in sorted(said)]
+            found = self._keys[id(part)] = said.isdisjoint(VALUED) and repr(listed)
+        return found
+
+
+def _meet(factors: list[Any]) -> bool:
+    """Whether all factors together are one that can be told."""
+    if len(factors) < 2:
+        return True
+    whole = all(factor.__class__ is int and factor > 0 for factor in factors)
+    return whole and factor_of(Decimal(lcm(*factors))) is not None
 
 
 def _patterns(part: Raw) -> set[str]:

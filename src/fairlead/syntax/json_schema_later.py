@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from fairlead.syntax.json_schema_needs import VALUED, Raw, needs
-from fairlead.syntax.regex import parse_regex
+from fairlead.syntax.regex_finding import parsed
 from fairlead.syntax.regex_tree import Anchor, Group, Sequence, Text
 
 _COUNTS: Final = frozenset(("minProperties", "maxProperties"))
@@ -127,7 +127,7 @@ def beginning(text: str) -> str:
     >>> beginning("^x-[a-z]+$"), beginning("x-"), beginning("^(a|b)"), beginning("^((x-)y)$")
     ('x-', '', '', 'x-')
     """
-    body = parse_regex(text, "ecma").body
+    body = parsed(text).body
     parts = body.items if isinstance(body, Sequence) else ()
     if len(parts) < 2 or not isinstance(parts[0], Anchor) or parts[0].kind != "text start":
         return ""

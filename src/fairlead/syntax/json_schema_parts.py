@@ -14,7 +14,7 @@ from fairlead.syntax.json_schema_multiples import MOST_RESTS, factor_of
 from fairlead.syntax.json_schema_tree import Bound, Numbers, Schema
 from fairlead.syntax.json_schema_values import Keywords, kind_of
 from fairlead.syntax.json_text import Json
-from fairlead.syntax.regex import parse_regex
+from fairlead.syntax.regex_finding import parsed
 from fairlead.syntax.regex_tree import Pattern
 
 _OF_NUMBERS: Final = frozenset(
@@ -79,7 +79,7 @@ def _bounds(keywords: Keywords, closed: str, open_: str, draft: Draft) -> tuple[
 def read_pattern(text: str, place: str) -> Pattern:
     """An ECMA 262 pattern that stands at `place`."""
     try:
-        return parse_regex(text, "ecma")
+        return parsed(text)
     except (SourceError, UnsupportedError) as error:
         raise _placed(error, place) from None
 

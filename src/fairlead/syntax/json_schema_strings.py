@@ -11,7 +11,7 @@ What this module does not know: what is said in other ways, as by opposites.
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import permutations
+from itertools import chain, permutations
 from typing import Any, Final
 
 from fairlead.syntax.json_schema_values import FORMATS
@@ -47,11 +47,30 @@ _SURELY: Final = {
 }  # fmt: skip
 
 
+_WITHIN: Final = {
+    name: re.compile(pattern)
+    for name, pattern in (
+        ("date", r"[\d-]{10}"),
+        ("date-time", r"[\d-]{10}[Tt][\dZz.:+-]+"),
+        ("time", r"[\dZz.:+-]+"),
+        ("duration", "P.+"),
+        *((f"{kind}email", ".+@.+") for kind in ("", "idn-")),
+        ("hostname", "[A-Za-z0-9.-]+"),
+        ("ipv4", r"[\d.]+"),
+        ("ipv6", r"[\da-fA-F.]*:[\da-fA-F:.]*"),
+        *((name, ".+:.*") for name in ("uri", "iri")),
+        ("json-pointer", "(?:/.*)?"),
+        ("relative-json-pointer", r"\d.*"),
+        ("uuid", r"[\da-fA-F-]{36}"),
+    )
+}
+
+
 def satisfies(name: str, held: Any, text: str) -> bool | None:
     """Whether a text satisfies a keyword about strings; None where that takes more than a look.
 
-    >>> satisfies("format", "date", "2000-01-01"), satisfies("format", "date", "2000-02-29")
-    (True, None)
+    >>> [satisfies("format", "date", text) for text in ("2000-01-01", "2000-02-29", "a")]
+    [True, None, False]
     """
     match name:
         case "minLength":
@@ -61,8 +80,9 @@ def satisfies(name: str, held: Any, text: str) -> bool | None:
         case "pattern":
             return finds(held, text)
         case _:
-            surely = held not in FORMATS or _SURELY[held][0].fullmatch(text) is not None
-            return surely or None
+            if held not in FORMATS or _SURELY[held][0].fullmatch(text) is not None:
+                return True
+            return None if held not in _WITHIN or _WITHIN[held].fullmatch(text) else False
 
 
 def strings(parts: Iterable[dict[str, Any]]) -> Iterator[str]:
@@ -78,7 +98,7 @@ def strings(parts: Iterable[dict[str, Any]]) -> Iterator[str]:
     """
     said = _said(parts)
     least = max((held for name, held in said if name == "minLength"), default=0)
-    for text in dict.fromkeys(_tried(said, least)) if least <= _LONGEST else ():
+    for text in _tried(said, least) if least <= _LONGEST else ():
         if all(satisfies(name, held, text) for name, held in said):
             yield text
 
@@ -105,11 +125,9 @@ def _has_string(said: tuple[tuple[str, Any], ...]) -> bool:
 def _tried(said: tuple[tuple[str, Any], ...], least: int) -> Iterator[str]:
     """Strings that may satisfy all."""
     patterns = [held for name, held in said if name == "pattern"]
-    begun = [_SURELY[held][1] for name, held in said if name == "format" and held in FORMATS]
-    begun += [text for pattern in patterns for text in samples(pattern)]
-    rows = permutations(patterns, len(patterns)) if len(patterns) <= _MOST_PATTERNS else ()
-    begun += ["".join(samples(pattern)[:1][0] for pattern in row) for row in rows if _all_have(row)]
-    for text in begun:
+    begun = (_SURELY[held][1] for name, held in said if name == "format" and held in FORMATS)
+    found = (text for pattern in patterns for text in samples(pattern))
+    for text in chain(begun, found, _in_a_row(patterns)):
         yield text
         for more in {1, max(least - len(text), 0)} - {0}:
             yield from (text + "a" * more, "a" * more + text)
@@ -118,5 +136,8 @@ def _tried(said: tuple[tuple[str, Any], ...], least: int) -> Iterator[str]:
     yield from ("a" * max(least, 1), "0" * max(least, 1), "-" * least)
 
 
-def _all_have(patterns: tuple[str, ...]) -> bool:
-    return len(patterns) > 1 and all(map(samples, patterns))
+def _in_a_row(patterns: list[str]) -> Iterator[str]:
+    """Texts of all patterns, one after the other."""
+    if 1 < len(patterns) <= _MOST_PATTERNS:
+        for row in permutations(patterns):
+            yield "".join(next(samples(pattern), "") for pattern in row)

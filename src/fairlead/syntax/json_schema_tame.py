@@ -38,8 +38,9 @@ from fairlead.syntax.json_schema_verdicts import UNTOLD, Verdicts
 from fairlead.syntax.json_schema_witnesses import Witnesses
 from fairlead.syntax.json_text import Json
 
+Lowers = Callable[[str], bool]
 MOST_BRANCHES: Final = 8
-_MOST_MEETING: Final = 32  # branches of a part that waits though they do not stand alone
+_MOST_MEETING: Final = 256  # branches of a part that waits though they do not stand alone
 _DYNAMIC: Final = frozenset(("$dynamicRef", "$recursiveRef"))
 _NO_RESOURCE: Final = ("", "#")  # identifiers that begin so name none
 _KNOWN_TYPES: Final = frozenset(TYPES)
@@ -47,7 +48,9 @@ _KNOWN_FORMATS: Final = frozenset(FORMATS)
 _NUMBERS: Final = frozenset((int, Decimal))
 
 
-def read_tame(raw: Json, *, strict: bool, draft: Draft = LATEST) -> TameSchema | None:
+def read_tame(
+    raw: Json, *, strict: bool, draft: Draft = LATEST, lowers: Lowers = is_plain_pattern
+) -> TameSchema | None:
     """The schema `raw` and which parts of it are tame; None where that makes no sense.
 
     >>> sorted(read_tame({"type": "string", "not": {}}, strict=False).wild.values())
@@ -59,13 +62,14 @@ def read_tame(raw: Json, *, strict: bool, draft: Draft = LATEST) -> TameSchema |
         raw: a JSON value.
         strict: whether unknown formats are to be refused.
         draft: what it is written in if it does not say so.
+        lowers: tells whether a pattern is well formed and has an automaton.
     """
     named: Raw = raw if isinstance(raw, dict) else {}
     try:
         draft = find_draft(named.get("$schema"), "", draft)
     except FairleadError:
         return None
-    check = _Check(raw, draft, strict)
+    check = _Check(raw, draft, strict, lowers)
     if not check.passes():
         return None
     sure, eager = check.instances.sure, reaching(check.wild, check.below)
@@ -77,8 +81,8 @@ def read_tame(raw: Json, *, strict: bool, draft: Draft = LATEST) -> TameSchema |
 class _Check:
     """One pass over a document."""
 
-    def __init__(self, root: Json, draft: Draft, strict: bool) -> None:
-        self._root, self._draft, self._strict = root, draft, strict
+    def __init__(self, root: Json, draft: Draft, strict: bool, lowers: Lowers) -> None:
+        self._root, self._draft, self._strict, self._lowers = root, draft, strict, lowers
         self._asserted = ASSERTED[draft]
         self._id = "id" if draft == 4 else "$id"
         self._nested_ids = False
@@ -234,7 +238,9 @@ class _Check:
         value: Any = self._root
         for step in unquote(name).split("/")[1:]:
             key = step.replace("~1", "/").replace("~0", "~")
-            if value.__class__ is not dict or (value is not self._root and self._opens(value)):
+            if value.__class__ is list:
+                value = {str(place): one for place, one in enumerate(value)}
+            elif value.__class__ is not dict or (value is not self._root and self._opens(value)):
                 return None
             value = value.get(key)
         return value
@@ -290,10 +296,6 @@ class _Check:
         """One or more values."""
         return value.__class__ is list and len(value) > 0 and is_shallow(value)
 
-    def anything(self, value: Any) -> bool:
-        """One value."""
-        return is_shallow(value)
-
     def count(self, value: Any) -> bool:
         """A length or a number of items."""
         return value.__class__ is int and value >= 0
@@ -311,8 +313,8 @@ class _Check:
         return value.__class__ in _NUMBERS and value > 0 and factor_of(Decimal(value)) is not None
 
     def pattern(self, value: Any) -> bool:
-        """A pattern that is an automaton at once."""
-        return value.__class__ is str and is_plain_pattern(value)
+        """A pattern that has an automaton."""
+        return value.__class__ is str and self._lowers(value)
 
     def format(self, value: Any) -> bool:
         """The name of a format."""
@@ -352,8 +354,8 @@ class _Check:
         return self.schemas(value) and len(value) <= _MOST_MEETING
 
     def patterns(self, value: Any) -> bool:
-        """Schemas by patterns that are automata at once."""
-        return self.members(value) and all(map(is_plain_pattern, value))
+        """Schemas by patterns that have automata."""
+        return self.members(value) and all(map(self._lowers, value))
 
     def lists(self, value: Any) -> bool:
         """Lists of names by name."""
@@ -366,15 +368,11 @@ class _Check:
             for part in value.values()
         )
 
-    def reference(self, value: Any) -> bool:
-        """A reference that was followed."""
-        return value in self.targets
-
 
 _CHECKS: Final[dict[str, Callable[[_Check, Any], bool]]] = {
     "type": _Check.type,
     "enum": _Check.values,
-    "const": _Check.anything,
+    "const": lambda check, value: is_shallow(value),
     **dict.fromkeys(("minItems", "maxItems", "minLength", "maxLength"), _Check.count),
     **dict.fromkeys(("minimum", "maximum"), _Check.number),
     **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum"), _Check.bound),
@@ -390,11 +388,11 @@ _CHECKS: Final[dict[str, Callable[[_Check, Any], bool]]] = {
 }
 _WILDER: Final[dict[str, Callable[[_Check, Any], bool]]] = {
     **dict.fromkeys(("anyOf", "oneOf", "allOf"), _Check.branches),
-    **dict.fromkeys(("not", "if", "then", "else", "propertyNames"), _Check.schema),
-    **dict.fromkeys(("minProperties", "maxProperties"), _Check.count),
+    **dict.fromkeys(("not", "if", "then", "else", "propertyNames", "contains"), _Check.schema),
+    **dict.fromkeys(("minProperties", "maxProperties", "minContains", "maxContains"), _Check.count),
     "patternProperties": _Check.patterns,
     "dependencies": _Check.conditions,
     "dependentRequired": _Check.lists,
     "dependentSchemas": _Check.members,
-    "$ref": _Check.reference,
+    "$ref": lambda check, value: value in check.targets,
 }

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from fairlead.errors import FairleadError
 from fairlead.syntax.json_schema_needs import Raw
-from fairlead.syntax.regex import parse_regex
+from fairlead.syntax.regex_finding import parsed
 
 _LISTS: Final = frozenset(("allOf", "anyOf", "oneOf", "items", "prefixItems"))
 _BRANCHES: Final = frozenset(("then", "else"))
@@ -81,7 +81,7 @@ def is_shallow(value: Any) -> bool:
 def is_plain_pattern(text: str) -> bool:
     """Whether a pattern is well formed and needs no product of automata: no lookaround."""
     try:
-        pattern = parse_regex(text, "ecma")
+        pattern = parsed(text)
     except FairleadError:
         return False
     return not (pattern.looks or pattern.boundaries or pattern.backs)

@@ -155,9 +155,10 @@ class Verdicts:
             return None if about in types or (about == "number" and types & _NUMBER) else True
         if kind_of(value) != about:
             return True
-        if about == "object":
-            return self._of_object(name, part, value, left)
-        return _OF_OTHERS[about](name, part[name], value)
+        if about in ("object", "array"):
+            look = self._of_object if about == "object" else self._of_array
+            return look(name, part, value, left)
+        return (satisfies if about == "string" else _of_number)(name, part[name], value)
 
     def _named(self, name: str, part: Raw, value: Any) -> Verdict:
         """Whether an instance has one of some types, or is one of some values."""
@@ -168,9 +169,7 @@ class Verdicts:
             types = self.types(value.part)
             kinds = {"number" if one in _NUMBER else one for one in types}
             return False if kinds.isdisjoint(map(kind_of, listed)) else None
-        if value.__class__ is dict or (value.__class__ is list and value):
-            return None if any(other.__class__ is value.__class__ for other in listed) else False
-        return any(kind_of(other) == kind_of(value) and other == value for other in listed)
+        return some(_same(value, other) for other in listed)
 
     def _typed(self, value: Any, wanted: frozenset[str]) -> Verdict:
         if isinstance(value, Instance):
@@ -184,6 +183,44 @@ class Verdicts:
         if kind == "number" and "number" not in wanted:
             return "integer" in wanted and value == int(value)
         return kind in wanted
+
+    # Arrays
+
+    def _of_array(self, name: str, part: Raw, value: "list[Any]", left: int) -> Verdict:
+        match name:
+            case "minItems" | "maxItems":
+                return len(value) >= part[name] if name == "minItems" else len(value) <= part[name]
+            case "uniqueItems":
+                return part[name] is False or len(value) < 2 or None
+            case "contains":
+                return self._contains(part, value, left)
+            case "minContains" | "maxContains":
+                return True  # told with what is counted
+            case _:
+                return every(
+                    self.holds(held, value[place], left)
+                    for place, held in self._items(name, part, len(value))
+                )
+
+    def _items(self, name: str, part: Raw, length: int) -> "list[tuple[int, Any]]":
+        """Which schemas a keyword has for which items."""
+        held: Any = part[name]
+        if held.__class__ is list:
+            return [(place, held[place]) for place in range(min(len(held), length))]
+        before: Any = part["items"] if name == "additionalItems" else ()
+        if "prefixItems" in self.said_of(part):
+            before = part["prefixItems"]
+        return [(place, held) for place in range(len(before), length)]
+
+    def _contains(self, part: Raw, value: "list[Any]", left: int) -> Verdict:
+        said = self.said_of(part)
+        low = part["minContains"] if "minContains" in said else 1
+        high = part["maxContains"] if "maxContains" in said else len(value)
+        answers = [self.holds(part["contains"], one_, left) for one_ in value]
+        least, most = answers.count(True), len(value) - answers.count(False)
+        if least >= low and most <= high:
+            return True
+        return False if most < low or least > high else None
 
     # Objects
 
@@ -246,12 +283,17 @@ def _of_number(name: str, held: Any, value: "int | Decimal") -> Verdict:
             return value % held == 0 if both_whole else None
 
 
-def _of_array(name: str, held: Any, value: "list[Any]") -> Verdict:
-    if name == "minItems":
-        return len(value) >= held
-    if name == "maxItems":
-        return len(value) <= held
-    return None if value else True
+def _same(one: Any, other: Any) -> Verdict:
+    """Whether two values are equal, for JSON; of one, parts may be any instance of something."""
+    if isinstance(one, Instance):
+        return None
+    if kind_of(one) != kind_of(other):
+        return False
+    if one.__class__ is dict:
+        return one.keys() == other.keys() and every(_same(one[key], other[key]) for key in one)
+    if one.__class__ is list:
+        return len(one) == len(other) and every(map(_same, one, other))
+    return one == other
 
 
 _COMBINED: Final[dict[str, Callable[[Iterable[Verdict]], Verdict]]] = {
@@ -259,17 +301,12 @@ _COMBINED: Final[dict[str, Callable[[Iterable[Verdict]], Verdict]]] = {
     "anyOf": some,
     "oneOf": one,
 }
-_OF_OTHERS: Final[dict[str, Callable[[str, Any, Any], Verdict]]] = {
-    "string": satisfies,
-    "number": _of_number,
-    "array": _of_array,
-}
 _ABOUT: Final[dict[str, str]] = {
     **dict.fromkeys(("minLength", "maxLength", "pattern", "format"), "string"),
     **dict.fromkeys(("minimum", "maximum", "multipleOf"), "number"),
     **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum"), "number"),
     **dict.fromkeys(("items", "prefixItems", "additionalItems", "minItems", "maxItems"), "array"),
-    "uniqueItems": "array",
+    **dict.fromkeys(("uniqueItems", "contains", "minContains", "maxContains"), "array"),
     **dict.fromkeys(("properties", "required", "additionalProperties"), "object"),
     **dict.fromkeys(("patternProperties", "propertyNames"), "object"),
     **dict.fromkeys(("minProperties", "maxProperties"), "object"),

@@ -51,6 +51,7 @@ class Witnesses:
 
     def __init__(self, judge: Verdicts) -> None:
         self._judge = judge
+        self._plain = False  # whether what is put together is known in all its parts
 
     def needs(self, part: Raw) -> "list[Raw] | None":
         """The parts that need an instance so that `part` has one; None where nothing is found.
@@ -69,10 +70,12 @@ class Witnesses:
         return None
 
     def _candidates(self, part: Raw) -> Iterator[Any]:
-        for way in islice(self._ways([part]), _MOST_WAYS):
-            for value in islice(self._made(way, part, _DEEPEST), _MOST_MADE):
-                yield value
-                yield from self._amended(way, part, value)
+        for plain in (False, True):
+            self._plain = plain
+            for way in islice(self._ways([part]), _MOST_WAYS):
+                for value in islice(self._made(way, part, _DEEPEST), _MOST_MADE):
+                    yield value
+                    yield from self._amended(way, part, value)
         yield from self._denying(part)
         yield from _PLAIN
 
@@ -105,13 +108,19 @@ class Witnesses:
         return [*named, *next(self._ways(others), list[Raw]())]
 
     def _denying(self, part: Raw) -> Iterator[Any]:
-        """Objects with a member that a denied schema says something of."""
-        denied: Any = True
-        if "not" in self._judge.said_of(part):
-            denied = self._judge.resolved(part["not"])
-        if denied.__class__ is dict and "properties" in self._judge.said_of(denied):
-            names: list[str] = [*denied["properties"]][:_MOST_WAYS]
-            yield from ({name: value} for name in names for value in _PLAIN)
+        """Objects with a member that fails a schema, one that is denied or of which one holds."""
+        said = self._judge.said_of(part)
+        branches = [part["not"]] if "not" in said else part["oneOf"] if "oneOf" in said else []
+        base: dict[str, Any] = dict.fromkeys(part["required"], "") if "required" in said else {}
+        tried = 0
+        for branch in map(self._judge.resolved, branches):
+            about = branch.__class__ is dict and "properties" in self._judge.said_of(branch)
+            for name, held in branch["properties"].items() if about else ():
+                tried += 1
+                if tried > _MOST_WAYS:
+                    return
+                others = [value for value in _PLAIN if not self._judge.holds(held, value)]
+                yield from ({**base, name: value} for value in others[:2])
 
     def _ways(self, parts: list[Any]) -> Iterator[list[Raw]]:
         """Schemas that all have to hold: branches of every choice, one after the other."""
@@ -157,11 +166,14 @@ class Witnesses:
         telling = [part for part in way if said[id(part)] - _GROUPS - {"type"}]
         if "object" in types and (len(types) == 1 or any(said[id(p)] & _OF_OBJECTS for p in way)):
             yield from self._objects(way, left)
-        elif len(telling) == 1 and telling[0] is not whole:
+        elif len(telling) == 1 and telling[0] is not whole and not self._plain:
             if said[id(telling[0])].isdisjoint(_GROUPS):
                 yield Instance(telling[0])
         elif types and not telling:
             yield _SAMPLES[min(types)]
+        if telling and "array" in types:
+            yield from (_SAMPLES[name] for name in types & {"null", "boolean"})
+            yield from self._arrays(way, left)
         if telling and "string" in types:
             yield from strings(way)
         if telling and not types.isdisjoint(_NUMBERS):
@@ -193,10 +205,29 @@ class Witnesses:
             if member is not _NOTHING:
                 yield {**made, name: member}
 
+    def _arrays(self, way: list[Raw], left: int) -> Iterator[Any]:
+        """Arrays of as many items as there have to be, and of one more."""
+        least = max(part.get("minItems", 0) for part in way)
+        wanted = [part["contains"] for part in way if "contains" in self._judge.said_of(part)]
+        if least == 0:
+            yield []
+        items = list[Any]()
+        for place in range(least + 1 if least <= _MOST_MADE else 0):
+            said = [one for part in way for one in _said_of_item(part, place)]
+            item = self._value([*said, *wanted], left)
+            if item is _NOTHING:
+                return
+            items.append(item)
+            if len(items) >= least:
+                yield [*items]
+
     def _member(self, way: list[Raw], name: str, left: int) -> Any:
         """A value for a member of an object."""
+        return self._value([part for each in way for part in _said_of_member(each, name)], left)
+
+    def _value(self, said: list[Any], left: int) -> Any:
+        """A value for a member or an item."""
         found: dict[int, Any] = {}
-        said = [part for each in way for part in _said_of_member(each, name)]
         for member in map(self._judge.resolved, said):
             if member is not True:
                 found[id(member)] = member
@@ -205,11 +236,14 @@ class Witnesses:
             return ""
         if left == 0 or False in members:
             return _NOTHING
-        if len(members) == 1 and self._judge.said_of(members[0]).isdisjoint(VALUED):
+        single = len(members) == 1 and self._judge.said_of(members[0]).isdisjoint(VALUED)
+        if single and not self._plain:
             return Instance(members[0])
-        way = next(self._ways(members), list[Raw]())
-        made = islice(self._made(way, None, left - 1), _MOST_MADE) if way else ()
-        return next((one for one in made if self._all_hold(members, one)), _NOTHING)
+        for way in islice(self._ways(members), _MOST_MADE):
+            for made in islice(self._made(way, None, left - 1), _MOST_MADE):
+                if self._all_hold(members, made):
+                    return made
+        return _NOTHING
 
     def _all_hold(self, parts: list[Any], value: Any) -> bool:
         return all(self._judge.holds(part, value) for part in parts)
@@ -235,8 +269,19 @@ def _said_of_member(part: Raw, name: str) -> list[Any]:
     return said or [part.get("additionalProperties", True)]
 
 
+def _said_of_item(part: Raw, place: int) -> list[Any]:
+    """The schemas of a part for an item, by its place or for all; more than there are, perhaps."""
+    found: list[Any] = []
+    for name in ("prefixItems", "items", "additionalItems"):
+        held = part.get(name, True)
+        found += held[place : place + 1] if held.__class__ is list else [held]
+    return found
+
+
 def _parts_of(value: Any) -> "list[Raw]":
     """The parts of which there is an instance somewhere in a value."""
     if value.__class__ is dict:
         return [part for member in value.values() for part in _parts_of(member)]
+    if value.__class__ is list:
+        return [part for item in value for part in _parts_of(item)]
     return [value.part] if isinstance(value, Instance) else []

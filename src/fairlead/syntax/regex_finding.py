@@ -172,26 +172,29 @@ def members(leaf: Class | Shorthand | Dot) -> frozenset[str]:
     return frozenset(_PRINTABLE - found if leaf.negated else _PRINTABLE & found)
 
 
-@lru_cache(maxsize=1024)
-def samples(pattern: str, more: int = 0) -> tuple[str, ...]:
+def samples(pattern: str, more: int = 0) -> Iterator[str]:
     """Texts in which a well formed pattern may be found, a few; lookaround is left out.
 
-    >>> samples("^(a|b[0-9]){2}$")
-    ('aa', 'b0b0')
+    >>> list(samples("^(a|b[0-9]){2}$"))
+    ['aa', 'aa', 'b0b0', 'aa', 'b0b0']
 
     Args:
         pattern: the pattern.
         more: how often what has no end is repeated beyond what is usual.
     """
-    return tuple(dict.fromkeys(_sampled(parsed(pattern).body, more)))
-
-
-def _sampled(body: Node, more: int) -> Iterator[str]:
     for extra, shift in _WAYS:
-        try:
-            yield _Sampler(extra + more, shift).text(body, _DEEPEST)
-        except _UnknownError:
+        found = _sample(pattern, extra + more, shift)
+        if found is None:
             return
+        yield found
+
+
+@lru_cache(maxsize=4096)
+def _sample(pattern: str, extra: int, shift: int) -> str | None:
+    try:
+        return _Sampler(extra, shift).text(parsed(pattern).body, _DEEPEST)
+    except _UnknownError:
+        return None
 
 
 @final
