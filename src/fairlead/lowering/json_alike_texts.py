@@ -10,7 +10,7 @@ What this module does not know: what keywords mean.
 """
 
 from collections.abc import Callable, Hashable
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, final
 
 from fairlead.syntax.json_schema_needs import Raw
 from fairlead.syntax.json_schema_tame_tree import TameSchema
@@ -19,7 +19,6 @@ from fairlead.syntax.json_schema_tree import Address
 from fairlead.syntax.json_text import Json
 
 _BRANCHED: Final = frozenset(("anyOf", "oneOf", "not", "if"))
-_Put: TypeAlias = Callable[[Any], Hashable]
 
 
 def combines(raw: Raw) -> bool:
@@ -76,7 +75,7 @@ class AlikeTexts:
         found = None if target is None else self._kinds.get(id(target))
         if found is not None:
             return found
-        content = self._content(raw, said, self._put)
+        content = frozenset([(name, self._held(name, raw[name])) for name in said])
         return self._numbers.setdefault(content, len(self._numbers))
 
     def _said(self, raw: Raw) -> set[str]:
@@ -91,15 +90,19 @@ class AlikeTexts:
         return repr(part) if is_shallow(part) else (id(part),)
 
     def _parts(self, raw: Raw) -> list[Any]:
+        """The schemas that a part holds, or refers to."""
         found: list[Any] = []
-        self._content(raw, self._said(raw), found.append)
+        for name in self._said(raw):
+            value: Any = raw[name]
+            if name == "$ref":
+                found.append(self._schema.targets.get(value))
+            elif name in BELOW:
+                many = value.__class__ is list or (value.__class__ is dict and name in MAPS)
+                found += (value if value.__class__ is list else value.values()) if many else [value]
         return [part for part in found if part.__class__ is dict]
 
-    def _content(self, raw: Raw, said: set[str], put: _Put) -> Hashable:
-        """All that a part says, with `put` for what it holds."""
-        return frozenset([(name, self._held(name, raw[name], put)) for name in said])
-
-    def _held(self, name: str, value: Any, put: _Put) -> Hashable:
+    def _held(self, name: str, value: Any) -> Hashable:
+        put = self._put
         if name == "$ref":
             return put(self._schema.targets.get(value, value))
         if name not in BELOW:

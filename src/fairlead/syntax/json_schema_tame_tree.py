@@ -5,7 +5,8 @@ What this module does not know: how that is found, and what schemas mean.
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, Final, cast, final
+from functools import reduce
+from typing import Any, Final, TypeAlias, cast, final
 
 from fairlead.syntax.json_schema_keywords import READ, Draft
 from fairlead.syntax.json_schema_needs import Raw
@@ -20,6 +21,7 @@ ASSERTED: Final[dict[Draft, frozenset[str]]] = {
 GROUPS: Final = ("anyOf", "oneOf", "allOf")
 """The keywords with a list of schemas for the same instance."""
 
+_Way: TypeAlias = "tuple[_Way, str | int] | None"  # the one above, and the step from there
 _ELSEWHERE: Final = frozenset(("$ref", *GROUPS))
 
 
@@ -77,16 +79,23 @@ class TameSchema:
     def pointers(self, goals: Collection[int]) -> dict[int, str]:
         """Where some parts stand, as JSON pointers."""
         found: dict[int, str] = {}
-        todo: list[tuple[str, Any]] = [("", self.root)]
+        todo: list[tuple[Any, _Way]] = [(self.root, None)]
         while todo and len(found) < len(goals):
-            pointer, value = todo.pop()
+            value, way = todo.pop()
             if id(value) in goals:
-                found[id(value)] = pointer
-            if value.__class__ is dict:
-                todo.extend((extend(pointer, key), part) for key, part in value.items())
-            elif value.__class__ is list:
-                todo.extend((f"{pointer}/{n}", part) for n, part in enumerate(value))
+                found[id(value)] = _pointer(way)
+            inside = value.items() if value.__class__ is dict else enumerate(value)
+            todo += [(one, (way, key)) for key, one in inside if one.__class__ in (dict, list)]
         return found
+
+
+def _pointer(way: _Way) -> str:
+    """The pointer of a way down from the root."""
+    keys: list[str] = []
+    while way is not None:
+        way, key = way
+        keys.append(str(key))
+    return reduce(extend, reversed(keys), "")
 
 
 def stands_for(raw: Any, targets: dict[str, Any]) -> list[Any] | None:
