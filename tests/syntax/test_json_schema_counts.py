@@ -46,6 +46,7 @@ def conditions(count: int) -> list[Any]:
     ({"oneOf": bounds(3)}, True),
     ({"oneOf": bounds(9)}, False),
     ({"oneOf": kinds(99)}, True),
+    ({"oneOf": [*kinds(9), *kinds(1)]}, True),
     ({"oneOf": [*kinds(20), *bounds(1)]}, False),
     ({"oneOf": [*kinds(20), True]}, False),
     ({"oneOf": [*kinds(2), {"type": "string"}, WRONG]}, True),

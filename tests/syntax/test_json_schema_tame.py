@@ -129,6 +129,7 @@ WILD: list[Any] = [
 LATE: list[Any] = [
     {"$ref": "#/enum/0", "enum": [{}]},
     {"enum": [{}], "properties": {}},
+    {"patternProperties": {"^(ab)c": TEXT, "^b": TEXT}},
     {"contains": TEXT, "items": {"minLength": 1}, "maxContains": 3},
     {"contains": TEXT, "minContains": 2, "items": {"pattern": "^a$"}, "minItems": 3},
     {"patternProperties": {"^a": TEXT, "^b": TEXT}, "properties": {"c": TEXT}},

@@ -132,3 +132,10 @@ def test_nothing_is_told_of_a_part_that_is_not_looked_at():
     verdicts = Verdicts({}, lambda part: UNTOLD, alone=False)
     assert verdicts.holds({"type": 3}, 1) is None
     assert len(verdicts.types({"type": 3})) == 7
+
+
+def test_a_value_of_which_a_part_may_be_anything_is_like_no_other_for_sure():
+    some, wanted = {"a": Instance(TEXT)}, {"enum": [{"a": "x"}, {"b": "x"}]}
+    assert judge().holds(wanted, some) is None
+    assert judge().holds(wanted, [Instance(TEXT)]) is False
+    assert judge().holds(wanted, {"a": Instance(TEXT), "b": 1}) is False

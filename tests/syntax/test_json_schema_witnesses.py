@@ -85,6 +85,17 @@ def closed(**members: Any) -> Any:
     ({"anyOf": [WRONG, {"type": "null"}]}, []),
     ({"type": "string", "anyOf": [WRONG]}, None),
     ({"$ref": "#/$defs/text", "not": {"type": "null"}}, []),
+    ({"required": ["a"], "dependencies": {"a": ["b"], "b": ["c"], "c": ["d"], "d": ["e"],
+      "e": ["f"]}, "type": "object", "not": {"required": ["g"]}}, None),
+    ({"type": "object", "oneOf": [{"properties": {str(n): TEXT for n in range(30)}}] * 2}, None),
+    ({"type": "string", "allOf": [{"minLength": 2, "not": LONG}]}, []),
+    ({"type": "array", "minItems": 2, "contains": {"const": 1}, "items": {"minimum": 1}}, []),
+    ({"type": "array", "minItems": 2, "allOf": [{"items": TEXT}, {"maxItems": 2}]}, [TEXT, TEXT]),
+    ({"type": "array", "minItems": 1, "allOf": [{"items": False}, {"maxItems": 2}]}, None),
+    ({"type": "array", "minItems": 99, "allOf": [{"items": TEXT}]}, None),
+    ({"oneOf": [{"items": TEXT}, {"items": {"type": "null"}}], "type": "array"}, [TEXT]),
+    ({"prefixItems": [TEXT, LONG], "items": False, "type": "array", "minItems": 2, "allOf": [{}]},
+     [TEXT, LONG]),
 ])  # fmt: skip
 def test_parts_are_needed_as_far_as_an_instance_is_made_of_them(part: Any, needed: Any) -> None:
     assert needs(part) == needed
@@ -133,6 +144,8 @@ def test_what_may_be_too_much_together_does_not_wait():
     assert not allow({"oneOf": tests, "additionalProperties": TEXT, "not": {"anyOf": tests}})
     assert allow({"anyOf": [{"properties": {"a": {"const": n}, "b": True}} for n in range(9)]})
     assert not allow({"oneOf": [{"items": {"minimum": n}} for n in range(6)]})
+    crowd = [{"properties": {"a": {"minimum": n}, "b": True}} for n in range(9)]
+    assert not allow({"oneOf": [*crowd, *crowd, {"additionalProperties": TEXT}]})
     deep: Any = {}
     for _ in range(1100):
         deep = {"anyOf": [deep]}

@@ -213,7 +213,7 @@ class Witnesses:
             yield []
         items = list[Any]()
         for place in range(least + 1 if least <= _MOST_MADE else 0):
-            said = [one for part in way for one in _said_of_item(part, place)]
+            said = [_said_of_item(part, self._judge.said_of(part), place) for part in way]
             item = self._value([*said, *wanted], left)
             if item is _NOTHING:
                 return
@@ -269,13 +269,13 @@ def _said_of_member(part: Raw, name: str) -> list[Any]:
     return said or [part.get("additionalProperties", True)]
 
 
-def _said_of_item(part: Raw, place: int) -> list[Any]:
-    """The schemas of a part for an item, by its place or for all; more than there are, perhaps."""
-    found: list[Any] = []
-    for name in ("prefixItems", "items", "additionalItems"):
-        held = part.get(name, True)
-        found += held[place : place + 1] if held.__class__ is list else [held]
-    return found
+def _said_of_item(part: Raw, said: "set[str] | frozenset[str]", place: int) -> Any:
+    """The schema of a part for an item."""
+    items: Any = part.get("items", True)
+    prefix: list[Any] = part["prefixItems"] if "prefixItems" in said else []
+    if items.__class__ is list:
+        prefix, items = items, part.get("additionalItems", True)
+    return prefix[place] if place < len(prefix) else items
 
 
 def _parts_of(value: Any) -> "list[Raw]":
