@@ -9,8 +9,8 @@ end, the first one is enough:
     beginnings(stack)   texts, each of some terminal or of what is ignored and then of one; behind
                         each of them a text comes to its end, whatever came before the stack
 
-So what is read at the moment is alive if it can be ended before one of them. It is dead if it is at
-its own end and nothing that may follow begins with a byte that has to. Elsewhere nothing is said.
+So what is read at the moment is alive if it can be ended before one of them. It is dead if nothing
+that may follow begins with a byte that has to, however it ends. Elsewhere nothing is said.
 
 What this module does not know: what is read at the moment, indentation.
 """
@@ -72,6 +72,7 @@ class Ends:
         self._ended = dict[tuple[Expr, tuple[Beginning, ...]], bool]()
         self._stands = dict[tuple[Way, bytes, Beginning], bool]()
         self._firsts = dict[Expr, int]()
+        self._stuck = dict[tuple[Expr, Frame], bool]()
 
     def beginnings(self, stack: Frame) -> Sequence[Beginning]:
         """Some of them, those first that are nearest to the end."""
@@ -123,23 +124,40 @@ class Ends:
             read: what is looked ahead for, what is left to read, and what has to follow that.
             stack: what the text goes on from then.
         """
-        for known in (self._found, self._others, self._after, self._ended, self._firsts):
+        for known in (
+            self._found,
+            self._others,
+            self._after,
+            self._ended,
+            self._firsts,
+            self._stuck,
+        ):
             if len(known) > _REMEMBERED:
                 known.clear()
-        if self._may_end(read, self.beginnings(stack)):
-            return True
         if self._is_stuck(read, stack):
             return False
+        if self._may_end(read, self.beginnings(stack)):
+            return True
         return self._may_end(read, self._more(stack)) or None
 
     def _is_stuck(self, read: Expr, stack: Frame) -> bool:
-        """Whether something has to follow now, and no text from the stack begins so."""
-        if not isinstance(read, Ahead) or read.level != self._level:
+        """Whether something has to follow what is read, and no text from the stack begins so."""
+        last = read
+        while isinstance(last, Concat):
+            last = last.tail
+        if not isinstance(last, Ahead) or last.level != self._level:
             return False
-        if read.item.nullable and self._automaton.ends(stack):
-            return False
-        wanted = self._begun(read.item)
-        return not any(
+        key = last, stack
+        found = self._stuck.get(key)
+        if found is None:
+            found = self._stuck[key] = not self._may_follow(last.item, stack)
+        return found
+
+    def _may_follow(self, after: Expr, stack: Frame) -> bool:
+        if after.nullable and self._automaton.ends(stack):
+            return True
+        wanted = self._begun(after)
+        return any(
             wanted & self._begun(leaving.text)
             for way in self._scanners.ways(self._automaton.terminals(stack.state))
             if way.ignored or self._automaton.feed(stack, way.terminal) is not None

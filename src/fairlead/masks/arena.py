@@ -87,6 +87,8 @@ _TABLES: Final[dict[int, _Table]] = {
             (at.SCRATCH, np.int64, 2),
             (at.FOUND_IS, np.uint8, 1),
             (at.ASKED, np.int32, 1),
+            (at.ASIDE, np.int64, 1),
+            (at.ASIDE_IS, np.uint8, 1),
             (at.SEEN, np.int64, 4),
         ),
     ),
@@ -201,7 +203,7 @@ class Plan:
         sizes[at.KEY_WALK] = np.int32, deepest * 4
         sizes[at.KEY_LEADS] = np.uint64, deepest * 4
         sizes[at.UNSURE] = np.uint32, gallery.words
-        sizes[at.LEADS] = np.uint64, 4
+        sizes[at.LEADS] = sizes[at.SEARCH_LEADS] = np.uint64, 4
         sizes.update({slot: (kind, size) for slot, kind, size in _PYTHON})
         return cls(context, sizes, {}, dict.fromkeys((slot for slot, _, _ in _PYTHON), 0))
 

@@ -3,7 +3,7 @@
 What this module does not know: what the kernels do with them (`kernels.lalr`).
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeVar, final
 
 import numpy as np
@@ -50,6 +50,7 @@ class LalrNodes:
         self._free: Freedom | None = places.freedom(lexicon.spellable)
         self._ends = places.ends(lexicon.spellable)
         self._known = dict[tuple[Way, ...], tuple[int, int]]()
+        self._ways, self._spacers = dict[Way, Sequence[int]](), dict[bytes, int]()
         self.table = self._describe(places.table)
 
     def node(self, argument: Place | ReadLine) -> int:
@@ -72,7 +73,7 @@ class LalrNodes:
         ways = self._places.ways(state)
         known = self._known.get(ways)
         if known is None:
-            listed = [number for way in ways for number in self._way(way)]
+            listed = [number for way in ways for number in self._numbers_of(way)]
             start = self._arena.put(at.EDGE, np.array(listed, np.int32))
             known = self._known[ways] = start + 1, len(listed) // 4
         self._arena.set_scanner(self.table, state, *known)
@@ -116,6 +117,13 @@ class LalrNodes:
                 made = self._arena.make(at.LINES, 0, width, made)
             made = self._arena.make(at.LINES, place.brackets, place.widths[-1], made)
         return made
+
+    def _numbers_of(self, way: Way) -> Sequence[int]:
+        """What `_way` gives, made once: most states have ways that others have."""
+        found = self._ways.get(way)
+        if found is None:
+            found = self._ways[way] = self._way(way)
+        return found
 
     def _way(self, way: Way) -> list[int]:
         """Its node, terminal, and where it is one."""
@@ -174,7 +182,7 @@ class LalrNodes:
             (at.T_BRACKET, self._brackets()),
         ):
             arena.write(at.LALR, int(head[field]), np.array(values, np.int32))
-        arena.write(at.LALR, place, np.array(cells + more, np.int32))
+        arena.write(at.LALR, place, np.concatenate((cells, more)))
         head[at.T_END], head[at.T_DEPTH] = table.end, len(table.shifts) + _ROOM
         head[at.T_REACHED] = arena.make(at.CLEAR, 1)
         some = arena.make(at.LEXEME, self._lexicon.state(byte_set(self._lexicon.spellable)))
@@ -192,7 +200,7 @@ class LalrNodes:
         arena.context[at.LALRS] = 1
         return begin
 
-    def _actions(self, table: LarkTable) -> "tuple[NDArray[np.int32], list[int]]":
+    def _actions(self, table: LarkTable) -> "tuple[NDArray[np.int32], NDArray[np.int32]]":
         """What to do at each terminal."""
 
         def row(actions: tuple[Mapping[str, int], Mapping[str, int]]) -> dict[int, int]:
@@ -209,9 +217,12 @@ class LalrNodes:
         return [(name in opening) - (name in closing) for name in self._names]
 
     def _spacer(self, text: bytes) -> int:
-        return self._arena.make(
-            at.LITERAL, self._arena.pool(text), len(text), self._arena.make(at.CLEAR)
-        )
+        found = self._spacers.get(text)
+        if found is None:
+            clear = self._arena.make(at.CLEAR)
+            found = self._arena.make(at.LITERAL, self._arena.pool(text), len(text), clear)
+            self._spacers[text] = found
+        return found
 
 
 def _next(row: Mapping[str, int], numbers: Mapping[str, int]) -> dict[int, int]:
@@ -221,7 +232,7 @@ def _next(row: Mapping[str, int], numbers: Mapping[str, int]) -> dict[int, int]:
 
 def _rows(
     listed: Iterable[_Row], cells_of: Callable[[_Row], Mapping[int, int]]
-) -> "tuple[NDArray[np.int32], list[int]]":
+) -> "tuple[NDArray[np.int32], NDArray[np.int32]]":
     """Rows of a table, equal ones once, each from its first column on to its last.
 
     3,000 rules in a row have two states each with one terminal: as a matrix 144 MB.
@@ -234,13 +245,19 @@ def _rows(
         Of each row its place among the cells, less its first column, that, and the one behind its
         last; and the cells.
     """
-    known, index, cells = dict[object, tuple[int, int, int]](), list[int](), list[int]()
+    known, index = dict[object, tuple[int, int, int]](), list[int]()
+    places, values, size = list[int](), list[int](), 0
     for each in listed:
-        key = tuple(tuple(part.items()) for part in each)
-        if key not in known:
+        key = tuple([(*part.items(),) for part in each])
+        found = known.get(key)
+        if found is None:
             row = cells_of(each)
             low, high = min(row, default=0), max(row, default=-1) + 1
-            known[key] = len(cells) - low, low, high
-            cells += [row.get(column, 0) for column in range(low, high)]
-        index += known[key]
+            found = known[key] = size - low, low, high
+            places += [found[0] + column for column in row]
+            values += row.values()
+            size += high - low
+        index += found
+    cells = np.zeros(size, np.int32)
+    cells[places] = values
     return np.array(index, np.int32), cells

@@ -59,7 +59,7 @@ from fairlead.masks.objects import describe_object, describe_words, is_plain_obj
 from fairlead.masks.records import readable
 from fairlead.masks.schemas import NO_SCHEMA, plain_of
 from fairlead.masks.seeds import Seed, Stencil
-from fairlead.masks.verdicts import SHORT, Verdicts
+from fairlead.masks.verdicts import Verdicts
 
 _OFTEN: Final = 4  # after so many states that one mask lacked, the next are made together,
 _AHEAD: Final = 64  # as every one that is lacking starts its walk anew
@@ -146,10 +146,7 @@ class Network:
             states += code == at.NEED_LEX
             nodes += code == at.NEED_NODE
             often = states > _OFTEN if code == at.NEED_LEX else nodes > _MANY
-            if code == at.NEED_JUDGES:
-                self.run(at.JUDGE, 0, SHORT)
-            else:
-                self._serve(code, int(context[at.WANT]), _AHEAD if often else 0)
+            self._serve(code, int(context[at.WANT]), _AHEAD if often else 0)
             code = self._run(context, what, a, b, row, spare)
         return code
 

@@ -19,8 +19,8 @@ from fairlead.masks.arena import Arena
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.lexicon import Lexicon
 
-SHORT: Final = 256  # places of a search that comes before the plain engine,
-MOST: Final = 4096  # and places of a search where it cannot
+SHORT: Final = at.SHORT
+MOST: Final = 4096  # places of a search where the plain engine cannot
 _LOOKED_AT: Final = 64  # expressions, before something is taken for not settled
 _REMEMBERED: Final = 100_000  # stacks, before all are forgotten
 _ABOVE: Final = 8  # what stands at most between what is read and what is done with it
@@ -87,17 +87,28 @@ class Verdicts:
         asked = arena.verdict(place) == at.V_UNKNOWN and arena.record(node)[0] != at.GUARDED
         if not asked and not search(SHORT):
             return
-        plain = self._plainly(node, stack)
+        said = self._can_be_said(node, stack)
+        plain = self._plainly(node, stack) if said else None
         if plain is not None:
             arena.set_verdict(place, at.V_ALIVE if plain else at.V_DEAD)
             return
-        whole = self._whole(node, stack)
+        whole = self._whole(node, stack) if said else None
         if whole is not None:
             arena.set_verdict(place, self._verdict(whole))
         elif asked:
             arena.set_verdict(place, at.V_SEARCH)
         elif search(MOST):
             arena.set_verdict(place, at.V_DOUBT)
+
+    def _can_be_said(self, node: int, stack: int) -> bool:
+        """Whether no node on a place stands for all that may follow: none does below a TOOK."""
+        record, above = self._arena.record(node), 0
+        while stack and above < _ABOVE and record[0] != at.TOOK:
+            node, stack = self._arena.pop(stack)
+            record, above = self._arena.record(node), above + 1
+        while record[0] == at.LITERAL:
+            record = self._arena.record(record[3])
+        return record[0] not in (at.CLEAR, at.SEQUENCE)
 
     def settled(self, node: int) -> bool:
         """Whether an EXPR node surely has a text that leaves no guard behind."""

@@ -6,10 +6,9 @@ closure follows what takes no byte, until only nodes are left that read one.
 
 import numpy as np
 
-from fairlead.masks.kernels.forks import MANY, fork_found
 from fairlead.masks.kernels.frames import any_may_come, frame_field, object_field
 from fairlead.masks.kernels.guards import GONE, guards_behind, with_guard
-from fairlead.masks.kernels.intern import first_visit, macro_of, node_of
+from fairlead.masks.kernels.intern import first_visit, node_of
 from fairlead.masks.kernels.layout import (
     ACCEPT,
     ACCEPTS,
@@ -21,7 +20,6 @@ from fairlead.masks.kernels.layout import (
     CHOICE,
     CLEAR,
     CLOSE_BRACE,
-    CONFIG,
     COUNTED,
     DOUBT,
     DOUBTFUL,
@@ -29,7 +27,6 @@ from fairlead.masks.kernels.layout import (
     EDGE,
     EXPANDED,
     EXPR,
-    FIRST,
     FORKED,
     FOUND,
     GOES_ON,
@@ -37,7 +34,6 @@ from fairlead.masks.kernels.layout import (
     GUARDING,
     KEY,
     LAID,
-    LALRS,
     LEADS,
     LEX_FIRST,
     LEX_FLAG,
@@ -45,8 +41,6 @@ from fairlead.masks.kernels.layout import (
     LINE,
     LINED,
     LITERAL,
-    LOOKS,
-    MACRO,
     MARK,
     MARK_TEXT,
     MARKED,
@@ -60,7 +54,6 @@ from fairlead.masks.kernels.layout import (
     O_COMMA,
     O_NAMES,
     OK,
-    OPEN_SCANS,
     OPENED,
     PLACE,
     POOL,
@@ -79,10 +72,9 @@ from fairlead.masks.kernels.layout import (
     WANT,
     WORK_ROOM,
 )
-from fairlead.masks.kernels.scanned import leave_scan, remember_scans
+from fairlead.masks.kernels.scanned import leave_scan
 from fairlead.masks.kernels.scans import expand_line, expand_scan
 from fairlead.masks.kernels.schema_nodes import NOT_LAID, lay
-from fairlead.masks.kernels.verdicts import judge_found, keep_living
 from fairlead.masks.kernels.views import (
     Context,
     Sets,
@@ -94,33 +86,6 @@ from fairlead.masks.kernels.views import (
     uint64s,
 )
 from fairlead.masks.kernels.worklist import found, push, push_under
-
-
-@inner
-def finish(context: Context) -> int:
-    """The macro state that the closure found, 0 if nothing is left."""
-    if context[FOUND] == 0 and context[ACCEPT] == 0 and context[DOUBTFUL] == 0:
-        return 0
-    code = settle_found(context)
-    if code < 0 or context[FOUND] == context[ACCEPT] == context[DOUBTFUL] == 0:
-        return code
-    macro = macro_of(context, context[FOUND], context[ACCEPT], context[DOUBTFUL])
-    if macro > 0:
-        _set_first(context, macro)
-    return macro
-
-
-@inner
-def settle_found(context: Context) -> int:
-    """Leave out what is dead, and put together what is much of the same; OK, or a code below 0."""
-    code = judge_found(context) if context[LOOKS] != 0 else OK
-    if code == OK and context[OPEN_SCANS] != 0:
-        code = remember_scans(context)
-    if code < 0:
-        return code
-    if context[LOOKS] != 0:
-        keep_living(context)
-    return fork_found(context) if context[FOUND] >= MANY and context[LALRS] == 0 else OK
 
 
 @inner
@@ -338,20 +303,6 @@ def _behind(context: Context, frame: int, stack: int) -> int:
     if member < 0:
         return member
     return push_under(context, object_field(context, thing, O_COMMA), member, stack)
-
-
-@inner
-def _set_first(context: Context, macro: int) -> None:
-    """The bytes that may lead on: all that do, and for keys perhaps others."""
-    first, macros, configs = (
-        uint64s(context, FIRST),
-        int32s(context, MACRO),
-        int64s(context, CONFIG),
-    )
-    for word in range(4):
-        first[macro * 4 + word] = np.uint64(0)
-    for index in range(macros[macro * 4], macros[macro * 4] + macros[macro * 4 + 1]):
-        add_leads(context, first, macro * 4, configs[index] >> 32)
 
 
 @inner

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairlead.masks.kernel_cache import Kernels
 from fairlead.masks.kernels.bounded import measure
-from fairlead.masks.kernels.closure import close, finish
+from fairlead.masks.kernels.closure import close
 from fairlead.masks.kernels.fill import fill as _fill
 from fairlead.masks.kernels.frames import build_keys, first_frame, rehash_frames
 from fairlead.masks.kernels.intern import (
@@ -70,6 +70,7 @@ from fairlead.masks.kernels.layout import (
 )
 from fairlead.masks.kernels.lexemes import explore, state_of, write
 from fairlead.masks.kernels.linking import KernelPipeline
+from fairlead.masks.kernels.macros import finish, step, step_with
 from fairlead.masks.kernels.pictures import count_rows as _count_rows
 from fairlead.masks.kernels.pictures import remember_picture, take_picture
 from fairlead.masks.kernels.pictures import stack_rows as _stack_rows
@@ -84,9 +85,8 @@ from fairlead.masks.kernels.record_layout import (
 from fairlead.masks.kernels.records import rehash
 from fairlead.masks.kernels.redraws import redraw as _redraw
 from fairlead.masks.kernels.schema_parts import read_parts
-from fairlead.masks.kernels.searches import judge
+from fairlead.masks.kernels.searches import search
 from fairlead.masks.kernels.skips import survey_parts
-from fairlead.masks.kernels.step import step, step_with
 from fairlead.masks.kernels.tries import merge as _merge
 from fairlead.masks.kernels.views import (
     Context,
@@ -170,7 +170,7 @@ def run(slots: WholeNumbers, what: int, a: int, b: int, row: WholeWords, spare: 
     gives a text. FILL a b: write the mask of a to `row`,
     `spare` being a row to work in; anew if b is not 0, else where it was. MEASURE a b: see
     `bounded.measure`. JUDGE a b: find the verdict of place a among b places; 1 if it is not known
-    then. If a is 0, those of all places that are asked for.
+    then.
     """
     context = bare(slots)
     if what == FILL:
@@ -182,7 +182,7 @@ def run(slots: WholeNumbers, what: int, a: int, b: int, row: WholeWords, spare: 
     if what == ENTER:
         return _enter(context, a)
     if what == JUDGE:
-        return judge(context, a, b)
+        return search(context, a, b)
     if what == MEASURE:
         return measure(context, a, b, bare(row), spare)
     return OK

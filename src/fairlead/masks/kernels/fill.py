@@ -12,7 +12,7 @@ walks the tokens, which is short where few bytes lead on.
 import numpy as np
 
 from fairlead.masks.kernels.bounded import bounded_walk, draw_bounded
-from fairlead.masks.kernels.closure import add_leads, close, finish, settle_found
+from fairlead.masks.kernels.closure import add_leads, close
 from fairlead.masks.kernels.frames import frame_after_other, frame_field, object_field
 from fairlead.masks.kernels.intern import node_of
 from fairlead.masks.kernels.key_walks import walk_keys
@@ -74,6 +74,7 @@ from fairlead.masks.kernels.leaves import (
     leave_found,
     leaves_surely,
 )
+from fairlead.masks.kernels.macros import finish, settle_found
 from fairlead.masks.kernels.pictures import is_lead, picture_of
 from fairlead.masks.kernels.reach import put, reach_begin, spread, spread_found
 from fairlead.masks.kernels.scraps import is_scrap, walk_scrap
@@ -99,9 +100,8 @@ from fairlead.masks.kernels.worklist import begin
 def fill(context: Context, macro: int, row: Words, spare: Words) -> int:
     """Write the mask of a macro state; the unsure tokens are listed apart.
 
-    When something had to be served it goes on where it was, if PENDING says so: of python.lark the
-    first mask took 84 s where it began anew each time, and 17 s so. Gives the number of the row on
-    the shelf that says the same; 0 if there is none, or where tokens are unsure.
+    When something had to be served it goes on where it was, if PENDING says so. Gives the number of
+    the row on the shelf that says the same; 0 if there is none, or where tokens are unsure.
     """
     context[BLUR] = context[CAPTURES]
     code = OK

@@ -202,7 +202,11 @@ SCHEMA_KEYS: Final = 197  # in KEYS,
 SCHEMA_EDGE: Final = 198  # in EDGE,
 SCHEMA_POOL: Final = 199  # and its names in POOL
 STENCIL: Final = 200  # int32[18], see `schema_layout`: what all schemas are made of
-CONTEXT_SIZE: Final = 204
+ASIDE: Final = 201  # int64[room of SCRATCH]: what the closure has found, while it is judged,
+ASIDE_IS: Final = 202  # uint8[room of SCRATCH]: and what is known of it
+JUDGING: Final = 203  # whether it is
+SEARCH_LEADS: Final = 204  # uint64[4]: the bytes by which the search reads on
+CONTEXT_SIZE: Final = 208
 
 # What `entry.build` and, from ENTER on, `entry.run` can be asked for.
 MAKE_NODE: Final = 0
@@ -216,6 +220,8 @@ FILL: Final = 7
 MEASURE: Final = 8
 JUDGE: Final = 9
 
+SHORT: Final = 256  # places of a search that comes before the plain engine
+
 # Codes: what to serve.
 OK: Final = 0
 FULL: Final = -1  # WANT is the slot of the count that has reached its room
@@ -227,7 +233,6 @@ NEED_EXITS: Final = -7  # WANT is a picture of whose exits those are missing tha
 NEED_BOUND: Final = -9  # WANT is a BOUNDED node whose picture is missing
 NEED_JUDGE: Final = -10  # WANT is a place whose verdict is missing
 NEED_SETTLED: Final = -11  # WANT is a node of which SETTLED is not known
-NEED_JUDGES: Final = -13  # the verdicts of some of ASKED are missing
 NEED_SCANNER: Final = -12  # WANT is a SCAN node of whose state the terminals are missing
 
 # Kinds of nodes, with their fields.

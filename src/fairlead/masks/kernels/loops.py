@@ -28,9 +28,9 @@ from fairlead.masks.kernels.layout import (
     TRIE_BYTE,
     TRIE_END,
 )
+from fairlead.masks.kernels.macros import step
 from fairlead.masks.kernels.pictures import is_lead
 from fairlead.masks.kernels.skips import all_else_loop, find_loops, is_in_characters
-from fairlead.masks.kernels.step import step
 from fairlead.masks.kernels.views import Context, inner, int32s, int64s, once, uint8s, uint64s
 
 _UNKNOWN: Final = 0

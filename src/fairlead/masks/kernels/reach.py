@@ -4,7 +4,7 @@ What is below a node is what is left of tokens when the text before has been rea
 list stands for all tokens that go on so. The same place is looked at once.
 """
 
-from fairlead.masks.kernels.closure import close, settle_found
+from fairlead.masks.kernels.closure import close
 from fairlead.masks.kernels.intern import full, mixed
 from fairlead.masks.kernels.layout import (
     DOUBTFUL,
@@ -19,6 +19,7 @@ from fairlead.masks.kernels.layout import (
     SCRATCH,
     TRIE_END,
 )
+from fairlead.masks.kernels.macros import settle_found
 from fairlead.masks.kernels.tries import has_below
 from fairlead.masks.kernels.views import Context, inner, int32s, int64s
 from fairlead.masks.kernels.walks import note_unsure

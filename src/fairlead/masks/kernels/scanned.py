@@ -17,6 +17,7 @@ from fairlead.masks.kernels.layout import (
     DOUBTFUL,
     FOUND,
     FOUND_IS,
+    JUDGING,
     OK,
     OPEN_SCANS,
     SCAN_ACCEPT,
@@ -60,6 +61,8 @@ def enter_scan(context: Context, node: int, stack: int) -> int:
     if scan < 0:
         return scan
     places, closed = int32s(context, SCANNED_AT), int64s(context, SCAN_LIST)
+    if places[scan * 4 + 2] == _UNKNOWN and context[JUDGING] != 0:
+        return OK  # the closure that is judged may be about to remember it
     if places[scan * 4 + 2] == _UNKNOWN:
         context[SCANNING], context[SCAN_FLOOR], context[SCAN_PARTLY] = scan, context[TODO], 0
         context[SCAN_ACCEPT], context[ACCEPT] = context[ACCEPT], 0

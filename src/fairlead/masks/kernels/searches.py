@@ -14,14 +14,15 @@ from fairlead.masks.kernels.layout import (
     ASKED_AT,
     ASKED_COUNT,
     BOUNDED,
+    CLEAR,
     COUNTED,
     DOUBTFUL,
     FOUND,
     GUARDED,
     JUDGED,
-    LEADS,
     LEX,
     LEXEME,
+    LITERAL,
     NEED_JUDGE,
     NODE,
     OK,
@@ -31,8 +32,13 @@ from fairlead.masks.kernels.layout import (
     SEARCH_COUNT,
     SEARCH_DOUBT,
     SEARCH_LAST,
+    SEARCH_LEADS,
     SEARCH_ROOT,
     SEARCH_TURN,
+    SEQUENCE,
+    SHORT,
+    STACK,
+    TOOK,
     V_ALIVE,
     V_DEAD,
     V_DOUBT,
@@ -48,22 +54,21 @@ from fairlead.masks.kernels.views import Context, inner, int32s, int64s, once, u
 from fairlead.masks.kernels.worklist import begin
 
 _ALIVE: Final = 1
+_ABOVE: Final = 4  # nodes at most above what stands for all behind it
 
 
 @once
-def judge(context: Context, root: int, most: int) -> int:
-    """The same for a place, and for root 0 for all that are asked for: 1 is never given there."""
-    if root != 0:
-        return search(context, root, most)
+def judge_asked(context: Context) -> int:
+    """Find the verdicts of all places that are asked for; OK, or a code below 0."""
     asked, verdicts = int32s(context, ASKED), int32s(context, VERDICT)
     while context[ASKED_AT] < context[ASKED_COUNT]:
         place = int(asked[context[ASKED_AT]])
         verdict = int(verdicts[place * 4])
         code = OK
-        if verdict == V_UNKNOWN and not _is_guarded(context, place):
+        if verdict == V_UNKNOWN and not _is_searched(context, place):
             code = 1
         elif verdict in (V_UNKNOWN, V_SEARCH):
-            code = search(context, place, most)
+            code = search(context, place, SHORT)
         if code == 1:
             context[WANT] = place
             return NEED_JUDGE
@@ -111,10 +116,25 @@ def _look_at(context: Context, place: int, root: int) -> int:
         context[SEARCH_DOUBT] = 1
     if verdict in (V_DEAD, V_DOUBT):
         return OK
-    if verdict == V_UNKNOWN and place != root and not _is_guarded(context, place):
+    if verdict == V_UNKNOWN and place != root and not _is_searched(context, place):
         context[WANT] = place
         return NEED_JUDGE
     return _read_on(context, place)
+
+
+@inner
+def _is_searched(context: Context, place: int) -> bool:
+    """Whether Python has nothing to say of a place: under guards, or before T_FREE and the like."""
+    if _is_guarded(context, place):
+        return True
+    nodes, pairs = int32s(context, NODE), int64s(context, STACK)
+    node = int(int64s(context, JUDGED)[place] >> 32)
+    stack, depth = int(int64s(context, JUDGED)[place] & 0xFFFFFFFF), 0
+    while stack != 0 and depth <= _ABOVE and nodes[node * 6] != TOOK:
+        node, stack, depth = int(pairs[stack] >> 32), int(pairs[stack] & 0xFFFFFFFF), depth + 1
+    while nodes[node * 6] == LITERAL:
+        node = int(nodes[node * 6 + 3])
+    return stack == 0 and nodes[node * 6] in (CLEAR, SEQUENCE)
 
 
 @inner
@@ -156,7 +176,7 @@ def _read_on(context: Context, place: int) -> int:
         begin(context)
         code = close(context, node, stack)
         return _note(context, place) if code == OK else code
-    leads = uint64s(context, LEADS)
+    leads = uint64s(context, SEARCH_LEADS)
     for word in range(4):
         leads[word] = np.uint64(0)
     add_leads(context, leads, 0, node)

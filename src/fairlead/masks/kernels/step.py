@@ -1,9 +1,7 @@
 """One byte of a macro state: what each of its configurations becomes."""
 
-import numpy as np
-
 from fairlead.masks.kernels.bounds import after_byte
-from fairlead.masks.kernels.closure import close, finish
+from fairlead.masks.kernels.closure import close
 from fairlead.masks.kernels.frames import (
     frame_after_name,
     frame_after_other,
@@ -15,20 +13,17 @@ from fairlead.masks.kernels.frames import (
     object_field,
 )
 from fairlead.masks.kernels.guards import GONE, guards_after
-from fairlead.masks.kernels.intern import node_of, remember_step, stack_of, step_place, text_of
+from fairlead.masks.kernels.intern import node_of, stack_of, text_of
 from fairlead.masks.kernels.keys import key_after
 from fairlead.masks.kernels.lalr import told_apart
 from fairlead.masks.kernels.layout import (
     BEHIND,
     BLANK_BYTE,
-    BLUR,
     BOUNDED,
     CAPTURE,
-    CONFIG,
     COUNTED,
     DEAD,
     DOUBTFUL,
-    FIRST,
     GUARDED,
     GUARDING,
     KEY,
@@ -36,8 +31,6 @@ from fairlead.masks.kernels.layout import (
     LEXEME,
     LINE,
     LITERAL,
-    MACRO,
-    MARK_TEXT,
     MEMBER,
     N_VALUE,
     NEED_LEX,
@@ -51,54 +44,11 @@ from fairlead.masks.kernels.layout import (
     OK,
     POOL,
     QUOTE_BYTE,
-    STEP_KEY,
-    STEP_VALUE,
     TAB_BYTE,
     UNKNOWN_TEXT,
     WANT,
 )
-from fairlead.masks.kernels.views import Context, Sets, inner, int32s, int64s, once, uint8s, uint64s
-from fairlead.masks.kernels.worklist import begin
-
-
-@inner
-def _lead(first: Sets, at: int, byte: int) -> bool:
-    return (first[at + (byte >> 6)] >> np.uint64(byte & 63)) & np.uint64(1) != 0
-
-
-@inner
-def step(context: Context, macro: int, byte: int) -> int:
-    """The macro state after one more byte; 0 if no text goes on so, or a code below 0."""
-    if not _lead(uint64s(context, FIRST), macro * 4, byte):
-        return 0
-    key = ((macro << 9) | (context[BLUR] << 8) | byte) + 1
-    place = step_place(context, key)
-    if int64s(context, STEP_KEY)[place] == key:
-        return int(int32s(context, STEP_VALUE)[place])
-    after = _step_anew(context, macro, byte)
-    return remember_step(context, key, after) if after >= 0 else after
-
-
-@once
-def step_with(context: Context, macro: int, byte: int, text: int) -> int:
-    """The same where it is known what has been read, this byte included: it is not remembered."""
-    context[MARK_TEXT] = text + 1
-    after = _step_anew(context, macro, byte)
-    context[MARK_TEXT] = 0
-    return after
-
-
-@inner
-def _step_anew(context: Context, macro: int, byte: int) -> int:
-    """The same, not looked up; apart, so that the look-up is short enough to be put into walks."""
-    macros, configs = int32s(context, MACRO), int64s(context, CONFIG)
-    begin(context)
-    first = macros[macro * 4]
-    for index in range(first, first + macros[macro * 4 + 1]):
-        code = step_config(context, configs[index] >> 32, configs[index] & 0xFFFFFFFF, byte)
-        if code < 0:
-            return code
-    return finish(context)
+from fairlead.masks.kernels.views import Context, inner, int32s, once, uint8s
 
 
 @inner

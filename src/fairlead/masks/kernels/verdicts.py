@@ -48,7 +48,6 @@ from fairlead.masks.kernels.layout import (
     MEMBER,
     NAMED,
     NEED_JUDGE,
-    NEED_JUDGES,
     NEED_LEX,
     NEED_SCANNER,
     NEED_SETTLED,
@@ -80,6 +79,7 @@ from fairlead.masks.kernels.layout import (
 from fairlead.masks.kernels.views import Context, apart, inner, int32s, int64s, uint8s
 
 _ABOVE: Final = 4  # nodes at most between what is read and what is done with it
+ASKING: Final = 1
 SURE: Final = 0  # no place: it can come to an end
 
 
@@ -87,8 +87,7 @@ SURE: Final = 0  # no place: it can come to an end
 def judge_found(context: Context) -> int:
     """Tell what the closure has found that cannot come to an end; OK, or a code below 0.
 
-    Places that have no verdict are asked for together: for each alone the closure would be made
-    anew, which for the first mask of python.lark was 3,400 times.
+    If it is ASKING, the verdicts of the places in ASKED are missing.
     """
     apart()
     found, marks, automata = (
@@ -114,7 +113,7 @@ def judge_found(context: Context) -> int:
         if verdict == V_DOUBT:
             context[DOUBTFUL] |= 1
         marks[index] = verdict
-    return OK if context[ASKED_COUNT] == 0 else NEED_JUDGES
+    return OK if context[ASKED_COUNT] == 0 else ASKING
 
 
 @inner

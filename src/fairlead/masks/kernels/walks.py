@@ -23,8 +23,8 @@ from fairlead.masks.kernels.layout import (
     WALK,
 )
 from fairlead.masks.kernels.loops import loops_below
+from fairlead.masks.kernels.macros import step
 from fairlead.masks.kernels.pictures import is_lead
-from fairlead.masks.kernels.step import step
 from fairlead.masks.kernels.tries import set_tokens
 from fairlead.masks.kernels.views import (
     Context,
