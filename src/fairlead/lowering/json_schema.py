@@ -90,6 +90,17 @@ def judge_part(text: str, draft: Draft, *, strict: bool) -> bool:
     return tame is not None and not tame.wild and tame.sure.issuperset(tame.parts)
 
 
+def tame_values(source: JsonSchema) -> Callable[[Json], Expr] | None:
+    """What gives the values that parts of `source.value` allow, each when it is entered.
+
+    None if something in it may be refused, or has to be searched for an instance.
+    """
+    tame = read_tame(source.value, strict=source.formats == "strict")
+    if tame is None or tame.wild or not tame.sure.issuperset(tame.parts):
+        return None
+    return _apart(tame, source).value
+
+
 def lower_part(source: JsonSchema, text: str, draft: Draft) -> Expr:
     """The values that such a part of a source allows, given as JSON; those used last are kept."""
     key = json_style(source), source.formats, draft, text

@@ -10,7 +10,7 @@ What this module does not know: how they are read and laid (`kernels.schema_part
 
 import threading
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Final, NamedTuple, cast, final
 from weakref import WeakKeyDictionary
 
@@ -19,7 +19,12 @@ from numpy.typing import NDArray
 
 from fairlead.errors import FairleadError
 from fairlead.lowering.fuel import spend
-from fairlead.lowering.json_schema import judge_part, lower_json_schema, lower_part
+from fairlead.lowering.json_schema import (
+    judge_part,
+    lower_json_schema,
+    lower_part,
+    tame_values,
+)
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.masks.arena import Arena
 from fairlead.masks.forest import address
@@ -27,6 +32,7 @@ from fairlead.masks.kernels import layout as at
 from fairlead.masks.kernels import schema_layout as of
 from fairlead.syntax.json_schema_keywords import LATEST, READ, Draft, find_draft
 from fairlead.syntax.json_schema_source import JsonSchema
+from fairlead.syntax.json_text import Json
 
 _MOST_LETTERS: Final = 1 << 20  # of a text: what is longer takes others no longer than to read it
 _KEPT: Final = 1 << 15  # letters of texts for which the room to read them is kept
@@ -48,6 +54,9 @@ _WORDS: Final = {
     "exclusiveMinimum": of.W_ABOVE,
     "exclusiveMaximum": of.W_BELOW,
     "$ref": of.W_REFERENCE,
+    "anyOf": of.W_ANY_OF,
+    "oneOf": of.W_ONE_OF,
+    "allOf": of.W_ALL_OF,
 }
 _TYPES: Final = ("null", "boolean", "integer", "number", "string", "array", "object")
 _OPENING: Final = ('"$ref"', '"$dynamicRef"', '"$recursiveRef"', '"$schema"', '"$id"', '"id"')
@@ -57,10 +66,17 @@ _OPENING: Final = ('"$ref"', '"$dynamicRef"', '"$recursiveRef"', '"$schema"', '"
 class PlainSchema:
     """What was read of a schema: its parts, names, and what their nodes need room for."""
 
-    def __init__(self, source: JsonSchema, text: str, draft: Draft, reading: "_Reading") -> None:
-        """Copy what was read."""
+    def __init__(
+        self,
+        source: JsonSchema,
+        text: str,
+        draft: Draft,
+        reading: "_Reading",
+        values: Callable[[Json], Expr] | None,
+    ) -> None:
+        """Copy what was read; `values` gives what parts allow that refer to others."""
         counts = reading.context
-        self._source, self._text, self._draft = source, text, draft
+        self._source, self._text, self._draft, self._values = source, text, draft, values
         self._parts = reading.part[: int(counts[of.PARTS]) * of.PART_FIELDS].copy()
         self._names = reading.member[: int(counts[of.MEMBERS]) * 6].copy()
         self._letters = reading.letter[: int(counts[of.LETTERS])].copy()
@@ -69,7 +85,6 @@ class PlainSchema:
             at.KEYS: int(counts[of.KEY_NODES]) * 6,
             at.EDGE: int(counts[of.EDGES]),
         }
-        self._where = reading.where(self._parts)
 
     def lay(self, arena: Arena) -> "LaidSchema":
         """Put what was read into an arena."""
@@ -83,8 +98,24 @@ class PlainSchema:
         return LaidSchema(arena.make(at.EXPR, at.LAID, of.ROOT), parts, self._leaf)
 
     def _leaf(self, part: int) -> Expr:
-        begin, end = self._where[part]
-        return lower_part(self._source, self._text[begin:end], self._draft)
+        fields = self._parts[part * of.PART_FIELDS :]
+        text = self._text[int(fields[of.S_LOW]) : int(fields[of.S_HIGH])]
+        if self._values is not None and _refers(text):
+            return self._values(self._listed[int(fields[of.S_VALUE])])
+        return lower_part(self._source, text, self._draft)
+
+    @cached_property
+    def _listed(self) -> list[Json]:
+        """Every value and key of the schema, in the order of its text."""
+        found, todo = list[Json](), [self._source.value]
+        while todo:
+            value = todo.pop()
+            found.append(value)
+            if isinstance(value, dict):
+                todo.extend(part for pair in reversed(value.items()) for part in reversed(pair))
+            elif isinstance(value, list):
+                todo.extend(reversed(value))
+        return found
 
 
 @final
@@ -144,17 +175,9 @@ class _Reading:
 
     def asked(self) -> list[tuple[int, int]]:
         """Where the parts are that others have to judge."""
-        return [self._place(part) for part in self._ask[: int(self.context[of.ASKED])].tolist()]
-
-    def where(self, parts: NDArray[np.int32]) -> dict[int, tuple[int, int]]:
-        """Where the parts are that kernels do not know."""
-        leaves = np.nonzero(parts[of.S_KIND :: of.PART_FIELDS] == of.LEAF)[0]
-        return {part: self._place(part) for part in leaves.tolist()}
-
-    def _place(self, part: int) -> tuple[int, int]:
-        value = int(self.part[part * of.PART_FIELDS + of.S_VALUE]) * 4
-        begin, end = self.value[value : value + 2].tolist()
-        return begin, end
+        parts = self._ask[: int(self.context[of.ASKED])].tolist()
+        fields = (self.part[part * of.PART_FIELDS :] for part in parts)
+        return [(int(field[of.S_LOW]), int(field[of.S_HIGH])) for field in fields]
 
 
 _kept = _Reading(_KEPT)
@@ -197,10 +220,11 @@ def _read(source: JsonSchema) -> PlainSchema | None:
         spend(int(reading.context[of.PARTS]))
         if not plain:
             return None
-        for begin, end in reading.asked():
-            if not _is_tame(text[begin:end], draft, strict=strict):
-                return None
-        return PlainSchema(source, text, draft, reading)
+        asked = [text[begin:end] for begin, end in reading.asked()]
+        values = tame_values(source) if any(map(_refers, asked)) else None
+        if values is None and not all(_is_tame(part, draft, strict=strict) for part in asked):
+            return None
+        return PlainSchema(source, text, draft, reading, values)
 
 
 def _draft(value: Any) -> Draft | None:
@@ -212,10 +236,15 @@ def _draft(value: Any) -> Draft | None:
         return None
 
 
+def _refers(text: str) -> bool:
+    """Whether a part may mean something else where nothing is around it."""
+    return any(word in text for word in _OPENING)
+
+
 @lru_cache(maxsize=1024)
 def _is_tame(text: str, draft: Draft, *, strict: bool) -> bool:
     """Whether a part can be lowered when it is entered, without anything around it."""
-    return not any(word in text for word in _OPENING) and judge_part(text, draft, strict=strict)
+    return not _refers(text) and judge_part(text, draft, strict=strict)
 
 
 @lru_cache(maxsize=8)

@@ -43,21 +43,22 @@ V_PART: Final = 3  # the part that it is, plus one; 0 if it is none so far
 
 # Fields of PART.
 S_KIND: Final = 0
-S_TYPES: Final = 1  # those of which all values are meant, a bit each
+S_TYPES: Final = 1  # those of which all values are meant, a bit each; of a LEAF, which may be
 S_TARGET: Final = 2  # of a reference: the part that it stands for
 S_MEMBER: Final = 3  # of an object: the first in MEMBER,
 S_COUNT: Final = 4  # how many,
 S_OTHER: Final = 5  # the part of all others, or ANY_PART
 S_ITEM: Final = 6  # of an array: the part of its items, or ANY_PART,
 S_LOW: Final = 7  # how many at least,
-S_HIGH: Final = 8  # at most, or -1
+S_HIGH: Final = 8  # at most, or -1; of a LEAF, where it begins and ends
 S_OBJECT: Final = 9  # a row of OBJECT,
 S_KEYS: Final = 10  # the first of KEYS,
 S_EDGE: Final = 11  # and of EDGE, all counted from where those of the schema begin
 S_VALUE: Final = 12
 S_SURE: Final = 13  # whether it surely has an instance
 S_LAID: Final = 14  # whether its names are those of `layout`
-S_OPTIONS: Final = 15  # of a PARTED one, whether it may be an object and an array
+S_OPTIONS: Final = 15  # of a PARTED one, whether it may be an object and an array; of a GROUP,
+# whether it has to be one of its parts alone
 PART_FIELDS: Final = 16
 
 ANY_PART: Final = -1
@@ -72,6 +73,7 @@ REFERENCE: Final = 3
 PARTED: Final = 4  # objects or arrays with parts, or all values of other types
 WORDS: Final = 5  # one of some strings
 LEAF: Final = 6  # what others read
+GROUP: Final = 7  # any of some parts, which are listed like members
 
 # Types.
 NULL: Final = 1
@@ -102,9 +104,12 @@ W_HIGHEST: Final = 13
 W_ABOVE: Final = 14
 W_BELOW: Final = 15
 W_REFERENCE: Final = 16
-W_FURTHER: Final = 17  # any other that asserts something
-W_ASSERTED: Final = 18  # how many these are
-W_RESOURCE: Final = 18  # where a resource may begin
+W_ANY_OF: Final = 17
+W_ONE_OF: Final = 18
+W_ALL_OF: Final = 19
+W_FURTHER: Final = 20  # any other that asserts something
+W_ASSERTED: Final = 21  # how many these are
+W_RESOURCE: Final = 21  # where a resource may begin
 W_TYPES: Final = 32  # the names of types, in the order of their bits
 W_UNKNOWN: Final = -1
 

@@ -55,6 +55,7 @@ from fairlead.masks.kernels.layout import (
 from fairlead.masks.kernels.schema_layout import (
     ANY_PART,
     ANYTHING,
+    GROUP,
     LEAF,
     NOTHING,
     OF_ARRAY,
@@ -260,6 +261,18 @@ def _options(context: Context, part: int) -> int:
 
 
 @inner
+def _group(context: Context, part: int) -> int:
+    """The node of any of some parts."""
+    edges, rows = int32s(context, EDGE), int32s(context, NAME)
+    place = int(context[SCHEMA_EDGE]) + _field(context, part, S_EDGE)
+    first = int(context[SCHEMA_NAME]) + _field(context, part, S_MEMBER)
+    count = _field(context, part, S_COUNT)
+    for option in range(count):
+        edges[place + option] = _value(context, int(rows[(first + option) * 6 + N_VALUE]))
+    return int(edges[place]) if count == 1 else node_of(context, CHOICE, place, count, 0, 0, 0)
+
+
+@inner
 def lay(context: Context, node: int) -> int:
     """What the node of a part is, NOT_LAID where Python has to make it, or FULL."""
     apart()
@@ -277,6 +290,8 @@ def lay(context: Context, node: int) -> int:
         made = _items(context, part, items)
     elif kind == WORDS:
         made = _words(context, part)
+    elif kind == GROUP:
+        made = _group(context, part)
     else:
         made = _options(context, part)
     if made >= 0:

@@ -25,10 +25,14 @@ from fairlead.masks.kernels.schema_layout import (
     ARRAY,
     DRAFT,
     EDGES,
+    GROUP,
+    INTEGER,
     LEAF,
     MEMBER,
+    MEMBERS,
     NOT_PLAIN,
     NOTHING,
+    NUMBER,
     OBJECT,
     OF_ARRAY,
     OF_OBJECT,
@@ -37,6 +41,7 @@ from fairlead.masks.kernels.schema_layout import (
     PLAIN,
     REFERENCE,
     S_COUNT,
+    S_EDGE,
     S_HIGH,
     S_ITEM,
     S_KIND,
@@ -45,23 +50,29 @@ from fairlead.masks.kernels.schema_layout import (
     S_OPTIONS,
     S_SURE,
     S_TARGET,
+    S_TYPES,
     S_VALUE,
     SAID,
     SOURCE,
+    STRING,
     V_BEGIN,
     V_END,
     V_NEXT,
+    W_ALL_OF,
+    W_ANY_OF,
     W_CONST,
     W_ENUM,
     W_ITEMS,
     W_LEAST,
     W_MOST,
+    W_ONE_OF,
     W_OTHERS,
     W_PROPERTIES,
     W_REFERENCE,
     W_REQUIRED,
     W_RESOURCE,
     W_TYPE,
+    WORDS,
 )
 from fairlead.masks.kernels.schema_names import read_members, read_words
 from fairlead.masks.kernels.schema_texts import first_byte, read_values, value_field, word_of
@@ -75,6 +86,8 @@ _OPEN_BRACE = 0x7B
 _QUOTE = 0x22
 _TRUE = 0x74
 _FALSE = 0x66
+_OPEN_BRACKET = 0x5B
+_MOST_BRANCHES = 8
 _MOST_ITEMS = 64  # of which each has two rows of EDGE
 _BESIDE_REFERENCES = 2019  # the first draft in which anything counts there
 
@@ -147,6 +160,31 @@ def _reference(context: Context, part: int) -> int:
 
 
 @inner
+def _group(context: Context, part: int, word: int) -> int:
+    """A part that stands for any of others."""
+    value, first = held(context, word), int(context[MEMBERS])
+    if first_byte(context, value) != _OPEN_BRACKET:
+        return NOT_PLAIN
+    at, end, count = value + 1, value_field(context, value, V_NEXT), 0
+    rows = int32s(context, MEMBER)
+    while at < end:
+        if count == (1 if word == W_ALL_OF else _MOST_BRANCHES):
+            return ask(context, part)
+        row = (first + count) * 6
+        rows[row], rows[row + 1], rows[row + 2], rows[row + 3] = 0, 0, part_of(context, at), 0
+        count += 1
+        at = value_field(context, at, V_NEXT)
+    context[MEMBERS] += count
+    set_field(context, part, S_KIND, GROUP)
+    set_field(context, part, S_MEMBER, first)
+    set_field(context, part, S_COUNT, count)
+    set_field(context, part, S_EDGE, int(context[EDGES]))
+    set_field(context, part, S_OPTIONS, 1 if word == W_ONE_OF else 0)
+    context[EDGES] += count
+    return PLAIN if count > 0 else NOT_PLAIN
+
+
+@inner
 def _child(context: Context, value: int, begin: int, size: int) -> int:
     """The value of a key in an object; -1 if there is none, or a resource may begin there."""
     text, found = uint8s(context, SOURCE), -1
@@ -188,9 +226,13 @@ def _read_keywords(context: Context, part: int) -> int:
     if said & reference != 0:
         alone = said == reference or context[DRAFT] < _BESIDE_REFERENCES
         return _reference(context, part) if alone else NOT_PLAIN
+    for word in range(W_ANY_OF, W_ALL_OF + 1):
+        if said == 1 << word:
+            return _group(context, part, word)
     types = types_of(context)
     if types == 0:
         return NOT_PLAIN
+    set_field(context, part, S_TYPES, types)
     scalars = said & ~(_TYPE | _OF_PARTS)
     if scalars & (1 << W_ENUM | 1 << W_CONST) != 0:
         return read_words(context, part, types)
@@ -226,16 +268,18 @@ def _is_sure(context: Context, part: int) -> bool:
 
 @inner
 def _judged(context: Context, part: int) -> bool:
-    """Whether each option of a PARTED one has an instance, as far as is known."""
+    """Whether each option of a part has an instance, as far as is known."""
     options, rows = part_field(context, part, S_OPTIONS), int32s(context, MEMBER)
-    needed = options & OF_ARRAY != 0 and part_field(context, part, S_LOW) > 0
+    parted = part_field(context, part, S_KIND) == PARTED
+    needed = parted and options & OF_ARRAY != 0 and part_field(context, part, S_LOW) > 0
     if needed and not _is_sure(context, part_field(context, part, S_ITEM)):
         return False
-    if options & OF_OBJECT != 0:
-        first = part_field(context, part, S_MEMBER)
-        for row in range(first, first + part_field(context, part, S_COUNT)):
-            if rows[row * 6 + 3] != 0 and not _is_sure(context, int(rows[row * 6 + 2])):
-                return False
+    group = part_field(context, part, S_KIND) == GROUP
+    first = part_field(context, part, S_MEMBER)
+    for row in range(first, first + part_field(context, part, S_COUNT)):
+        needed = group or rows[row * 6 + 3] != 0
+        if needed and not _is_sure(context, int(rows[row * 6 + 2])):
+            return False
     return True
 
 
@@ -250,13 +294,54 @@ def _settle(context: Context) -> int:
         changed, unsure = False, 0
         for part in range(int(context[PARTS]) - 1, -1, -1):
             kind = part_field(context, part, S_KIND)
-            if kind == PARTED and part_field(context, part, S_SURE) == 0:
+            if kind in (PARTED, GROUP) and part_field(context, part, S_SURE) == 0:
                 if _judged(context, part):
                     set_field(context, part, S_SURE, 1)
                     changed = True
                 else:
                     unsure += 1
     return PLAIN if unsure == 0 else NOT_PLAIN
+
+
+@inner
+def _possible(context: Context, part: int) -> int:
+    """The types that the values of a part may have."""
+    if part_field(context, part, S_KIND) == REFERENCE:
+        part = part_field(context, part, S_TARGET)
+    kind, types = part_field(context, part, S_KIND), part_field(context, part, S_TYPES)
+    if kind == WORDS:
+        return STRING
+    if kind == GROUP:
+        return ANYTHING
+    if kind == PARTED:
+        options = part_field(context, part, S_OPTIONS)
+        types |= (OBJECT if options & OF_OBJECT else 0) | (ARRAY if options & OF_ARRAY else 0)
+    return types | NUMBER if types & INTEGER != 0 else types
+
+
+@inner
+def _exclude(context: Context, part: int) -> bool:
+    """Whether the parts of a GROUP have no type in common."""
+    rows, first, found = int32s(context, MEMBER), part_field(context, part, S_MEMBER), 0
+    for row in range(first, first + part_field(context, part, S_COUNT)):
+        types = _possible(context, int(rows[row * 6 + 2]))
+        if types & found != 0:
+            return False
+        found |= types
+    return True
+
+
+@once
+def _finish(context: Context) -> None:
+    """Leave those GROUPs to others that would need a search, and say where each LEAF is."""
+    for part in range(int(context[PARTS])):
+        group = part_field(context, part, S_KIND) == GROUP
+        if group and part_field(context, part, S_OPTIONS) != 0 and not _exclude(context, part):
+            ask(context, part)
+        if part_field(context, part, S_KIND) == LEAF:
+            value = part_field(context, part, S_VALUE)
+            set_field(context, part, S_LOW, value_field(context, value, V_BEGIN))
+            set_field(context, part, S_HIGH, value_field(context, value, V_END))
 
 
 @once
@@ -271,4 +356,5 @@ def read_parts(context: Context, size: int) -> int:
         part += 1
     if _resolve(context) < 0 or _settle(context) < 0:
         return NOT_PLAIN
+    _finish(context)
     return PLAIN if _is_sure(context, 0) else NOT_PLAIN
