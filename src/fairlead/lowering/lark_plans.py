@@ -138,19 +138,17 @@ class _Plan:
         for state, kernel in enumerate(table.kernels):
             if not kernel or state == table.end:
                 continue
-            usable = [item for item in kernel if self._is_completed(state, *item, endings, named)]
-            if not usable:
-                return False
-            if all(read == 1 for _, read in usable):
-                rules = [table.productions[number].rule for number, _ in usable]
-                waiting[state] = [
-                    {
-                        table.gotos[under][rule]
-                        for under in self._before[state]
-                        if rule in table.gotos[under]
-                    }
-                    for rule in rules
-                ]
+            ordered = sorted(kernel, key=lambda item: item[1] == 1)
+            usable = (item for item in ordered if self._is_completed(state, *item, endings, named))
+            rules = list[str]()
+            for number, read in usable:
+                if read != 1:
+                    break
+                rules.append(table.productions[number].rule)
+            else:
+                if not rules:
+                    return False
+                waiting[state] = [self._behind(state, rule) for rule in rules]
         while waiting:
             done = [
                 state
@@ -162,6 +160,11 @@ class _Plan:
             for state in done:
                 del waiting[state]
         return True
+
+    def _behind(self, state: int, rule: str) -> set[int]:
+        """The states that may stand where this one stood, a rule of one symbol completed."""
+        gotos = self._table.gotos
+        return {gotos[under][rule] for under in self._before[state] if rule in gotos[under]}
 
     def _is_completed(
         self,

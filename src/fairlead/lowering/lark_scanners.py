@@ -118,6 +118,7 @@ class Scanners:
         self._known = dict[frozenset[str], tuple[Way, ...]]()
         # Most states have the same ways, and the same rivals of each.
         self._calls = dict[tuple[Terminal, int], Sequence[_Called]]()
+        self._joined = dict[tuple[str, Expr, Expr, tuple[bytes | Expr, ...]], Way]()
         self._swallowed = dict[Terminal, tuple[int, int]]()
 
     def check(self) -> None:
@@ -153,36 +154,44 @@ class Scanners:
                 key = name, way.guard, way.exits[0].after
                 alike.setdefault(key, []).append(way.exits[0].text)
         for (name, guard, after), texts in alike.items():
-            words = (one_word(text) or text for text in texts)
-            text = texts[0] if len(texts) == 1 else either(words)
-            yield Way(name, False, guard, (Exit(text, after),), self._level)
+            yield self._one_of(name, guard, after, tuple(one_word(text) or text for text in texts))
 
     def _ways(self, terminals: Iterable[Terminal]) -> Iterable[Way]:
         rivals = self._rivals
-        there, gone = 0, 0
+        there, gone, inside = 0, 0, dict[Terminal, int]()
         for each in terminals:
             there |= rivals.bits[each]
-        inside = {
-            each: self._inside(each)[0] & there for each in rivals.among(there & rivals.regexes)
-        }
-        for each, found in inside.items():
-            gone |= found & self._inside(each)[1]
+        for each in rivals.among(there & rivals.regexes):
+            strings, held = self._inside(each)
+            inside[each] = strings & there
+            gone |= held & there
         there &= ~gone
         alone = dict[str, list[bytes]]()
         for each in rivals.among(there):
             before = there & (rivals.bits[each] - 1)
-            first = self._first.get(each.shape.name)
-            if (
-                first is not None
-                and each.word is not None
-                and not (rivals.of_word(each.word) & before)
-            ):
-                alone.setdefault(first, []).append(each.word)
+            if self._first and self._is_alone(each, before):
+                alone.setdefault(self._first[each.shape.name], []).append(each.word or b"")
                 continue
             for called in self._called(each, inside.get(each, 0)):
-                yield self._way(called, each, called.rivals & before)
+                met = called.rivals & before
+                yield called.ways.get(met) or self._way(called, each, met)
         for first, words in alone.items():
-            yield Way(first, False, EPSILON, (Exit(either(words), ANYTHING),), self._level)
+            yield self._one_of(first, EPSILON, ANYTHING, tuple(words))
+
+    def _is_alone(self, each: Terminal, before: int) -> bool:
+        """Whether it is like others, and nothing that is tried before may match where it does."""
+        if each.word is None or each.shape.name not in self._first:
+            return False
+        return not self._rivals.of_word(each.word) & before
+
+    def _one_of(self, name: str, guard: Expr, after: Expr, texts: tuple[bytes | Expr, ...]) -> Way:
+        """The way of one of some texts."""
+        key = name, guard, after, texts
+        found = self._joined.get(key)
+        if found is None:
+            exits = (Exit(either(texts), after),)
+            found = self._joined[key] = Way(name, False, guard, exits, self._level)
+        return found
 
     def _called(self, taken: Terminal, strings: int) -> Sequence[_Called]:
         """What a terminal takes, strings that it swallows apart."""
@@ -207,22 +216,19 @@ class Scanners:
         found = self._swallowed.get(regex)
         if found is None:
             strings, held = 0, 0
-            for each, bit in self._rivals.bits.items():
-                if each.shape.text is not None and regex.swallows(each):
+            for each, bit in self._rivals.strings:
+                if regex.swallows(each):
                     strings |= bit
                     held |= bit if regex.flags_hold(each) else 0
             found = self._swallowed[regex] = strings, held
         return found
 
     def _way(self, called: _Called, taken: Terminal, met: int) -> Way:
-        found = called.ways.get(met)
-        if found is None:
-            rivals = self._rivals.among(met)
-            guards = (ahead(complement(rival.begins), self._level) for rival in rivals)
-            # What is ignored is so by what matched, however it is called then.
-            ignored = taken.shape.name in self._ignored
-            name = called.terminal.shape.name
-            guard = concat(*guards)
-            found = Way(self._first.get(name, name), ignored, guard, called.exits, self._level)
-            called.ways[met] = found
+        guards = (ahead(complement(each.begins), self._level) for each in self._rivals.among(met))
+        # What is ignored is so by what matched, however it is called then.
+        ignored = taken.shape.name in self._ignored
+        name = called.terminal.shape.name
+        guard = concat(*guards)
+        found = Way(self._first.get(name, name), ignored, guard, called.exits, self._level)
+        called.ways[met] = found
         return found

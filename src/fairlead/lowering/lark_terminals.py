@@ -164,13 +164,15 @@ class Rivals:
 
     Attributes:
         bits: the bit of each.
-        regexes: those that are no strings.
+        strings: those that are, with their bits,
+        regexes: and the set of all others.
     """
 
     def __init__(self, tried: Sequence[Terminal]) -> None:
         self._tried = tried
         self.bits = {each: 1 << place for place, each in enumerate(tried)}
-        self.regexes = sum(bit for each, bit in self.bits.items() if each.shape.text is None)
+        self.strings = [(e, bit) for e, bit in self.bits.items() if e.shape.text is not None]
+        self.regexes = sum(self.bits.values()) - sum(bit for _, bit in self.strings)
         words = [(each.word, bit) for each, bit in self.bits.items() if each.word is not None]
         self._words = sorted(words)
         self._lengths = sorted({len(word) for word, _ in self._words})

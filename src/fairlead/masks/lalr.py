@@ -3,8 +3,8 @@
 What this module does not know: what the kernels do with them (`kernels.lalr`).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, TypeVar, final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,6 @@ from fairlead.syntax.lark_tree import END, LarkTable
 _ROOM: Final = (
     64  # states that a reduction may put on a stack, besides one for each of the automaton
 )
-
-_Row = TypeVar("_Row", bound=tuple[Mapping[str, int], ...])
 
 
 @final
@@ -162,8 +160,8 @@ class LalrNodes:
         numbers = {name: number for number, name in enumerate(rules)}
         pairs = ((len(each.symbols), numbers[each.rule]) for each in table.productions)
         productions = [number for pair in pairs for number in pair]
-        actions, cells = self._actions(table)
-        gotos, more = _rows(zip(table.gotos), lambda row: _next(row[0], numbers))
+        actions, cells = _rows(zip(table.shifts, table.reductions, strict=True), self._numbers)
+        gotos, more = _rows([(row, {}) for row in table.gotos], numbers)
         sizes = [len(actions), len(gotos), len(productions), len(self._names), 2 * states]
         fields = (at.T_ACTION, at.T_GOTO, at.T_PRODUCTION, at.T_BRACKET, at.T_SCANNER)
         begin = arena.reserve(at.LALR, at.T_FIELDS + sum(sizes) + len(cells) + len(more))
@@ -200,16 +198,6 @@ class LalrNodes:
         arena.context[at.LALRS] = 1
         return begin
 
-    def _actions(self, table: LarkTable) -> "tuple[NDArray[np.int32], NDArray[np.int32]]":
-        """What to do at each terminal."""
-
-        def row(actions: tuple[Mapping[str, int], Mapping[str, int]]) -> dict[int, int]:
-            shifts, reductions = actions
-            found = {self._numbers[name]: -1 - each for name, each in reductions.items()}
-            return found | _next(shifts, self._numbers)
-
-        return _rows(zip(table.shifts, table.reductions, strict=True), row)
-
     def _brackets(self) -> list[int]:
         if self._lines is None:
             return [0] * len(self._names)
@@ -225,37 +213,33 @@ class LalrNodes:
         return found
 
 
-def _next(row: Mapping[str, int], numbers: Mapping[str, int]) -> dict[int, int]:
-    """The states behind symbols, by their numbers."""
-    return {numbers[name]: after + 1 for name, after in row.items()}
-
-
 def _rows(
-    listed: Iterable[_Row], cells_of: Callable[[_Row], Mapping[int, int]]
+    listed: Iterable[tuple[Mapping[str, int], Mapping[str, int]]], numbers: Mapping[str, int]
 ) -> "tuple[NDArray[np.int32], NDArray[np.int32]]":
     """Rows of a table, equal ones once, each from its first column on to its last.
 
     3,000 rules in a row have two states each with one terminal: as a matrix 144 MB.
 
     Args:
-        listed: what the rows are made of.
-        cells_of: what stands in which column.
+        listed: of each row the states behind symbols, and the productions before others.
+        numbers: the columns of symbols.
 
     Returns:
         Of each row its place among the cells, less its first column, that, and the one behind its
-        last; and the cells.
+        last; and the cells, as `at.T_ACTION` has them.
     """
     known, index = dict[object, tuple[int, int, int]](), list[int]()
     places, values, size = list[int](), list[int](), 0
-    for each in listed:
-        key = tuple([(*part.items(),) for part in each])
+    for shifts, reductions in listed:
+        key = (*shifts.items(), None, *reductions.items())
         found = known.get(key)
         if found is None:
-            row = cells_of(each)
-            low, high = min(row, default=0), max(row, default=-1) + 1
+            columns = [numbers[name] for name in (*shifts, *reductions)]
+            low, high = min(columns, default=0), max(columns, default=-1) + 1
             found = known[key] = size - low, low, high
-            places += [found[0] + column for column in row]
-            values += row.values()
+            places += [found[0] + column for column in columns]
+            values += [after + 1 for after in shifts.values()]
+            values += [-1 - number for number in reductions.values()]
             size += high - low
         index += found
     cells = np.zeros(size, np.int32)
