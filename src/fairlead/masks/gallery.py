@@ -54,7 +54,8 @@ class Gallery:
     def __init__(self, vocabulary: Vocabulary, lexicon: Lexicon) -> None:
         self.lexicon = lexicon
         self.words = words(vocabulary.width)
-        self.tokens, self.token_at = _joined(vocabulary)
+        joined, self.token_at = vocabulary.joined
+        self.tokens = np.frombuffer(joined or b"\0", np.uint8)
         self.forest = Forest(vocabulary.flat_trie)
         self.deepest = self.forest.deepest
         self.ends = pack(sorted(vocabulary.eos_ids), vocabulary.width)
@@ -318,23 +319,6 @@ class Gallery:
         self._used_pictures = number + 1
         self.pictures[number] = fields
         return number
-
-
-def _joined(vocabulary: Vocabulary) -> "tuple[NDArray[np.uint8], NDArray[np.int64]]":
-    """All spellings behind one another, and where each begins; kept, as galleries come and go."""
-    found = _joins.get(vocabulary)
-    if found is None:
-        tokens = [token or b"" for token in vocabulary.tokens]
-        begins = np.zeros(len(tokens) + 1, np.int64)
-        np.cumsum(np.fromiter(map(len, tokens), np.int64, len(tokens)), out=begins[1:])
-        found = np.frombuffer(b"".join(tokens) or b"\0", np.uint8), begins
-        _joins[vocabulary] = found
-    return found
-
-
-_joins: "WeakKeyDictionary[Vocabulary, tuple[NDArray[np.uint8], NDArray[np.int64]]]" = (
-    WeakKeyDictionary()
-)
 
 
 @final

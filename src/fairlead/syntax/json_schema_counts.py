@@ -51,6 +51,7 @@ class Counts:
     def __init__(self, judge: Verdicts) -> None:
         self._judge = judge
         self._known: dict[int, _Count] = {}
+        self._plainly: dict[int, Any] = {}
 
     def few(self, part: Raw) -> bool:
         """Whether there are few, whatever member is read."""
@@ -154,5 +155,9 @@ class Counts:
         part = self._judge.resolved(part)
         if part.__class__ is not dict:
             return part
-        said = self._judge.said_of(part)
-        return True if said is UNTOLD else {name: part[name] for name in said}
+        found = self._plainly.get(id(part))
+        if found is None:
+            said = self._judge.said_of(part)
+            found = True if said is UNTOLD else {name: part[name] for name in said}
+            self._plainly[id(part)] = found
+        return found

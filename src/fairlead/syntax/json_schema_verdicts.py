@@ -76,7 +76,7 @@ class Verdicts:
 
     Args:
         targets: where references lead; also an attribute.
-        said_of: gives the keywords of a schema that assert something, or UNTOLD; also an attribute.
+        said_of: gives the keywords of a schema that assert something, or UNTOLD; asked once each.
         alone: whether nothing counts beside a reference.
     """
 
@@ -87,8 +87,16 @@ class Verdicts:
         *,
         alone: bool,
     ) -> None:
-        self.targets, self.said_of, self._alone = targets, said_of, alone
+        self.targets, self._said_of, self._alone = targets, said_of, alone
+        self._said: dict[int, tuple[Raw, set[str] | frozenset[str]]] = {}  # by their ids
         self.looked = 0  # how many schemas were looked at; whoever asks anew may forget it
+
+    def said_of(self, part: Raw) -> "set[str] | frozenset[str]":
+        """The keywords of a schema that assert something."""
+        found = self._said.get(id(part))
+        if found is None:
+            found = self._said[id(part)] = part, self._said_of(part)
+        return found[1]
 
     def resolved(self, part: Any) -> Any:
         """What a part stands for, if it is but a reference; they have no loops."""

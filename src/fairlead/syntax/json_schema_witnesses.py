@@ -82,7 +82,8 @@ class Witnesses:
     def _amended(self, way: list[Raw], whole: Raw, value: Any) -> Iterator[Any]:
         """Values made anew with what their own conditions ask for, as long as that is more."""
         for _ in range(_MOST_AMENDED):
-            more = [part for part in self._asked(way, value) if all(part is not p for p in way)]
+            known = set(map(id, way))
+            more = [part for part in self._asked(way, value) if id(part) not in known]
             if not more:
                 return
             way = [*way, *more]

@@ -22,6 +22,7 @@ from types import MappingProxyType
 from typing import Any, Final, Self, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairlead.errors import ModelError
 from fairlead.vocabulary.backend import Backend, fast_backend
@@ -214,6 +215,20 @@ class Vocabulary:
         return FlatTrie.build(self.tokens)
 
     @cached_property
+    def joined(self) -> "tuple[bytes, NDArray[np.int64]]":
+        """All spellings behind one another, and where each begins; the last one's end, too.
+
+        Example:
+            >>> text, begins = Vocabulary([b"a", None, b"ab"]).joined
+            >>> text, begins.tolist()
+            (b'aab', [0, 1, 1, 3])
+        """
+        texts = [token or b"" for token in self.tokens]
+        begins = np.zeros(len(texts) + 1, np.int64)
+        np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), out=begins[1:])
+        return b"".join(texts), begins
+
+    @cached_property
     def spellable(self) -> int:
         """The bytes that occur in tokens, as a 256-bit integer (bit b: byte b).
 
@@ -221,7 +236,7 @@ class Vocabulary:
             >>> Vocabulary([b"a", b"ab"]).spellable == 1 << ord("a") | 1 << ord("b")
             True
         """
-        return _bits(b"".join(token for token in self.tokens if token))
+        return _bits(self.joined[0])
 
     @cached_property
     def closed(self) -> bool:
@@ -234,19 +249,18 @@ class Vocabulary:
             >>> Vocabulary([b"a", b"b", b"ab"]).closed, Vocabulary([b"a", b"ab"]).closed
             (True, False)
         """
-        return self.spellable == _bits(
-            b"".join(token for token in self.tokens if token and len(token) == 1)
-        )
+        joined, begins = self.joined
+        single = begins[:-1][np.diff(begins) == 1]
+        return self.spellable == _bits(np.frombuffer(joined, np.uint8)[single].tobytes())
 
     @cached_property
     def fingerprint(self) -> str:
         """A digest of the whole content (BLAKE2b, 128 bits, hexadecimal)."""
         digest = hashlib.blake2b(digest_size=16)
-        texts = [token or b"" for token in self.tokens]
-        lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+        joined, begins = self.joined
         names = sorted(self.special.items())
-        head = (len(texts), sorted(self.eos_ids), self.width, self.lead, names, self.loss)
-        for part in (repr(head).encode(), lengths.tobytes(), b"".join(texts)):
+        head = (len(self.tokens), sorted(self.eos_ids), self.width, self.lead, names, self.loss)
+        for part in (repr(head).encode(), np.diff(begins).tobytes(), joined):
             digest.update(part)
         return digest.hexdigest()
 
