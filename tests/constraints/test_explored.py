@@ -2,7 +2,7 @@
 
 import fairlead as fl
 from fairlead.constraints.constraint import Constraint
-from fairlead.masks.states import State
+from fairlead.masks.state import State
 
 VOCABULARY = fl.Vocabulary([b"ab", b"abab", b"abc", b"<end>"], eos_ids={3})
 

@@ -14,17 +14,16 @@ and `arcs` makes the byte sets disjoint, the target of each being the union of w
 And and Not work on disjoint arcs. As concatenation is a linked list and everything is hash-consed,
 the same few lines run context-free expressions: the list is the stack.
 
-Only live states are handed out: a target whose language is empty is no arc.
-
-A Capture remembers the bytes it has read. They matter for single steps, not for a table of arcs, so
-a blurred state has forgotten them; where an arc would depend on them it leads to UNSURE.
-
-This is the plain engine: short and clear, the oracle of the fast one. It knows no tokens.
+Only live states are handed out: a target whose language is empty is no arc. A Capture remembers the
+bytes it has read. They matter for single steps, not for a table of arcs, so a blurred state has
+forgotten them; where an arc would depend on them it leads to UNSURE. This is the plain engine:
+short and clear, the oracle of the fast one. It knows no tokens.
 """
 
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TypeAlias, assert_never, final
+from weakref import ref
 
 from fairlead.automata.captures import (
     forget_read,
@@ -107,10 +106,13 @@ class Derivatives:
         spellable: int = ALL_BYTES,
         fuel: Callable[[int], None] = lambda made: None,
     ) -> None:
-        self._expr, self._spellable, self._fuel = expr, spellable, fuel
+        def ways(root: Expr) -> Arcs:  # held weakly: what is dropped waits for no collector
+            return (mine() or Derivatives(expr, spellable, fuel))._ways(root)
+
+        mine, self._expr, self._spellable, self._fuel = ref(self), expr, spellable, fuel
         self._linear: dict[Expr, Arcs] = {}
-        self._least = Least(spellable, self._ways, fuel)
-        self.living = Living(spellable, self._least.word, self._ways, fuel)
+        self._least = Least(spellable, ways, fuel)
+        self.living = Living(spellable, self._least.word, ways, fuel)
 
     @cached_property
     def _passages(self) -> Passages:
@@ -391,8 +393,7 @@ class Derivatives:
         ]
 
     def _others(self, item: Expr) -> Arcs:
-        arcs = self._disjoint(item)
-        rest = self._spellable
+        arcs, rest = self._disjoint(item), self._spellable
         for members, _ in arcs:
             rest &= ~members
         lines = [(members, complement(x)) for members, x in arcs]

@@ -33,7 +33,7 @@ from fairlead.lowering.special import mark
 from fairlead.masks.bits import Row, has, pack
 from fairlead.masks.memory import Held, held_rows
 from fairlead.masks.rows import Rows
-from fairlead.masks.states import State
+from fairlead.masks.state import State
 from fairlead.vocabulary.bounded import remember
 from fairlead.vocabulary.cutter import Cutter
 from fairlead.vocabulary.merges import Ids

@@ -38,7 +38,8 @@ from fairlead.lowering.special import shown, unmarked
 from fairlead.masks.bits import Row, count, unpack
 from fairlead.masks.memory import Held, track
 from fairlead.masks.rows import Rows
-from fairlead.masks.states import State, States
+from fairlead.masks.state import State
+from fairlead.masks.states import States
 from fairlead.syntax.sources import source
 from fairlead.syntax.special import Special
 from fairlead.vocabulary.cutter import Cutter

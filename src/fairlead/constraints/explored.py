@@ -12,7 +12,7 @@ from fairlead.lowering.nodes import Expr
 from fairlead.masks.bits import Row, pack
 from fairlead.masks.memory import Held, held_rows
 from fairlead.masks.rows import Rows
-from fairlead.masks.states import State
+from fairlead.masks.state import State
 from fairlead.vocabulary.spellings import Vocabulary
 
 

@@ -139,7 +139,7 @@ def _apart(schema: TameSchema, source: JsonSchema) -> TameLowering:
     def enter(parts: LooseParts, raw: Json) -> Address:
         return parts.enter(pointers[id(raw)], raw)
 
-    def general() -> tuple[LooseParts, Lowering]:
+    def general(made: TameLowering) -> tuple[LooseParts, Lowering]:
         if not generals:
             parts = LooseParts(schema.root, schema.draft, strict=strict)
             pointers.update(schema.pointers(schema.wild.keys() | schema.late.keys()))
@@ -154,13 +154,13 @@ def _apart(schema: TameSchema, source: JsonSchema) -> TameLowering:
             generals.append((parts, Lowering(source, document, lower_tame, alike.first)))
         return generals[0]
 
-    def lower_wild(raw: Json) -> Expr:
-        parts, lowering = general()
+    def lower_wild(made: TameLowering, raw: Json) -> Expr:
+        parts, lowering = general(made)
         return lowering.whole(lowering.meaning.said(enter(parts, raw)))
 
     made = TameLowering(schema, json_style(source), lower, lower_wild)
     if schema.wild:
-        general()
+        general(made)
     return made
 
 

@@ -11,6 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any, Final, TypeAlias, final
+from weakref import ref
 
 from fairlead.lowering.expr import EMPTY, alt, concat
 from fairlead.lowering.json_arrays import json_array
@@ -23,6 +24,7 @@ from fairlead.syntax.json_schema_tame_tree import TameSchema
 
 Raw: TypeAlias = "dict[str, Any]"
 Values: TypeAlias = Callable[[Any], Expr]
+Wild: TypeAlias = "Callable[[TameLowering, Any], Expr]"
 
 _PARTED: Final = frozenset(("object", "array"))
 _WHOLE: Final = ("null", "boolean", "number", "string")
@@ -71,7 +73,7 @@ class TameLowering:
     """The values of one tame schema."""
 
     def __init__(
-        self, schema: TameSchema, style: JsonStyle, lower: Values, lower_wild: Values
+        self, schema: TameSchema, style: JsonStyle, lower: Values, lower_wild: Wild
     ) -> None:
         """Begin with nothing lowered.
 
@@ -79,11 +81,14 @@ class TameLowering:
             schema: what is lowered.
             style: how its JSON is written.
             lower: gives the values of a schema without parts.
-            lower_wild: gives the values of a wild or late part.
+            lower_wild: gives the values of a wild or late part of this lowering.
         """
         self._schema, self._style = schema, style
         self._lower, self._lower_wild = lower, lower_wild
+        # Rules that nobody holds are made anew, the same. They hold what makes them until they are
+        # entered: were they held here, what is dropped would wait for Python's collector.
         self._values: dict[int, Expr] = {}
+        self._named: dict[int, ref[Rule]] = {}
         self._types: dict[str, Expr] = {}
         self._rules = 0
 
@@ -97,10 +102,18 @@ class TameLowering:
             return EMPTY
         if raw is True:
             return self._typed("")
-        found = self._values.get(id(raw))
-        if found is None:
-            found = self._values[id(raw)] = self._valued(raw)
-        return found
+        return self._known(raw) or self._keep(raw, self._valued(raw))
+
+    def _known(self, raw: Raw) -> Expr | None:
+        named = self._named.get(id(raw))
+        return self._values.get(id(raw)) if named is None else named()
+
+    def _keep(self, raw: Raw, made: Expr) -> Expr:
+        if isinstance(made, Rule):
+            self._named[id(raw)] = ref(made)
+        else:
+            self._values[id(raw)] = made
+        return made
 
     def _valued(self, raw: Raw) -> Expr:
         typed = self._schema.typed.get(id(raw))
@@ -120,16 +133,13 @@ class TameLowering:
         """The values of a part that stands for itself."""
         if raw.__class__ is bool:
             return self.value(raw)
-        found = self._values.get(id(raw))
-        if found is None:
-            found = self._values[id(raw)] = self._own(raw)
-        return found
+        return self._known(raw) or self._keep(raw, self._own(raw))
 
     def _own(self, raw: Raw) -> Expr:
         if id(raw) in self._schema.wild:
-            return self._lower_wild(raw)
+            return self._lower_wild(self, raw)
         if id(raw) in self._schema.late:
-            return self._rule("late", self._surely(raw), self._lower_wild, raw)
+            return self._rule("late", self._surely(raw), self._late, raw)
         types = raw.get("type", ())
         if types == "object" and not _OBJECTS.isdisjoint(raw):
             return self._rule("object", self._surely(raw), self._object, raw)
@@ -149,6 +159,9 @@ class TameLowering:
         taken = {kind for kind, _ in parts}
         others = [name for name in names or (*_WHOLE, "array", "object") if name not in taken]
         return alt(*rules, self._whole({**raw, "type": others})) if others else alt(*rules)
+
+    def _late(self, raw: Raw) -> Expr:
+        return self._lower_wild(self, raw)
 
     def _surely(self, raw: Raw) -> bool:
         """Whether a part has an instance, and nothing in it has to be looked at when compiling."""

@@ -233,8 +233,10 @@ class Rule:
     @property
     def body(self) -> "Expr":
         """What the rule denotes."""
-        if not self.bodies and self.make is not None:
-            self.bodies.append(self.make())
+        make = self.make
+        if not self.bodies and make is not None:
+            self.bodies.append(make())
+            object.__setattr__(self, "make", None)  # which holds all that a body may be made of
         if not self.bodies:
             raise FairleadError(f"rule {self.name} has no body yet")
         return self.bodies[0]

@@ -180,9 +180,9 @@ class Plan:
         block[:held] = self.image
         return block
 
-    def take_back(self, block: NDArray[np.uint8]) -> None:
-        """Keep the memory of an arena that is gone, if not much is kept."""
-        if len(self._used) < _MOST_KEPT:
+    def take_back(self, block: NDArray[np.uint8], most: int = _MOST_KEPT) -> None:
+        """Keep a block, if there are few: when Python ends, names of modules go before arenas."""
+        if len(self._used) < most:
             self._used.append(block)
 
     @classmethod

@@ -1,8 +1,7 @@
-"""Decode states, their masks and where tokens lead: the fast engine, as constraints see it.
+"""The masks of decode states and where tokens lead: the fast engine, as constraints see it.
 
-A state is a macro state of the network, one object each, which remembers its mask and the tokens
-that were taken from it; so whatever has been asked before costs one look-up. States are values: who
-keeps an old one can go back to it, at any time and from any thread.
+Whatever has been asked before costs one look-up: a state remembers its mask and the tokens that
+were taken from it.
 
 Bounds: rows are forgotten when there are too many, the least recently used ones, unless they are on
 a shelf, where each is once: 2,700 states of a file of Python have 200 rows. A network that has
@@ -30,6 +29,7 @@ from fairlead.masks.memory import Held
 from fairlead.masks.network import Network
 from fairlead.masks.networks import new_network
 from fairlead.masks.rows import Rows
+from fairlead.masks.state import State
 from fairlead.vocabulary.spellings import Vocabulary
 
 _MOST_STARTS = 256  # beginnings whose states are kept: a text, or the healed end of a prompt
@@ -37,90 +37,6 @@ _MOST_STARTS = 256  # beginnings whose states are kept: a text, or the healed en
 _DOUBTS: Final = 4  # tokens of a mask that the kernels cannot tell, before they are not asked
 
 _PLAIN: Final = -1  # instead of a macro state, where there is doubt what can come to an end
-
-
-@final
-class State:
-    """Where a text stands. Compared by identity: equal states are the same object.
-
-    Attributes:
-        network: what the state belongs to; None where the plain engine reads it.
-        macro: its macro state there,
-        text: and what has been read of items that it is within (`marks`), a number of the arena's.
-        accepts: whether the text may end here.
-        ended: whether an end id has been taken.
-        row: the mask, while it is remembered.
-        hits: how often the mask was remembered when it was asked for.
-        seen: how many of these the last look for a row to forget saw.
-        token: the token that was taken first, -1 if none was,
-        next: and the state after it.
-    """
-
-    # Most states have one way here and one on: no object beside them says so. For the collector a
-    # dictionary and a pair for each state were as much again, twice.
-    __slots__ = (
-        "__weakref__", "_before", "_by", "_end", "_others", "_rest", "accepts", "ended", "hits",
-        "macro", "network", "next", "row", "seen", "text", "token",
-    )  # fmt: skip
-
-    def __init__(
-        self, network: Network | None, macro: int, accepts: bool, rest: Expr | None = None
-    ) -> None:
-        self.network, self.macro, self.accepts = network, macro, accepts
-        self.row: Row | None = None
-        self.hits = self.seen = self.text = 0
-        self.ended = False
-        self.token = -1
-        self.next: State | None = None
-        self._others: dict[int, State] | None = None
-        self._before: State | None = None
-        self._by = -1
-        self._end: State | None = None
-        self._rest = rest
-
-    def following(self, token: int) -> "State | None":
-        """The state after a token, if that was taken before."""
-        if token == self.token:
-            return self.next
-        return None if self._others is None else self._others.get(token)
-
-    def follow(self, token: int, state: "State") -> None:
-        """Remember where a token leads, and a way there."""
-        if self.token < 0:
-            self.next = state  # before its token: other threads look for that
-            self.token = token
-        elif self._others is None:
-            self._others = {token: state}
-        else:
-            self._others[token] = state
-        if state._rest is None and state._before is None:
-            state._before, state._by = self, token
-
-    def end(self, row: Row, rest: Expr) -> "State":
-        """The state after an end id, after which only they may come."""
-        if self._end is None:
-            self._end = State(self.network, self.macro, True, rest)
-            self._end.ended, self._end.row = True, row
-        return self._end
-
-    def know_rest(self, rest: Expr | None) -> None:
-        """Remember what may follow; None where the plain engine does not know."""
-        self._rest, self._before = rest, None
-
-    def known_rest(self) -> Expr:
-        """What may follow, where it is known."""
-        if self._rest is None:
-            raise FairleadError("what follows this state has not been asked for")
-        return self._rest
-
-    def way(self) -> "tuple[State, list[tuple[int, State]]]":
-        """The last state on the way here whose rest is known; tokens from there, where they led."""
-        steps: list[tuple[int, State]] = []
-        state = self
-        while state._rest is None and state._before is not None:
-            steps.append((state._by, state))
-            state = state._before
-        return state, steps[::-1]
 
 
 @final
@@ -135,6 +51,7 @@ class States:
         self._budget = budget
         self._lock = threading.RLock()
         self._plain_states: dict[Expr, State] = {}
+        self._known: dict[int, State] = {}  # those of the network
         self._with_rows: deque[State] = deque()  # those whose rows are on no shelf
         self._misses = 0
         self._renew()
@@ -148,7 +65,18 @@ class States:
         lexicon = shared_lexicon(self._vocabulary.spellable)
         self._gallery = shared_gallery(self._vocabulary, lexicon)
         self._network = new_network(self._expr, self._machine, self._gallery)
-        self._starts: dict[bytes, State] = {}
+        self._known, self._starts = self._network.states, dict[bytes, State]()
+
+    def __del__(self) -> None:
+        """Let go of what leads back to itself.
+
+        States know where tokens lead, and the network knows its states: 3 of 4 objects that waited
+        for Python's collector. Who keeps a state loses nothing but what can be made again.
+        """
+        for states in (self._known, self._plain_states):
+            for state in states.values():
+                state.let_go()
+            states.clear()
 
     def start(self, lead: bytes) -> State:
         """The state of a text that begins with `lead`."""
@@ -265,9 +193,9 @@ class States:
             return Held(
                 rows=rows,
                 row_bytes=rows * 4 * self._gallery.words,
-                states=len(self._network.states),
+                states=len(self._known),
                 state_bytes=self._network.arena.nbytes,
-                hits=sum(state.hits for state in self._network.states.values()),
+                hits=sum(state.hits for state in self._known.values()),
                 misses=self._misses,
             )
 

@@ -13,8 +13,9 @@ Python's. What a character class or an anchor means is not known here.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import final
+from typing import ClassVar, final
 
 from fairlead.errors import SourceError
 from fairlead.syntax.regex_classes import read_class
@@ -104,18 +105,6 @@ class _Parser:
         self._closed = [False]  # of each capturing group, by number
         self._widths: dict[int, tuple[int, int | None]] = {}  # of closed capturing groups
         self._looks = self._boundaries = self._backs = False
-        self._actions = {
-            "\\": self._escape,
-            "[": self._class,
-            "(": self._open,
-            ")": self._close,
-            "|": self._next_option,
-            "^": self._start_anchor,
-            "$": self._end_anchor,
-            ".": self._dot,
-            "{": self._bounds,
-            "#": self._broken_comment,
-        } | dict.fromkeys("*+?", self._sign)
 
     def parse(self) -> Pattern:
         cursor = self._cursor
@@ -129,7 +118,7 @@ class _Parser:
             elif not cursor.peek():
                 break
             else:
-                self._actions[cursor.take()](at)
+                self._actions[cursor.take()](self, at)
         if self._outer:
             raise cursor.error(
                 "the group that begins here has no end: ) is missing", self._top.place
@@ -372,6 +361,19 @@ class _Parser:
         if "a" in self._flags_of_all and "u" in self._flags_of_all:
             raise cursor.error(EXCLUSIVE, at)
         top.mode = change.mode
+
+    _actions: "ClassVar[dict[str, Callable[[_Parser, int], None]]]" = {
+        "\\": _escape,
+        "[": _class,
+        "(": _open,
+        ")": _close,
+        "|": _next_option,
+        "^": _start_anchor,
+        "$": _end_anchor,
+        ".": _dot,
+        "{": _bounds,
+        "#": _broken_comment,
+    } | dict.fromkeys("*+?", _sign)
 
 
 # ECMA-262 counts lookaround in Annex B only, and not with its u flag.

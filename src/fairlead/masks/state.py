@@ -1,0 +1,102 @@
+"""Decode states: values that remember their masks and where tokens lead.
+
+A state is a macro state of a network, one object each. Who keeps an old one can go back to it, at
+any time and from any thread.
+
+What this module does not know: how masks are made.
+"""
+
+from typing import final
+
+from fairlead.errors import FairleadError
+from fairlead.lowering.nodes import Expr
+from fairlead.masks.bits import Row
+from fairlead.masks.network import Network
+
+
+@final
+class State:
+    """Where a text stands. Compared by identity: equal states are the same object.
+
+    Attributes:
+        network: what the state belongs to; None where the plain engine reads it.
+        macro: its macro state there,
+        text: and what has been read of items that it is within (`marks`), a number of the arena's.
+        accepts: whether the text may end here.
+        ended: whether an end id has been taken.
+        row: the mask, while it is remembered.
+        hits: how often the mask was remembered when it was asked for.
+        seen: how many of these the last look for a row to forget saw.
+        token: the token that was taken first, -1 if none was,
+        next: and the state after it.
+    """
+
+    # Most states have one way here and one on: no object beside them says so. For the collector a
+    # dictionary and a pair for each state were as much again, twice.
+    __slots__ = (
+        "__weakref__", "_before", "_by", "_end", "_others", "_rest", "accepts", "ended", "hits",
+        "macro", "network", "next", "row", "seen", "text", "token",
+    )  # fmt: skip
+
+    def __init__(
+        self, network: Network | None, macro: int, accepts: bool, rest: Expr | None = None
+    ) -> None:
+        self.network, self.macro, self.accepts = network, macro, accepts
+        self.row: Row | None = None
+        self.hits = self.seen = self.text = 0
+        self.ended = False
+        self.token = -1
+        self.next: State | None = None
+        self._others: dict[int, State] | None = None
+        self._before: State | None = None
+        self._by = -1
+        self._end: State | None = None
+        self._rest = rest
+
+    def following(self, token: int) -> "State | None":
+        """The state after a token, if that was taken before."""
+        if token == self.token:
+            return self.next
+        return None if self._others is None else self._others.get(token)
+
+    def follow(self, token: int, state: "State") -> None:
+        """Remember where a token leads, and a way there."""
+        if self.token < 0:
+            self.next = state  # before its token: other threads look for that
+            self.token = token
+        elif self._others is None:
+            self._others = {token: state}
+        else:
+            self._others[token] = state
+        if state._rest is None and state._before is None:
+            state._before, state._by = self, token
+
+    def let_go(self) -> None:
+        """Forget where tokens lead: then nothing that can be reached from here leads back."""
+        self.token, self.next, self._others = -1, None, None
+
+    def end(self, row: Row, rest: Expr) -> "State":
+        """The state after an end id, after which only they may come."""
+        if self._end is None:
+            self._end = State(self.network, self.macro, True, rest)
+            self._end.ended, self._end.row = True, row
+        return self._end
+
+    def know_rest(self, rest: Expr | None) -> None:
+        """Remember what may follow; None where the plain engine does not know."""
+        self._rest, self._before = rest, None
+
+    def known_rest(self) -> Expr:
+        """What may follow, where it is known."""
+        if self._rest is None:
+            raise FairleadError("what follows this state has not been asked for")
+        return self._rest
+
+    def way(self) -> "tuple[State, list[tuple[int, State]]]":
+        """The last state on the way here whose rest is known; tokens from there, where they led."""
+        steps: list[tuple[int, State]] = []
+        state = self
+        while state._rest is None and state._before is not None:
+            steps.append((state._by, state))
+            state = state._before
+        return state, steps[::-1]

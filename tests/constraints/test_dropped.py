@@ -1,0 +1,122 @@
+"""What is dropped is gone: nothing waits for the collector, and kept states stay good."""
+
+import gc
+import json
+import weakref
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import pytest
+
+import fairlead as fl
+from fairlead.constraints.compiled import CompiledConstraint
+
+ENDS = {260}
+WORDS = [*(bytes([byte]) for byte in range(256)), b'":', b'},{"', b"],[", b'","', b"<end>"]
+VOCABULARY = fl.Vocabulary(WORDS, eos_ids=ENDS)
+LIST = {
+    "$ref": "#/$defs/list",
+    "$defs": {
+        "list": {
+            "type": "object",
+            "properties": {"value": {"type": "integer"}, "next": {"type": ["null", "object"]}},
+        }
+    },
+}
+PEOPLE = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "pattern": "^[a-z]+$"},
+        "tags": {"type": "array", "items": {"enum": ["a", "b"]}, "maxItems": 3},
+        "home": {
+            "type": "object",
+            "properties": {"city": {"type": "string"}, "zip": {"type": "integer"}},
+            "required": ["city"],
+            "additionalProperties": False,
+        },
+    },
+    "required": ["name"],
+}
+SOURCES = [
+    (fl.Regex(r"(ab|cd)*\d+"), "abcd12"),
+    (fl.Choice(["yes", "no"]), "yes"),
+    (fl.JsonSchema({"type": "array", "items": {"type": "number"}}), "[1,2]"),
+    (fl.JsonSchema(LIST), '{"value":1,"next":{"x":[]}}'),
+    (fl.JsonSchema(PEOPLE), json.dumps({"name": "ada", "home": {"city": "x"}, "tags": ["a"]})),
+    (fl.JsonSchema(PEOPLE, key_order="declared", whitespace="compact"), '{"name":"ada"}'),
+]
+
+
+@contextmanager
+def collector_off() -> Generator[None]:
+    """No garbage is collected meanwhile."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def read(constraint: CompiledConstraint, state: object, text: str) -> object:
+    """The state after a text, read byte by byte, all masks on the way asked for."""
+    for byte in text.encode():
+        constraint.mask(state)
+        state = constraint.advance(state, byte)
+    return state
+
+
+@pytest.mark.parametrize("number", range(len(SOURCES)))
+def test_a_constraint_is_gone_when_it_is_dropped(number: int) -> None:
+    source, text = SOURCES[number]
+    fl.clear_cache()
+    gc.collect()
+    with collector_off():
+        constraint = fl.compile(source, VOCABULARY)
+        for _ in range(2):
+            state = read(constraint, constraint.start(), text)
+            assert constraint.accepts(state)
+            constraint.advance(state, 260)
+        network = state.network
+        parts = [weakref.ref(part) for part in (constraint, network, constraint._machine, state)]
+        del constraint, state, network
+        fl.clear_cache()
+        assert [part() for part in parts] == [None] * len(parts)
+
+
+@pytest.mark.parametrize("number", range(len(SOURCES)))
+def test_a_state_that_is_kept_stays_good(number: int) -> None:
+    source, text = SOURCES[number]
+    fl.clear_cache()
+    first = fl.compile(source, VOCABULARY)
+    kept = [first.start()]
+    for byte in text.encode():
+        kept.append(first.advance(kept[-1], byte))
+    masks = [first.mask(state).tolist() for state in kept]
+    del first
+    fl.clear_cache()
+    again = fl.compile(source, VOCABULARY)
+    own = again.start()
+    for place, state in enumerate(kept):
+        assert again.mask(state).tolist() == again.mask(own).tolist() == masks[place]
+        assert again.distance(state) == again.distance(own)
+        if place < len(text):
+            following = again.advance(state, text.encode()[place])
+            own = again.advance(own, text.encode()[place])
+            assert again.mask(following).tolist() == again.mask(own).tolist()
+    assert again.advance(kept[-1], 260).ended
+
+
+def test_a_long_text_is_dropped_without_recursion() -> None:
+    fl.clear_cache()
+    gc.collect()
+    with collector_off():
+        constraint = fl.compile(fl.Regex("(a|b){40000}"), VOCABULARY)
+        state = constraint.start()
+        for _ in range(30_000):
+            state = constraint.advance(state, 97)
+        states = [weakref.ref(state), weakref.ref(constraint.start())]
+        del constraint
+        fl.clear_cache()
+        assert states[0]() is not None
+        del state
+        assert [known() for known in states] == [None, None]
