@@ -8,6 +8,11 @@ from typing import Any
 import jsonschema
 import pytest
 
+from fairlead.automata.derivative import Derivatives
+from fairlead.lowering.expr import EMPTY
+from fairlead.lowering.json_schema import Lowering
+from fairlead.syntax.json_schema_source import JsonSchema
+from fairlead.syntax.json_schema_tame import read_tame
 from fairlead.syntax.json_schema_tame_tree import ASSERTED
 from fairlead.syntax.json_schema_verdicts import UNTOLD, Instance, Verdicts
 from fairlead.syntax.json_text import read_json
@@ -75,6 +80,27 @@ def test_yes_and_no_are_what_a_validator_says(seed: int) -> None:
             told += answer is not None
             assert answer is None or answer == validator.is_valid(value), (schema, value)
     assert told > 1500
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("seed", range(4))
+def test_what_surely_has_an_instance_has_one(seed: int) -> None:
+    """Lowered as a whole, it has a text; what is refused then is not sure of one, either."""
+    chance = random.Random(seed)
+    told = 0
+    for _ in range(200):
+        kind = {"type": chance.choice(["string", "object", "array", "integer", "null"])}
+        schema: Any = {
+            "allOf": [grown(chance.choice, chance.randint(0, 2)), chance.choice([kind, {}])]
+        }
+        schema = chance.choice([schema["allOf"][0], schema])
+        whole = {"items": schema, "$defs": {"text": TEXT, "any": True}}
+        source = JsonSchema({**whole, "minItems": 1, "type": "array"})
+        found = read_tame(read_json(source.text), strict=False)
+        if found is not None and id(found.root) in found.sure:
+            told += 1
+            assert Derivatives(EMPTY).alive(Lowering(source).text()), schema
+    assert told > 100
 
 
 @pytest.mark.parametrize(("schema", "of", "answer"), [
