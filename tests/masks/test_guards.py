@@ -314,8 +314,8 @@ def test_a_place_is_left_to_the_search_where_it_is_not_said(
         place for place in range(1, 50) if arena.record(arena.place(place)[0])[0] == at.GUARDED
     )
     before, asked = arena.verdict(place), list[int]()
-    judge(place, lambda most: asked.append(most) or int(most == verdicts.SHORT))
-    assert asked == [verdicts.SHORT, verdicts.MOST]
+    judge(place, lambda most: asked.append(most) or 0)
+    assert asked == [verdicts.MOST]
     assert arena.verdict(place) == before
 
 

@@ -134,6 +134,13 @@ def test_stacks_are_judged_one_by_one_where_they_have_to_be(text, monkeypatch):
         assert compared(expr, words(letters, 1, 12), 2, 6, 1) > 6
 
 
+def test_what_stands_for_all_behind_it_is_left_to_the_search(monkeypatch):
+    expr = lowered('start: (A | B | C)+\nA: /a+/\nB: /b+(?!a)/\nC: /ca?(?=b)/\n%ignore " "')
+    for short in (0, 1, 256):
+        monkeypatch.setattr(verdicts, "SHORT", short)
+        assert compared(expr, words("abc ", 1), 3, 5, 1) > 6
+
+
 def test_a_word_that_is_ignored_and_taken_for_another_is_nothing():
     expr = lowered('start: "a" /b+/ start | "a"\n%ignore "b"')
     assert compared(expr, words("ab", 1), 3, 5, 1) > 6

@@ -48,7 +48,7 @@ class LalrNodes:
         self._free: Freedom | None = places.freedom(lexicon.spellable)
         self._ends = places.ends(lexicon.spellable)
         self._known = dict[tuple[Way, ...], tuple[int, int]]()
-        self._ways, self._spacers = dict[Way, Sequence[int]](), dict[bytes, int]()
+        self._ways = dict[Way, Sequence[int]]()
         self.table = self._describe(places.table)
 
     def node(self, argument: Place | ReadLine) -> int:
@@ -205,12 +205,8 @@ class LalrNodes:
         return [(name in opening) - (name in closing) for name in self._names]
 
     def _spacer(self, text: bytes) -> int:
-        found = self._spacers.get(text)
-        if found is None:
-            clear = self._arena.make(at.CLEAR)
-            found = self._arena.make(at.LITERAL, self._arena.pool(text), len(text), clear)
-            self._spacers[text] = found
-        return found
+        clear = self._arena.make(at.CLEAR)
+        return self._arena.make(at.LITERAL, self._arena.pool(text), len(text), clear)
 
 
 def _rows(

@@ -19,8 +19,8 @@ from fairlead.masks.arena import Arena
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.lexicon import Lexicon
 
-SHORT: Final = at.SHORT
-MOST: Final = 4096  # places of a search where the plain engine cannot
+SHORT: Final = 256  # places of a search that comes before the plain engine,
+MOST: Final = 4096  # and places of a search where it cannot
 _LOOKED_AT: Final = 64  # expressions, before something is taken for not settled
 _REMEMBERED: Final = 100_000  # stacks, before all are forgotten
 _ABOVE: Final = 8  # what stands at most between what is read and what is done with it
@@ -74,19 +74,19 @@ class Verdicts:
         self._frames: dict[int, Frame] = {}
         self._states: dict[int, Expr] = {}
         self._around: dict[int, bool] = {0: True}
+        arena.context[at.SHORT] = SHORT
 
     def judge(self, place: int, search: Callable[[int], int]) -> None:
-        """Find a verdict; or leave it to the search that asks, which then reads on from there.
+        """Find a verdict that a short search of the kernels does not; or leave it to what asks.
 
         Args:
-            place: what is judged.
-            search: does that among so many places; what it gives is 0 where it could.
+            place: what is judged. Where nothing is looked ahead for yet a search asks, which can
+                read on from there.
+            search: looks among so many places; what it gives is 0 where it could tell.
         """
         arena = self._arena
         node, stack = arena.place(place)
         asked = arena.verdict(place) == at.V_UNKNOWN and arena.record(node)[0] != at.GUARDED
-        if not asked and not search(SHORT):
-            return
         said = self._can_be_said(node, stack)
         plain = self._plainly(node, stack) if said else None
         if plain is not None:

@@ -206,6 +206,7 @@ ASIDE: Final = 201  # int64[room of SCRATCH]: what the closure has found, while 
 ASIDE_IS: Final = 202  # uint8[room of SCRATCH]: and what is known of it
 JUDGING: Final = 203  # whether it is
 SEARCH_LEADS: Final = 204  # uint64[4]: the bytes by which the search reads on
+SHORT: Final = 205  # scalar: places of a search that comes before the plain engine
 CONTEXT_SIZE: Final = 208
 
 # What `entry.build` and, from ENTER on, `entry.run` can be asked for.
@@ -219,8 +220,6 @@ READ: Final = 6
 FILL: Final = 7
 MEASURE: Final = 8
 JUDGE: Final = 9
-
-SHORT: Final = 256  # places of a search that comes before the plain engine
 
 # Codes: what to serve.
 OK: Final = 0

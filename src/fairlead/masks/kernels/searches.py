@@ -68,7 +68,7 @@ def judge_asked(context: Context) -> int:
         if verdict == V_UNKNOWN and not _is_searched(context, place):
             code = 1
         elif verdict in (V_UNKNOWN, V_SEARCH):
-            code = search(context, place, SHORT)
+            code = search(context, place, int(context[SHORT]))
         if code == 1:
             context[WANT] = place
             return NEED_JUDGE
