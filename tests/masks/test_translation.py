@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from fairlead.masks.kernels.declarations import Inner, Word
-from fairlead.masks.kernels.linking import KernelPipeline
-from fairlead.masks.kernels.statements import Translation
+from fairlead.masks.kernels.linking import KernelPipeline, forget_sources
+from fairlead.masks.kernels.statements import Translation, definitions_in
 from fairlead.masks.kernels.views import bare
 
 HEAD = """
@@ -342,3 +342,12 @@ def test_only_kernels_call_them(tmp_path: Path) -> None:
         module.helper(1, 2)
     with pytest.raises(NotImplementedError, match="some"):
         Word("some")(1)
+
+
+def test_no_source_is_kept_once_all_are_compiled(tmp_path: Path) -> None:
+    odd = module_of(HELPERS, tmp_path).odd
+    assert compiled(odd)(3)
+    assert definitions_in.cache_info().currsize > 0
+    forget_sources()
+    assert definitions_in.cache_info().currsize == 0
+    assert not compiled(odd)(4)

@@ -69,7 +69,7 @@ from fairlead.masks.kernels.layout import (
     TOKEN_AT,
 )
 from fairlead.masks.kernels.lexemes import explore, state_of, write
-from fairlead.masks.kernels.linking import KernelPipeline
+from fairlead.masks.kernels.linking import KernelPipeline, forget_sources
 from fairlead.masks.kernels.macros import finish, step, step_with
 from fairlead.masks.kernels.pictures import count_rows as _count_rows
 from fairlead.masks.kernels.pictures import remember_picture, take_picture
@@ -313,3 +313,4 @@ def read_schema(slots: WholeNumbers, size: int) -> int:
 
 
 _kernels.finish()
+forget_sources()

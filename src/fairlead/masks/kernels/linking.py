@@ -21,7 +21,7 @@ from numba.core import types as numba_types
 from numba.core.typing import templates
 
 from fairlead.masks.kernels.declarations import Inner
-from fairlead.masks.kernels.statements import INTRINSICS, Translation
+from fairlead.masks.kernels.statements import INTRINSICS, Translation, definitions_in
 
 _Library: Any = cast("Any", codegen).JITCodeLibrary
 _Compiler: Any = cast("Any", compiler).CompilerBase
@@ -73,6 +73,12 @@ def _typed(inner: Inner, _: object) -> Any:
 @cache
 def _template(inner: Inner) -> Any:
     return _templates.make_intrinsic_template(inner, _door(inner), inner.symbol)
+
+
+def forget_sources() -> None:
+    """Drop what was read of kernels when all are compiled; who has to, reads it again."""
+    definitions_in.cache_clear()
+    _translation.cache_clear()
 
 
 def _all_called(called: list[Inner]) -> dict[Inner, None]:

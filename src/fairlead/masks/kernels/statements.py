@@ -248,7 +248,7 @@ class Translation:
 
 
 @cache
-def _definitions(path: str) -> dict[tuple[str, int], ast.FunctionDef]:
+def definitions_in(path: str) -> dict[tuple[str, int], ast.FunctionDef]:
     """The functions of a file, by name and by the line where their decorators begin."""
     tree = ast.parse(Path(path).read_text(encoding="utf-8"))
     return {
@@ -260,4 +260,4 @@ def _definitions(path: str) -> dict[tuple[str, int], ast.FunctionDef]:
 
 def _definition(inner: Inner) -> ast.FunctionDef:
     code = inner.code.__code__
-    return _definitions(code.co_filename)[code.co_name, code.co_firstlineno]
+    return definitions_in(code.co_filename)[code.co_name, code.co_firstlineno]
