@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlead.masks.arena import Plan
-from fairlead.masks.bits import pack, words
+from fairlead.masks.bits import Row, pack, words
 from fairlead.masks.forest import MOST_FIRST, Forest, address
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.kernels.layout import CURSOR, NEED_LEX, NO_PICTURE, WIDE_EXITS
@@ -45,6 +45,7 @@ _FEW: Final = 2048  # tokens that are listed; setting so many bits takes as long
 _ALIKE: Final = 32  # bytes that two states read alike, before a picture is made out of another
 _TOKENS: Final = 1 << 20
 _ALL_BYTES: Final = np.full(4, ~np.uint64(0))
+_NO_HOLES: Final = np.zeros(0, np.int32)
 
 
 @final
@@ -75,6 +76,7 @@ class Gallery:
         self._wide_states: dict[int, tuple[int, int]] = {}
         self._large: dict[int, NDArray[np.int32]] = {}  # the exits of states with rows, ascending
         self._found = untouched(max(_TOKENS, vocabulary.width), np.int32)
+        self._every: Row | None = None  # all tokens
         self._left = untouched(_MOST_EXITS, np.int32)
         self._lock = threading.Lock()
         self._shelf = Shelf(self.words)
@@ -202,14 +204,17 @@ class Gallery:
                 if made:
                     return made
         count, left = self._taken(below, state, _ALL_BYTES)
-        few, doubts = below != 0 or count <= _FEW, int(self._begun[2])
+        holes, doubts = 2 * int(self._begun[0]), int(self._begun[2])
+        few = below != 0 or count <= _FEW
+        tokens = self._found[holes : holes + count] if few else _NO_HOLES
         if (
             count > len(self._found)
+            or (few and len(tokens) < count)
             or (doubts and left + doubts > len(self._left))
             or not self._has_room(0 if few else 1, count + doubts + 1)
         ):
             return NO_PICTURE
-        tokens, exits = self._found[:count], None
+        exits = None
         if left <= len(self._left):
             exits = self.forest.plant(self._context, self._left[:left], _NARROW)
         if exits is None:
@@ -222,10 +227,21 @@ class Gallery:
         if few:
             first = self._list(tokens)
             return self._hang([-1, first, first + count, exits, 0, unsure])
-        from fairlead.masks.kernels.entry import gather
-
-        gather(self.base[self._used_rows], tokens)
+        self._draw_row(self._found[:holes], count)
         return self._hang_row(state, exits, left, unsure)
+
+    def _draw_row(self, holes: "NDArray[np.int32]", count: int) -> None:
+        """Write the next row: so many tokens, all but those in the holes, whatever is less."""
+        from fairlead.masks.kernels.entry import draw
+
+        row = self.base[self._used_rows]
+        if self._every is None:
+            self._every = np.zeros(self.words, np.uint32)
+            draw(self._context, _NO_HOLES, self._every, False)
+        drawn = 2 * count > len(self.token_at)
+        if drawn:
+            row[:] = self._every
+        draw(self._context, holes, row, drawn)
 
     def _hang_row(self, state: int, exits: int, left: int, unsure: int) -> int:
         """Add a picture whose tokens are the next row; gives its number."""
@@ -273,11 +289,11 @@ class Gallery:
         return first
 
     def _taken(self, below: int, state: int, leads: "NDArray[np.uint64]") -> tuple[int, int]:
-        """Walk below a node from a state: the numbers of tokens and of exits found."""
+        """Walk below a node from a state: the numbers of tokens and of exits; BEGUN has holes."""
         from fairlead.masks.kernels.entry import picture
 
         self._context[CURSOR] = 0
-        self._begun[:3] = 0
+        self._context[at.FEW], self._begun[:3] = _FEW, 0
         found, left = self._found, self._left
         code = self._served(lambda c: picture(c, below, state, found, left, leads))
         return code >> 32, code & 0xFFFFFFFF

@@ -5,8 +5,6 @@ Small requests share one kernel, since compiling the same closures into each wou
 
 from pathlib import Path
 
-import numpy as np
-
 from fairlead.masks.kernel_cache import Kernels
 from fairlead.masks.kernels.bounded import measure
 from fairlead.masks.kernels.closure import close
@@ -72,7 +70,7 @@ from fairlead.masks.kernels.lexemes import explore, state_of, write
 from fairlead.masks.kernels.linking import KernelPipeline, forget_sources
 from fairlead.masks.kernels.macros import finish, step, step_with
 from fairlead.masks.kernels.pictures import count_rows as _count_rows
-from fairlead.masks.kernels.pictures import remember_picture, take_picture
+from fairlead.masks.kernels.pictures import draw_picture, remember_picture, take_picture
 from fairlead.masks.kernels.pictures import stack_rows as _stack_rows
 from fairlead.masks.kernels.record_layout import (
     EFFORT,
@@ -211,10 +209,10 @@ def build(slots: WholeNumbers, what: int, kind: int, a: int, b: int, c: int, d: 
 
 @_kernels.compiled("int64(int64[::1], int64, int64, int32[::1], int32[::1], uint64[::1])")
 def picture(
-    slots: WholeNumbers, below: int, state: int, tokens: WholeInts, exits: WholeInts, leads: Sets
+    slots: WholeNumbers, below: int, state: int, holes: WholeInts, exits: WholeInts, leads: Sets
 ) -> int:
-    """List tokens below a trie node that stay within a lexical state, and its exits."""
-    return take_picture(bare(slots), below, state, tokens, exits, bare(leads))
+    """Find the tokens below a trie node that stay within a lexical state, and its exits."""
+    return take_picture(bare(slots), below, state, holes, exits, bare(leads))
 
 
 @_kernels.compiled(
@@ -233,11 +231,10 @@ def redraw(
     return _redraw(bare(slots), state, like, bare(row), known, exits, bare(leads))
 
 
-@_kernels.compiled("void(uint32[::1], int32[::1])")
-def gather(row: WholeWords, tokens: WholeInts) -> None:
-    """Set the bits of these tokens."""
-    for index in range(tokens.shape[0]):
-        row[tokens[index] >> 5] |= np.uint32(1) << np.uint32(tokens[index] & 31)
+@_kernels.compiled("void(int64[::1], int32[::1], uint32[::1], boolean)")
+def draw(slots: WholeNumbers, holes: WholeInts, row: WholeWords, drawn: bool) -> None:
+    """Write the tokens that `picture` has found over all to a row, where all may be `drawn`."""
+    draw_picture(bare(slots), holes, bare(row), drawn)
 
 
 @_kernels.compiled("void(int64[::1], uint64[::1])")

@@ -56,6 +56,7 @@ MARKS: Final = 43  # whether there are any MARK nodes: then READ begins with
 READ_TEXT: Final = 44  # a text, ends with
 AFTER_TEXT: Final = 45  # a text, and the one at the moment is
 MARK_TEXT: Final = 46  # this, plus one; 0 if it is not known
+FEW: Final = 47  # so few tokens of a picture are listed
 
 # Addresses. Of this constraint:
 NODE: Final = 48  # int32[n, 6]: kind, and five fields

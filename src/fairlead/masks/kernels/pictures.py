@@ -12,6 +12,7 @@ from fairlead.masks.kernels.layout import (
     CLOSED,
     CURSOR,
     DOUBTS,
+    FEW,
     LEX,
     LEX_FIRST,
     LEX_FLAG,
@@ -38,9 +39,11 @@ from fairlead.masks.kernels.views import (
     Ints,
     Sets,
     WholeInts,
+    Words,
     inner,
     int32s,
     int64s,
+    once,
     uint8s,
     uint16s,
     uint32s,
@@ -56,16 +59,19 @@ def is_lead(leads: Sets, at: int, byte: int) -> bool:
 
 @inner
 def take_picture(
-    context: Context, below: int, state: int, tokens: WholeInts, exits: WholeInts, leads: Sets
+    context: Context, below: int, state: int, holes: WholeInts, exits: WholeInts, leads: Sets
 ) -> int:
-    """List the tokens below a trie node that stay within a lexical state, and its exits.
+    """Find the tokens below a trie node that stay within a lexical state, and its exits.
 
-    An exit is the node of the first byte outside; those that do not begin with one of `leads` are
-    left out. Nodes from which on the tokens are unsure are listed from the end of `exits` on, their
-    number is in BEGUN. Gives tokens << 32 | exits, what has no room being counted only, or a code
-    below 0 (at least MANY_EXITS if not all were looked for, which is only where all of them are
-    wanted); then it goes on at CURSOR, after which BEGUN has the numbers so far, so that a state
-    that must be expanded first costs no second walk.
+    Tokens are in the trie one behind the other, so what is written down is where those that do not
+    stay begin and end: `holes`, which are few. An exit is the node of the first byte outside; those
+    that do not begin with one of `leads` are left out. Nodes from which on the tokens are unsure
+    are listed from the end of `exits` on; in BEGUN are the numbers of holes, exits and these. If
+    the tokens are FEW, or below another node, they are listed behind the holes. Gives
+    tokens << 32 | exits, what has no room being counted only (if it is holes, there is one token
+    more than they have room for), or a code below 0 (at least MANY_EXITS if not all were looked
+    for, which is only where all of them are wanted); then it goes on at CURSOR, after which BEGUN
+    has the numbers so far, so that a state that must be expanded first costs no second walk.
     """
     rows, flags = int32s(context, LEX), uint8s(context, LEX_FLAG)
     depths, bytes_, ends = (
@@ -73,13 +79,8 @@ def take_picture(
         uint8s(context, TRIE_BYTE),
         int32s(context, TRIE_END),
     )
-    at, ids, states = (
-        int32s(context, TRIE_AT),
-        int32s(context, TRIE_TOKEN),
-        int32s(context, WALK),
-    )
-    so_far = int32s(context, BEGUN)
-    node, found, left = max(context[CURSOR], below + 1), int(so_far[0]), int(so_far[1])
+    states, so_far = int32s(context, WALK), int32s(context, BEGUN)
+    node, count, left = max(context[CURSOR], below + 1), int(so_far[0]), int(so_far[1])
     last = int(ends[below])
     states[depths[below]] = state
     while node < last:
@@ -87,32 +88,85 @@ def take_picture(
         after = rows[int(states[depth - 1]) * 256 + bytes_[node]]
         if after == 0:
             context[WANT], context[CURSOR] = states[depth - 1], node
-            so_far[0], so_far[1] = found, left
+            so_far[0], so_far[1] = count, left
             return NEED_LEX
-        if after < 0:
-            node = int(ends[node])
-            continue
-        if flags[after] & DOUBTS:
-            _list_doubt(so_far, exits, left, node)
+        if after < 0 or flags[after] & DOUBTS:
+            if after > 0:
+                _list_doubt(so_far, exits, left, node)
+            count = _note_hole(context, holes, count, node)
             node = int(ends[node])
             continue
         states[depth] = after
         whole = stays(context, node, int(after), leads) if below == 0 else 0
         if whole < 0:
             context[CURSOR] = node
-            so_far[0], so_far[1] = found, left
+            so_far[0], so_far[1] = count, left
             return whole
-        end = int(ends[node]) if whole else node + 1
-        begin, count = int(at[node]), int(at[end]) - int(at[node])
-        for index in range(count if found + count <= tokens.shape[0] else 0):
-            tokens[found + index] = ids[begin + index]
-        found += count
         if whole == EVERYWHERE:
             left = max(left, MANY_EXITS)
         elif whole == 0 and flags[after] & ACCEPTS and left < MANY_EXITS:
             left = list_exits(context, node, exits, left, leads)
-        node = end
+        node = int(ends[node]) if whole else node + 1
+    so_far[0] = count
+    found = _count_inside(context, below, holes, count)
+    if below != 0 or found <= context[FEW]:
+        _list_inside(context, below, holes, count)
     return (found << 32) | left
+
+
+@once
+def _note_hole(context: Context, holes: WholeInts, count: int, node: int) -> int:
+    """Note that no token of a node stays, if there is room; gives the number of holes."""
+    at = int32s(context, TRIE_AT)
+    begin, end, place = int(at[node]), int(at[int32s(context, TRIE_END)[node]]), 2 * count
+    if 0 < place <= holes.shape[0] and holes[place - 1] == begin:
+        holes[place - 1] = end
+        return count
+    if place + 2 <= holes.shape[0]:
+        holes[place], holes[place + 1] = begin, end
+    return count + 1
+
+
+@once
+def _count_inside(context: Context, below: int, holes: WholeInts, count: int) -> int:
+    """How many tokens stay; more than there is room for if that is so of holes."""
+    at, ends = int32s(context, TRIE_AT), int32s(context, TRIE_END)
+    if 2 * count > holes.shape[0]:
+        return holes.shape[0] + 1
+    found = int(at[ends[below]]) - int(at[below + 1])
+    for index in range(count):
+        found -= int(holes[2 * index + 1]) - int(holes[2 * index])
+    return found
+
+
+@once
+def _list_inside(context: Context, below: int, holes: WholeInts, count: int) -> None:
+    """List the tokens that stay behind the holes, if there is room."""
+    at, ids, ends = int32s(context, TRIE_AT), int32s(context, TRIE_TOKEN), int32s(context, TRIE_END)
+    begin, to, room = int(at[below + 1]), 2 * count, holes.shape[0]
+    for hole in range(count + 1 if 2 * count <= room else 0):
+        end = int(holes[2 * hole]) if hole < count else int(at[ends[below]])
+        for index in range(begin, min(end, begin + room - to)):
+            holes[to] = ids[index]
+            to += 1
+        begin = int(holes[2 * hole + 1]) if hole < count else end
+
+
+@inner
+def draw_picture(context: Context, holes: WholeInts, row: Words, drawn: bool) -> None:
+    """Set the tokens that `take_picture` has found, or if all are `drawn`, clear the others."""
+    at, ids, ends = int32s(context, TRIE_AT), int32s(context, TRIE_TOKEN), int32s(context, TRIE_END)
+    begin, size = 0, holes.shape[0]
+    for place in range(0, size + 1, 2):
+        end = int(holes[place]) if place < size else int(at[ends[0]])
+        past = int(holes[place + 1]) if place < size else end
+        if drawn:
+            for index in range(end, past):
+                row[ids[index] >> 5] &= ~(np.uint32(1) << np.uint32(ids[index] & 31))
+        else:
+            for index in range(begin, end):
+                row[ids[index] >> 5] |= np.uint32(1) << np.uint32(ids[index] & 31)
+        begin = past
 
 
 @inner
