@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from fairlead.syntax import json_schema_witnesses
 from fairlead.syntax.json_schema_crowds import Crowds
 from fairlead.syntax.json_schema_tame_tree import ASSERTED
 from fairlead.syntax.json_schema_verdicts import UNTOLD, Verdicts
@@ -94,6 +95,9 @@ def closed(**members: Any) -> Any:
     ({"type": "array", "minItems": 1, "allOf": [{"items": False}, {"maxItems": 2}]}, None),
     ({"type": "array", "minItems": 99, "allOf": [{"items": TEXT}]}, None),
     ({"oneOf": [{"items": TEXT}, {"items": {"type": "null"}}], "type": "array"}, [TEXT]),
+    ({"type": "array", "minItems": 2, "items": [TEXT], "additionalItems": LONG, "allOf": [{}]},
+     [TEXT, LONG]),
+    ({"type": "integer", "allOf": [{"enum": ["x"]}]}, None),
     ({"prefixItems": [TEXT, LONG], "items": False, "type": "array", "minItems": 2, "allOf": [{}]},
      [TEXT, LONG]),
 ])  # fmt: skip
@@ -113,6 +117,19 @@ def test_of_very_many_ways_some_are_tried():
     ways: Any = {"allOf": [{"anyOf": [LONG] * 12} for _ in range(12)], "type": "string"}
     assert needs(ways) == [LONG]
     assert needs({"type": "string", "allOf": [*ways["allOf"], False]}) is None
+
+
+def test_of_very_many_instances_some_are_tried(monkeypatch: pytest.MonkeyPatch):
+    """More are not looked at, in a part or in all of a document."""
+    members = {"properties": {f"p{n}": True for n in range(12)}, "type": "object"}
+    ways = [{"required": [f"a{n}"]} for n in range(24)]
+    assert needs({**members, "anyOf": ways, "maxProperties": 0}) is None
+    searched = Witnesses(Verdicts(TARGETS, said_of, alone=False))
+    monkeypatch.setattr(json_schema_witnesses, "_MOST_TRIED_ALL", 3)
+    few: Any = {"type": "object", "oneOf": [closed(a=TEXT), closed(b=TEXT)]}
+    assert searched.needs(few) == [TEXT]
+    assert searched.needs({**members, "anyOf": ways, "maxProperties": 0}) is None
+    assert searched.needs({**few, "not": {"required": ["a"]}}) is None
 
 
 def test_what_may_be_too_much_together_does_not_wait():
@@ -144,8 +161,9 @@ def test_what_may_be_too_much_together_does_not_wait():
     assert not allow({"oneOf": tests, "additionalProperties": TEXT, "not": {"anyOf": tests}})
     assert allow({"anyOf": [{"properties": {"a": {"const": n}, "b": True}} for n in range(9)]})
     assert not allow({"oneOf": [{"items": {"minimum": n}} for n in range(6)]})
-    crowd = [{"properties": {"a": {"minimum": n}, "b": True}} for n in range(9)]
-    assert not allow({"oneOf": [*crowd, *crowd, {"additionalProperties": TEXT}]})
+    crowd = [{"properties": {"a": {"minimum": n}, "b": TEXT}} for n in range(9)]
+    others: Any = [{"additionalProperties": True}, {"$ref": "#/$defs/text", "minLength": 1}]
+    assert not allow({"oneOf": [*crowd, *others]})
     deep: Any = {}
     for _ in range(1100):
         deep = {"anyOf": [deep]}

@@ -40,12 +40,12 @@ def exclude_each_other(branches: list[Any], resolve: Resolve) -> bool:
         resolve: gives the schema that one stands for, as far as that is plain: one whose keywords
             all hold; what they hold may be wrong.
     """
-    return _are_told_apart(branches, resolve) or all(
-        _apart(one, other, resolve, _DEPTH) for one, other in combinations(branches, 2)
+    return are_told_apart(branches, resolve) or all(
+        apart(one, other, resolve) for one, other in combinations(branches, 2)
     )
 
 
-def _are_told_apart(branches: list[Any], resolve: Resolve) -> bool:
+def are_told_apart(branches: list[Any], resolve: Resolve) -> bool:
     """Whether each is an object with a member that is one of some values, none in two branches."""
     parts = [resolve(branch) for branch in branches]
     if not all(part.__class__ is dict and _kinds(part) == _OBJECTS for part in parts):
@@ -62,7 +62,7 @@ def _listed(part: Any) -> Known:
     return (_values(part) if part.__class__ is dict else None) or frozenset()
 
 
-def _apart(one: Any, other: Any, resolve: Resolve, depth: int) -> bool:
+def apart(one: Any, other: Any, resolve: Resolve, depth: int = _DEPTH) -> bool:
     """Whether two schemas exclude each other."""
     one, other = resolve(one), resolve(other)
     if one is False or other is False:
@@ -111,7 +111,7 @@ def _objects_apart(one: Raw, other: Raw, resolve: Resolve, depth: int) -> bool:
         return True
     mine, theirs = _properties(one), _properties(other)
     return depth > 0 and any(
-        _apart(mine[name], theirs[name], resolve, depth - 1)
+        apart(mine[name], theirs[name], resolve, depth - 1)
         for name in needed & more
         if name in mine and name in theirs
     )

@@ -19,7 +19,7 @@ from itertools import combinations
 from math import prod
 from typing import Any, Final, final
 
-from fairlead.syntax.json_schema_clashes import exclude_each_other
+from fairlead.syntax.json_schema_clashes import apart, are_told_apart
 from fairlead.syntax.json_schema_needs import VALUED, Raw
 from fairlead.syntax.json_schema_tame_values import PLACED, schemas_at
 from fairlead.syntax.json_schema_verdicts import UNTOLD, Verdicts
@@ -32,6 +32,7 @@ _TWICE: Final = frozenset(
     ("additionalProperties", "items", "additionalItems", "propertyNames", "contains")
 )
 _TESTS: Final = frozenset(("type", "properties", "required"))
+_MOST_COMPARED: Final = 20_000  # branches with others, in a document: 10 µs each
 _MOST_CONSTANTS: Final = 64  # that objects are taken apart by
 _Count = tuple[int, int]
 
@@ -52,6 +53,7 @@ class Counts:
         self._judge = judge
         self._known: dict[int, _Count] = {}
         self._plainly: dict[int, Any] = {}
+        self._compared = 0
 
     def few(self, part: Raw) -> bool:
         """Whether there are few, whatever member is read."""
@@ -132,9 +134,11 @@ class Counts:
     def _one_of(self, branches: list[Any], found: list[_Count]) -> _Count:
         others = [1] * len(found)
         more = 0
-        if not exclude_each_other(branches, self._plain):
+        if not are_told_apart(branches, self._plain):
+            self._compared += len(found) ** 2
+            many = self._compared > _MOST_COMPARED
             for one, other in combinations(range(len(found)), 2):
-                if not exclude_each_other([branches[one], branches[other]], self._plain):
+                if many or not apart(branches[one], branches[other], self._plain):
                     others[one] *= found[other][1]
                     others[other] *= found[one][1]
                     more += found[one][0] * found[other][0]

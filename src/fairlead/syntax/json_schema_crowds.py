@@ -22,7 +22,7 @@ from fairlead.syntax.json_schema_verdicts import Verdicts
 
 MOST_PATTERNS: Final = 8  # they make 256 kinds of keys at most
 _MOST_TESTS: Final = 5  # of one member, and their opposites: 2^10 answers are not too many
-_MOST_PLACED: Final = 1024  # schemas that look at the same instance
+_MOST_PLACED: Final = 128  # schemas that look at the same instance
 _MOST_CONTAINED: Final = 8  # items that are counted
 _ITEMS: Final = ("items", "prefixItems", "additionalItems", "contains")
 _ELSEWHERE: Final = frozenset(

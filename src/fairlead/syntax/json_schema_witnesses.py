@@ -24,6 +24,8 @@ from fairlead.syntax.regex_finding import finds
 
 _MOST_WAYS: Final = 24
 _MOST_MADE: Final = 12  # values of one way
+_MOST_TRIED: Final = 200
+_MOST_TRIED_ALL: Final = 5_000  # for all parts of a document: 50 µs each
 _MOST_AMENDED: Final = 4
 _MOST_NEAR: Final = 10**15
 _DEEPEST: Final = 3  # members of members that are put together
@@ -51,6 +53,7 @@ class Witnesses:
 
     def __init__(self, judge: Verdicts) -> None:
         self._judge = judge
+        self._tried = 0  # beside the first of each part
         self._plain = False  # whether what is put together is known in all its parts
 
     def needs(self, part: Raw) -> "list[Raw] | None":
@@ -64,9 +67,12 @@ class Witnesses:
         True
         """
         self._judge.looked = 0
-        for value in self._candidates(part):
+        for tried, value in enumerate(self._candidates(part)):
+            self._tried += tried > 0
             if self._judge.holds(part, value):
                 return _parts_of(value)
+            if tried > _MOST_TRIED or self._tried > _MOST_TRIED_ALL:
+                return None
         return None
 
     def _candidates(self, part: Raw) -> Iterator[Any]:
