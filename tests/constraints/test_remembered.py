@@ -4,17 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.constraints.remembered import Remembered
-from fairlead.masks.memory import Held
 
 
 class Sized:
-    def __init__(self, size: int) -> None:
-        self.size = size
+    def __init__(self, room: int) -> None:
+        self.room = room
 
-    def held(self) -> Held:
-        return Held(row_bytes=self.size)
-
-    def forget(self) -> None: ...
+    def size(self) -> int:
+        return self.room
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 6)), max_size=40))
@@ -25,7 +22,7 @@ def test_the_last_ones_asked_for_are_kept_within_both_bounds(calls: list[tuple[i
     for key, size in calls:
         kept = dict(model)
         found = memory.get(key)
-        assert (found.size if found else None) == kept.get(key)
+        assert (found.room if found else None) == kept.get(key)
         if found is None:
             memory.put(key, Sized(size))
             kept[key] = size
@@ -44,7 +41,7 @@ def test_what_grew_is_noticed_when_it_was_asked_for_a_few_times() -> None:
     grown = Sized(1)
     memory.put("a", Sized(1))
     memory.put("b", grown)
-    grown.size = 100
+    grown.room = 100
     assert memory.get("b") is grown
     assert len(memory) == 2
     assert memory.get("b") is grown

@@ -160,6 +160,10 @@ class CanonicalStates:
         """What is remembered at the moment, besides what `Rows` holds."""
         return held_rows(state.row for state in self._states.values())
 
+    def size(self) -> int:
+        """The memory of that."""
+        return self.held().bytes
+
     def forget(self) -> None:
         """Forget the masks and the routes."""
         with self._lock:

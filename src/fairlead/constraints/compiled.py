@@ -227,7 +227,7 @@ class CompiledConstraint:
         readings = read_text(text, self.vocabulary, self._names)
         with self._lock:
             if self._graph is not None:
-                return self._graph.matches(self._lead, readings)
+                return self._graph.matches(self.vocabulary.lead, readings)
             if not readings.matches(self._machine, self._expr):
                 return False
             return self._canonical is None or self._canonical.spells(readings)
@@ -241,9 +241,9 @@ class CompiledConstraint:
         """A shortest accepted text, the least in byte order; special tokens have their names."""
         with self._lock:
             if self._graph is not None:
-                return shown(self._graph.example()[len(self._lead) :]).decode()
+                return shown(self._graph.example()[len(self.vocabulary.lead) :]).decode()
             if self._canonical is not None:
-                return shown(self._canonical.example()[len(self._lead) :]).decode()
+                return shown(self._canonical.example()[len(self.vocabulary.lead) :]).decode()
             return shown(self._machine.shortest(self._expr)).decode()
 
     def includes(self, other: object) -> Comparison:
@@ -312,13 +312,18 @@ class CompiledConstraint:
                 "canonical tokens have no tables: which of them may follow depends on the last one",
                 feature="tables of canonical tokens",
             )
-        start = concat(literal(self._lead), self._expr)
+        start = concat(literal(self.vocabulary.lead), self._expr)
         return build_tables(start, self._spelled, self._budget, most_states)
 
     def held(self) -> Held:
         """What is remembered of it at the moment; see `fairlead.cache_info`."""
         held = self._states.held()
         return held + self._rows.held() if "_rows" in self.__dict__ else held
+
+    def size(self) -> int:
+        """The memory of all that `held` counts, which looks at each state for that."""
+        rows = self._rows.held().bytes if "_rows" in self.__dict__ else 0
+        return self._states.size() + rows
 
     def forget(self) -> None:
         """Drop masks and transitions; what is asked for later is made again, the same."""
@@ -335,10 +340,6 @@ class CompiledConstraint:
     @cached_property
     def _segmentation(self) -> Segmentation:
         return Segmentation(self._spelled)
-
-    @property
-    def _lead(self) -> bytes:
-        return self.vocabulary.lead
 
     @property
     def _language(self) -> Language:

@@ -62,6 +62,10 @@ class ExploredStates:
         """What is remembered at the moment, besides what `Rows` holds."""
         return held_rows(state.row for state in self._states.values())
 
+    def size(self) -> int:
+        """The memory of that."""
+        return self.held().bytes
+
     def forget(self) -> None:
         """Forget the masks."""
         with self._lock:

@@ -8,12 +8,19 @@ goes on doing so.
 
 import threading
 from collections.abc import Hashable
-from typing import Generic, TypeVar, final
+from typing import Generic, Protocol, TypeVar, final
 
-from fairlead.masks.memory import Cache
+
+class Sized(Protocol):
+    """Something that takes memory, and says so at once: it is asked each time."""
+
+    def size(self) -> int:
+        """How much it takes."""
+        ...
+
 
 Key = TypeVar("Key", bound=Hashable)
-Kept = TypeVar("Kept", bound=Cache)
+Kept = TypeVar("Kept", bound=Sized)
 
 
 @final
@@ -54,7 +61,7 @@ class Remembered(Generic[Key, Kept]):
             self.hits += 1
             self._kept[key] = self._kept.pop(key)
             if self.hits % self.most == 0:
-                self._sizes = {kept: value.held().bytes for kept, value in self._kept.items()}
+                self._sizes = {kept: value.size() for kept, value in self._kept.items()}
                 self._shrink()
             return found
 
@@ -65,7 +72,7 @@ class Remembered(Generic[Key, Kept]):
             self._kept.pop(key, None)
             self._kept[key] = value
             for last in (used, key):
-                self._sizes[last] = self._kept[last].held().bytes
+                self._sizes[last] = self._kept[last].size()
             self._shrink()
 
     def clear(self) -> None:
@@ -83,4 +90,4 @@ class Remembered(Generic[Key, Kept]):
             used -= self._sizes.pop(dropped)
 
     def _bytes(self) -> int:
-        return sum(value.held().bytes for value in self._kept.values())
+        return sum(value.size() for value in self._kept.values())

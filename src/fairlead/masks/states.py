@@ -189,15 +189,19 @@ class States:
     def held(self) -> Held:
         """What is remembered at the moment."""
         with self._lock:
-            rows = len(self._with_rows)
+            rows, nbytes = len(self._with_rows), self._network.arena.nbytes
             return Held(
                 rows=rows,
-                row_bytes=rows * 4 * self._gallery.words,
+                row_bytes=self.size() - nbytes,
                 states=len(self._known),
-                state_bytes=self._network.arena.nbytes,
+                state_bytes=nbytes,
                 hits=sum(state.hits for state in self._known.values()),
                 misses=self._misses,
             )
+
+    def size(self) -> int:
+        """The memory of what is remembered."""
+        return len(self._with_rows) * 4 * self._gallery.words + self._network.arena.nbytes
 
     def forget(self) -> None:
         """Forget the masks, and leave the network to the states that are still in use."""
