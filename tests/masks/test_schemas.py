@@ -7,10 +7,14 @@ from typing import Any, cast
 import pytest
 
 import fairlead as fl
+from fairlead.automata.derivative import Derivatives
 from fairlead.errors import FairleadError
-from fairlead.lowering.expr import alt
+from fairlead.lowering.expr import alt, concat, literal
 from fairlead.lowering.json_schema import lower_part
+from fairlead.masks.gallery import shared_gallery
 from fairlead.masks.kernels import layout as at
+from fairlead.masks.lexicon import shared_lexicon
+from fairlead.masks.networks import new_network
 from fairlead.masks.schemas import plain_of, plain_rule
 from fairlead.syntax.json_schema_tame import read_tame
 from two_engines import compared, vocabulary
@@ -204,6 +208,17 @@ def test_a_second_schema_in_one_network_is_lowered_by_others() -> None:
     assert second is not None
     assert plain_of(first) is not plain_of(second)
     assert compared(alt(first, second), vocabulary(300), texts=4, tokens=10) > 4
+
+
+def test_a_text_may_begin_before_its_schema_does() -> None:
+    rule = plain_rule(fl.JsonSchema({"type": "array", "items": {"enum": ["a", "b"]}}))
+    assert rule is not None
+    begun = concat(literal(" "), rule)
+    assert compared(begun, vocabulary(300), texts=4, tokens=10) > 4
+    gallery = shared_gallery(vocabulary(300), shared_lexicon(vocabulary(300).spellable))
+    network = new_network(begun, Derivatives(begun), gallery)
+    network.fill(network.enter(begun))
+    assert network.arena.context[at.SCHEMA_PART] != 0
 
 
 def test_no_part_is_lowered_alone_that_makes_no_sense() -> None:

@@ -4,7 +4,6 @@ Numbers stay what they are when an array grows; only the hash tables are filled 
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, final
 
@@ -168,17 +167,21 @@ class Plan:
     def block(self) -> NDArray[np.uint8]:
         """The memory of a new arena."""
         held = len(self.image)
-        with suppress(IndexError):  # as another thread may take the last one
+        try:  # as another thread may take the last one
             block = self._used.pop()
-            block[:held], block[held:] = self.image, 0
-            return block
+            block[held:] = 0
+        except IndexError:
+            block = self._new_block()
+        block[:held] = self.image
+        return block
+
+    def _new_block(self) -> NDArray[np.uint8]:
         try:
-            block = self._fresh.pop()
+            return self._fresh.pop()
         except IndexError:
             block, *others = untouched((_BLOCKS, self.size), np.uint8)
             self._fresh.extend(others)
-        block[:held] = self.image
-        return block
+            return block
 
     def take_back(self, block: NDArray[np.uint8], most: int = _MOST_KEPT) -> None:
         """Keep a block, if there are few: when Python ends, names of modules go before arenas."""

@@ -57,7 +57,7 @@ from fairlead.masks.marks import Marks, is_marked, last_value
 from fairlead.masks.members import MemberNodes
 from fairlead.masks.objects import describe_object, describe_words, is_plain_object
 from fairlead.masks.records import readable
-from fairlead.masks.schemas import NO_SCHEMA, plain_of
+from fairlead.masks.schemas import Layer
 from fairlead.masks.seeds import Seed, Stencil
 from fairlead.masks.verdicts import Verdicts
 
@@ -90,7 +90,7 @@ class Network:
         self._automata, self._tables = dict[int, LalrNodes](), dict[Places, LalrNodes]()
         known = self._exprs, self._automata
         self._verdicts = Verdicts(self.arena, self.lexicon, *known, machine.alive)
-        self._lays, self._schema = seed.stencil is not None, NO_SCHEMA
+        self._layer = Layer(self.arena, lays=seed.stencil is not None)
         self._looks = expr.looks > 0
         if self._looks:
             self.arena.context[at.LOOKS] = 1
@@ -107,6 +107,8 @@ class Network:
 
     def enter(self, rest: Expr) -> int:
         """The macro state where this is what may follow."""
+        if (laid := self._layer.lay(rest)) is not None:
+            self._nodes[rest] = laid
         return self.run(at.ENTER, self.node(rest))
 
     def read(self, macro: int, token: int, text: int = 0) -> int:
@@ -215,7 +217,7 @@ class Network:
             living = self._bounds.alive(a, within or between, between, low, high)
             return node if living else at.DEAD
         if kind == at.EXPR and a >= at.LAID:
-            return self._entering(self._schema.leaf(a - at.LAID))
+            return self._entering(self._layer.leaf(a - at.LAID))
         if kind == at.NAMED:
             expr = self._listed[a].named(low, high)
         else:
@@ -270,12 +272,10 @@ class Network:
 
     def _rule(self, rule: Rule) -> int:
         """The node of what a rule denotes."""
-        listed = describe_words(rule, self)
-        if listed is not None:
-            return listed
-        if self._lays and (schema := plain_of(rule)):
-            self._lays, self._schema = False, schema.lay(self.arena)
-            return self._schema.node
+        found = describe_words(rule, self)
+        found = self._layer.lay(rule) if found is None else found
+        if found is not None:
+            return found
         body: Expr = rule.body
         while isinstance(body, Rule) and words_of(body) is None:
             body = body.body

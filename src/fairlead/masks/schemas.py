@@ -8,10 +8,11 @@ What this module does not know: how they are read and laid (`kernels.schema_part
 `kernels.schema_nodes`).
 """
 
+import re
 import threading
 from collections.abc import Callable
 from functools import cached_property, lru_cache
-from typing import Any, Final, NamedTuple, cast, final
+from typing import Any, Final, cast, final
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -59,7 +60,7 @@ _WORDS: Final = {
     "allOf": of.W_ALL_OF,
 }
 _TYPES: Final = ("null", "boolean", "integer", "number", "string", "array", "object")
-_OPENING: Final = ('"$ref"', '"$dynamicRef"', '"$recursiveRef"', '"$schema"', '"$id"', '"id"')
+_OPENING: Final = re.compile(r'"(?:\$(?:ref|dynamicRef|recursiveRef|schema|id)|id)"')
 
 
 @final
@@ -86,8 +87,8 @@ class PlainSchema:
             at.EDGE: int(counts[of.EDGES]),
         }
 
-    def lay(self, arena: Arena) -> "LaidSchema":
-        """Put what was read into an arena."""
+    def lay(self, arena: Arena) -> tuple[int, NDArray[np.int32]]:
+        """The node of a whole text, and the array that has to live as long as the arena."""
         context, parts = arena.context, self._parts.copy()
         context[at.SCHEMA_PART] = address(parts)
         context[at.SCHEMA_NAME] = arena.put(at.NAME, self._names) // 6
@@ -95,9 +96,10 @@ class PlainSchema:
         context[at.SCHEMA_OBJECT] = arena.reserve(at.OBJECT, self._room[at.OBJECT]) // 16
         context[at.SCHEMA_KEYS] = arena.reserve(at.KEYS, self._room[at.KEYS]) // 6
         context[at.SCHEMA_EDGE] = arena.reserve(at.EDGE, self._room[at.EDGE])
-        return LaidSchema(arena.make(at.EXPR, at.LAID, of.ROOT), parts, self._leaf)
+        return arena.make(at.EXPR, at.LAID, of.ROOT), parts
 
-    def _leaf(self, part: int) -> Expr:
+    def leaf(self, part: int) -> Expr:
+        """The values of a part that kernels do not know."""
         fields = self._parts[part * of.PART_FIELDS :]
         text = self._text[int(fields[of.S_LOW]) : int(fields[of.S_HIGH])]
         if self._values is not None and _refers(text):
@@ -116,24 +118,6 @@ class PlainSchema:
             elif isinstance(value, list):
                 todo.extend(reversed(value))
         return found
-
-
-@final
-class LaidSchema(NamedTuple):
-    """A schema in an arena.
-
-    Attributes:
-        node: of a whole text.
-        parts: the array in which kernels look; it has to live as long as the arena.
-        leaf: the values of a part that kernels do not know.
-    """
-
-    node: int
-    parts: "NDArray[np.int32]"
-    leaf: Callable[[int], Expr]
-
-
-NO_SCHEMA: Final = LaidSchema(at.DEAD, np.zeros(0, np.int32), dict[int, Expr]().__getitem__)
 
 
 @final
@@ -201,9 +185,37 @@ def plain_rule(source: JsonSchema) -> Rule | None:
     return rule
 
 
-def plain_of(rule: Rule) -> PlainSchema | None:
-    """What was read of the schema that a rule denotes."""
-    return _plain.get(rule)
+def plain_of(expr: Expr) -> PlainSchema | None:
+    """What was read of the schema that an expression denotes, if it is such a rule."""
+    return _plain.get(expr) if isinstance(expr, Rule) else None
+
+
+@final
+class Layer:
+    """Lays the first schema that a network enters and kernels have read.
+
+    Args:
+        arena: of the network.
+        lays: whether it has a stencil.
+    """
+
+    def __init__(self, arena: Arena, *, lays: bool) -> None:
+        self._arena, self._lays = arena, lays
+        self._laid = list[tuple[PlainSchema, NDArray[np.int32]]]()
+
+    def lay(self, expr: Expr) -> int | None:
+        """The node of such a schema, if that is what an expression is."""
+        schema = plain_of(expr) if self._lays else None
+        if schema is None:
+            return None
+        node, parts = schema.lay(self._arena)
+        self._lays = False
+        self._laid.append((schema, parts))
+        return node
+
+    def leaf(self, part: int) -> Expr:
+        """The values of a part of it that kernels do not know."""
+        return self._laid[0][0].leaf(part)
 
 
 def _read(source: JsonSchema) -> PlainSchema | None:
@@ -238,7 +250,7 @@ def _draft(value: Any) -> Draft | None:
 
 def _refers(text: str) -> bool:
     """Whether a part may mean something else where nothing is around it."""
-    return any(word in text for word in _OPENING)
+    return _OPENING.search(text) is not None
 
 
 @lru_cache(maxsize=1024)
