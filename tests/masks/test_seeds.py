@@ -88,7 +88,7 @@ def test_memory_that_was_used_before_is_as_good_as_new() -> None:
     blocks = [plan.block() for _ in range(100)]
     for given in blocks:
         plan.take_back(given)
-    given_again = {id(plan.block()) for _ in range(64)}
+    given_again = {id(plan.block()) for _ in range(16)}
     assert given_again <= {id(given) for given in blocks}
     assert id(plan.block()) not in given_again
 

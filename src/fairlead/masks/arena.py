@@ -106,7 +106,7 @@ _PYTHON: Final = (  # what Python alone writes, with the elements at first
 )
 _ZEROS: Final = (0, 0, 0, 0, 0)
 _BLOCKS: Final = 16
-_MOST_KEPT: Final = 64
+_MOST_KEPT: Final = 16  # as a new constraint mostly comes when an old one goes
 _AHEAD: Final = 4  # times the room of what is nowhere written yet: it takes no memory until it is
 _LINE: Final = 64  # bytes; no two arrays share a cache line
 
