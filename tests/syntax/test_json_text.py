@@ -17,6 +17,7 @@ from fairlead.syntax.json_text import (
     show,
     walk,
     write_json,
+    write_plain,
 )
 
 VALUES = st.recursive(
@@ -179,3 +180,16 @@ def test_a_copy_is_what_the_text_says_and_no_part_of_the_value(value):
     if isinstance(value, dict):
         value["more"] = 1
     assert copied == read_json(text)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a": [1, -2, "é\\n", {}]}', '"\\ud83d\\ude00"', "[[], null, true]"]
+)
+def test_what_was_read_is_written_as_it_would_be_from_python(text: str) -> None:
+    value = read_json(text)
+    assert write_plain(value) == write_json(value)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000 + "]" * 100_000, "[0.1]", "1e400"])
+def test_what_python_cannot_write_exactly_is_left_to_others(text: str) -> None:
+    assert write_plain(read_json(text)) is None

@@ -219,9 +219,11 @@ class Layer:
 
 
 def _read(source: JsonSchema) -> PlainSchema | None:
-    text = source.compact
     usual = source.key_order == "any" and source.whitespace == "any" and source.spelling == "any"
-    if text is None or not usual or source.resource_texts or len(text) > _MOST_LETTERS:
+    if not usual or source.resource_texts or len(source.text) > _MOST_LETTERS:
+        return None
+    text = source.compact
+    if text is None or len(text) > _MOST_LETTERS:  # as each letter may take six
         return None
     draft, strict = _draft(source.value), source.formats == "strict"
     if draft is None:

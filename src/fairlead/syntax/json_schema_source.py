@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias, cast, final, get_args
 
 from fairlead.errors import FairleadError, SourceError
-from fairlead.syntax.json_text import Json, copy_json, read_json, write_json
+from fairlead.syntax.json_text import Json, copy_json, read_json, write_plain
 from fairlead.syntax.names import did_you_mean
 from fairlead.syntax.sources import Source, check_text
 
@@ -133,10 +133,10 @@ class JsonSchema(Source):
 
     @cached_property
     def compact(self) -> str | None:
-        """The text as `write_json` writes its value; None where that cannot be."""
+        """The text as `write_plain` writes its value; None where it is no JSON."""
         try:
-            return write_json(self.value)
-        except FairleadError:  # an exact number that is none of Python's own
+            return write_plain(self.value)
+        except FairleadError:  # which compiling will say
             return None
 
 

@@ -70,6 +70,20 @@ def write_json(value: object) -> str:
     return copy_json(value)[0]
 
 
+def write_plain(value: Json) -> str | None:
+    """The same of a value that was read; None where only others can write it.
+
+    That is if it nests deeply, or has an exact number that is none of Python's own.
+
+    >>> write_plain(read_json('{"a" : [1, null]}')), write_plain(read_json("0.5"))
+    ('{"a":[1,null]}', None)
+    """
+    try:
+        return _ENCODER.encode(value)
+    except (RecursionError, TypeError):
+        return None
+
+
 def copy_json(value: object) -> tuple[str, Json]:
     """The JSON text of such a value, and what `read_json` makes of it.
 
