@@ -89,14 +89,16 @@ def compared(
     *,
     fuel: Callable[[int], None] = lambda made: None,
     among: Callable[[int], bool] = lambda token: True,
+    budget: fl.Budget | None = None,
 ) -> int:
     """Compare masks of an expression along texts by chance, of tokens `among`; how many were.
 
-    `fuel` is for the plain engine, which may search for an end without finding one.
+    `fuel` is for the plain engine, which may search for an end without finding one; `budget` for
+    the other one.
     """
     spellable = words.spellable
     plain = Rows(Derivatives(expr, spellable, fuel), words, fl.Budget())
-    fast = States(expr, Derivatives(expr, spellable), words, fl.Budget())
+    fast = States(expr, Derivatives(expr, spellable), words, budget or fl.Budget())
     dice, count = random.Random(seed), 0
     for _ in range(texts):
         state: Any = fast.start(b"")

@@ -6,12 +6,15 @@ any time and from any thread.
 What this module does not know: how masks are made.
 """
 
-from typing import final
+from collections.abc import Collection
+from typing import Final, final
 
 from fairlead.errors import FairleadError
 from fairlead.lowering.nodes import Expr
 from fairlead.masks.bits import Row
 from fairlead.masks.network import Network
+
+UNTIED: Final = -2  # instead of a macro state, where the network that had it is gone
 
 
 @final
@@ -19,7 +22,7 @@ class State:
     """Where a text stands. Compared by identity: equal states are the same object.
 
     Attributes:
-        network: what the state belongs to; None where the plain engine reads it.
+        network: what the state belongs to; None where the plain engine reads it, or it is UNTIED.
         macro: its macro state there,
         text: and what has been read of items that it is within (`marks`), a number of the arena's.
         accepts: whether the text may end here.
@@ -71,6 +74,10 @@ class State:
         if state._rest is None and state._before is None:
             state._before, state._by = self, token
 
+    def tie(self, equal: "State") -> None:
+        """Let a state that is UNTIED go on as one that says the same."""
+        self.network, self.macro, self.text = equal.network, equal.macro, equal.text
+
     def let_go(self) -> None:
         """Forget where tokens lead: then nothing that can be reached from here leads back."""
         self.token, self.next, self._others = -1, None, None
@@ -100,3 +107,37 @@ class State:
             steps.append((state._by, state))
             state = state._before
         return state, steps[::-1]
+
+    def way_to_tie(self) -> "tuple[State, list[tuple[int, State]]]":
+        """The same, but for the last one that is not UNTIED, or whose rest is known."""
+        steps: list[tuple[int, State]] = []
+        state = self
+        while state.macro == UNTIED and state._rest is None and state._before is not None:
+            steps.append((state._by, state))
+            state = state._before
+        return state, steps[::-1]
+
+    def copy(self) -> "State":
+        """A state that knows the mask, and is UNTIED."""
+        made = State(None, UNTIED, self.accepts, self._rest)
+        made.row, made.hits, made.seen = self.row, self.hits, self.seen
+        return made
+
+    def lead_on(self, other: "State", copies: "dict[State, State]") -> None:
+        """Where the tokens lead that were taken from `other`, and the way there, among copies."""
+        self.next = None if other.next is None else copies.get(other.next, other.next)
+        self.token = other.token
+        others = other._others
+        if others is not None:
+            others = {token: copies.get(state, state) for token, state in others.items()}
+        before = other._before
+        self._others, self._by = others, other._by
+        self._before = None if before is None else copies.get(before, before)
+
+
+def copied(states: Collection[State]) -> dict[State, State]:
+    """Copies of states that know the same and are UNTIED; of those in no network, themselves."""
+    copies = {state: state if state.network is None else state.copy() for state in states}
+    for state, copy in copies.items():
+        copy.lead_on(state, copies)
+    return copies

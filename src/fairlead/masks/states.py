@@ -29,10 +29,11 @@ from fairlead.masks.memory import Held
 from fairlead.masks.network import Network
 from fairlead.masks.networks import new_network
 from fairlead.masks.rows import Rows
-from fairlead.masks.state import State
+from fairlead.masks.state import UNTIED, State, copied
 from fairlead.vocabulary.spellings import Vocabulary
 
 _MOST_STARTS = 256  # beginnings whose states are kept: a text, or the healed end of a prompt
+_MOST_COPIES: Final = 1 << 17  # of states, 30 MB or so
 
 _DOUBTS: Final = 4  # tokens of a mask that the kernels cannot tell, before they are not asked
 
@@ -51,7 +52,8 @@ class States:
         self._budget = budget
         self._lock = threading.RLock()
         self._plain_states: dict[Expr, State] = {}
-        self._known: dict[int, State] = {}  # those of the network
+        self._known: dict[int, State] = {}  # those of the network,
+        self._kept: list[State] = []  # and copies of those of networks that were too large
         self._with_rows: deque[State] = deque()  # those whose rows are on no shelf
         self._misses = 0
         self._renew()
@@ -66,6 +68,35 @@ class States:
         self._gallery = shared_gallery(self._vocabulary, lexicon)
         self._network = new_network(self._expr, self._machine, self._gallery)
         self._known, self._starts = self._network.states, dict[bytes, State]()
+        self._drop_copies()
+
+    def _drop_copies(self) -> None:
+        for state in self._kept:
+            state.let_go()
+        self._kept = []
+
+    def _outgrow(self) -> None:
+        """Begin a new network, as this one takes too much, and keep what is known of its states.
+
+        A file of Python takes 1 GB to find the masks of 5,287 tokens, and 200 rows to know them:
+        read again it costs microseconds, not 2 ms a token. States that somebody holds stay as they
+        are, in the network that they have.
+        """
+        known, starts = [*self._known.values(), *self._kept], self._starts
+        for state in self._with_rows:
+            state.row = None
+        self._with_rows.clear()
+        if len(known) > _MOST_COPIES:
+            self._renew()
+            return
+        copies = copied(known)
+        self._kept = []
+        self._renew()
+        self._starts = {lead: copies.get(state, state) for lead, state in starts.items()}
+        self._kept = [*copies.values()]
+        for state, copy in copies.items():
+            if copy is not state:
+                state.let_go()
 
     def __del__(self) -> None:
         """Let go of what leads back to itself.
@@ -77,6 +108,7 @@ class States:
             for state in states.values():
                 state.let_go()
             states.clear()
+        self._drop_copies()
 
     def start(self, lead: bytes) -> State:
         """The state of a text that begins with `lead`."""
@@ -84,11 +116,13 @@ class States:
         if found is None or self._network.arena.nbytes > self._budget.table_bytes:
             with self._lock:
                 if self._network.arena.nbytes > self._budget.table_bytes:
-                    self._renew()
-                found = self._begin(concat(literal(lead), self._expr))
-                if len(self._starts) >= _MOST_STARTS:
-                    self._starts.clear()
-                self._starts[lead] = found
+                    self._outgrow()
+                found = self._starts.get(lead)
+                if found is None:
+                    found = self._begin(concat(literal(lead), self._expr))
+                    if len(self._starts) >= _MOST_STARTS:
+                        self._starts.clear()
+                    self._starts[lead] = found
         return found
 
     def _begin(self, rest: Expr) -> State:
@@ -193,9 +227,9 @@ class States:
             return Held(
                 rows=rows,
                 row_bytes=self.size() - nbytes,
-                states=len(self._known),
+                states=len(self._known) + len(self._kept),
                 state_bytes=nbytes,
-                hits=sum(state.hits for state in self._known.values()),
+                hits=sum(state.hits for state in (*self._known.values(), *self._kept)),
                 misses=self._misses,
             )
 
@@ -215,15 +249,21 @@ class States:
             self._renew()
 
     def _after(self, state: State, token: int) -> State | None:
+        found = self._reached(state, token)
+        if found is not None:
+            state.follow(token, found)
+        return found
+
+    def _reached(self, state: State, token: int) -> State | None:
+        """The state after a token, which is not remembered yet."""
         if token >= len(self._tokens) or not self._tokens[token]:
             return None
-        network = state.network
+        network = self._tied(state)
         if network is None:
-            _network(state)
-            return self._after_plainly(state, token, self._network)
+            return self._reached_plainly(state, token, self._network)
         code = network.read(state.macro, token, state.text)
         if code & 1:
-            return self._after_plainly(state, token, network)
+            return self._reached_plainly(state, token, network)
         if code == 0:
             return None
         key = network.marks.key(code >> 2)
@@ -231,16 +271,23 @@ class States:
         if found is None:
             found = network.states[key] = State(network, code >> 2, code & 2 != 0)
             found.text = key >> 32
-        state.follow(token, found)
         return found
 
-    def _after_plainly(self, state: State, token: int, network: Network) -> State | None:
+    def _reached_plainly(self, state: State, token: int, network: Network) -> State | None:
         rest = self._read_plainly(state, token)
-        if rest is None:
-            return None
-        found = self._enter(network, rest)
-        state.follow(token, found)
-        return found
+        return None if rest is None else self._enter(network, rest)
+
+    def _tied(self, state: State) -> Network | None:
+        """The network of a state; of one that is UNTIED, where its way leads in the present one."""
+        if state.macro == UNTIED:
+            before, steps = state.way_to_tie()
+            if before.macro == UNTIED:
+                before.tie(self._enter(self._network, before.known_rest()))
+            for token, after in steps:
+                found = self._reached(before, token)
+                after.tie(found or self._enter(self._network, self.rest(after)))
+                before = after
+        return _network(state)
 
     def _read_plainly(self, state: State, token: int) -> Expr | None:
         """What may follow a token that reads on what a capture within a capture has read.
@@ -301,9 +348,8 @@ class States:
 
     def _fill(self, state: State) -> tuple[Row, bool]:
         """The mask, and whether it is on a shelf."""
-        network = state.network
+        network = self._tied(state)
         if network is None:
-            _network(state)
             return self._plain.row(self.rest(state)), False
         row, unsure, shelved = network.fill(state.macro)
         if unsure:
