@@ -12,6 +12,7 @@ serves what a kernel asks for and calls it again.
     e | f                          CHOICE
     an object of the plain kind    OPENED, whose members the kernels know how to read
     an object read by a formula    MEMBER, whose names they know (`members`)
+    a schema that kernels lay      EXPR of its parts (`schemas`)
     rule, other template           what its body is, or what it unfolds to
     lookahead, its end             AHEAD, STOP: what follows, under guards, is GUARDED
     capture                        CAPTURE, then RESUME: what the template says to the text read

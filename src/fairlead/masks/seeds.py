@@ -6,7 +6,7 @@ them, which takes less than translating two.
 """
 
 from dataclasses import dataclass
-from typing import Final, TypeAlias, final
+from typing import TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,10 @@ from fairlead.masks.gallery import Gallery
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.shelf import Shelf
 from fairlead.syntax.json_schema_source import JsonSchema
+from fairlead.syntax.json_schema_values import TYPES
 
 Stencil: TypeAlias = NDArray[np.int32]
 """What schemas are laid with (`kernels.schema_layout`)."""
-
-_TYPES: Final = ("string", "integer", "number", "boolean", "null", "object", "array")
 
 
 @final
@@ -67,6 +66,6 @@ class Seed:
 
 def plain_values() -> Expr:
     """An object with members of each type, and with arrays of them, as most schemas have them."""
-    kinds: dict[str, object] = {kind: {"type": kind} for kind in _TYPES}
+    kinds: dict[str, object] = {kind: {"type": kind} for kind in TYPES}
     listed = {f"{kind}s": {"type": "array", "items": kinds[kind]} for kind in ("string", "object")}
     return lower_json_schema(JsonSchema({"type": "object", "properties": {**kinds, **listed}}))

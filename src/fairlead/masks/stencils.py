@@ -17,8 +17,7 @@ from fairlead.masks.objects import describe_style, end_of_object
 from fairlead.masks.seeds import Stencil
 from fairlead.syntax.json_schema_keywords import LATEST
 from fairlead.syntax.json_schema_source import JsonSchema
-
-_TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
+from fairlead.syntax.json_schema_values import TYPES
 
 
 class Nodes(Protocol):
@@ -40,7 +39,7 @@ def stencil_of(network: Nodes) -> Stencil:
     def node(expr: Expr) -> int:
         return at.NIL if expr is EPSILON else network.node(expr)
 
-    for bit, name in enumerate(_TYPES):
+    for bit, name in enumerate(TYPES):
         values = lower_part(source, f'{{"type":"{name}"}}', LATEST)
         made[of.T_TYPES + bit] = network.node(values)
     made[of.T_ANYTHING] = network.node(lower_part(source, "{}", LATEST))

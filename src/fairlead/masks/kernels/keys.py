@@ -45,6 +45,8 @@ from fairlead.masks.kernels.layout import (
 )
 from fairlead.masks.kernels.views import Context, inner, int32s, int64s, uint8s
 
+BEGUN_ESCAPE = 1 << 26  # behind a backslash: phases of an escape are counted in the upper bits
+
 
 @inner
 def _hex_digit(byte: int) -> int:
@@ -211,7 +213,7 @@ def key_step(context: Context, frame: int, byte: int, texts: int) -> int:
     if escape != 0:
         escape, code = read_escape(escape, byte)
     elif byte == BACKSLASH:
-        escape = 1 << 26
+        escape = BEGUN_ESCAPE
     else:
         node, text = _follow(context, texts, node, text, byte)
     if code >= 0:

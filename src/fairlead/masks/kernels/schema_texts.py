@@ -4,6 +4,7 @@ The text is compact ASCII JSON as `syntax.json_text` writes it, so it is neither
 words looked for under escapes, which their letters never have.
 """
 
+from fairlead.masks.kernels.keys import BEGUN_ESCAPE, read_escape
 from fairlead.masks.kernels.schema_layout import (
     DEPTH,
     LETTER,
@@ -28,7 +29,6 @@ from fairlead.masks.kernels.views import Context, inner, int32s, once, uint8s
 
 _QUOTE = 0x22
 _BACKSLASH = 0x5C
-_U = 0x75
 
 
 @inner
@@ -111,21 +111,6 @@ def word_of(context: Context, value: int) -> int:
 
 
 @inner
-def _hex(text: int) -> int:
-    """The number that a hexadecimal digit stands for."""
-    return text - 0x30 if text < 0x3A else (text | 0x20) - 0x57
-
-
-@inner
-def _unit(context: Context, at: int) -> int:
-    """The code unit of four hexadecimal digits."""
-    text, found = uint8s(context, SOURCE), 0
-    for place in range(at, at + 4):
-        found = found * 16 + _hex(int(text[place]))
-    return found
-
-
-@inner
 def _put(context: Context, code: int) -> None:
     """Append a character."""
     letters, at = uint8s(context, LETTER), context[LETTERS]
@@ -142,39 +127,18 @@ def _put(context: Context, code: int) -> None:
 
 
 @inner
-def _plain_escape(byte: int) -> int:
-    """The character of a short escape."""
-    if byte == 0x62:
-        return 8
-    if byte == 0x66:
-        return 12
-    if byte == 0x6E:
-        return 10
-    if byte == 0x72:
-        return 13
-    return 9 if byte == 0x74 else byte
-
-
-@inner
 def put_name(context: Context, value: int) -> int:
     """Append the characters of a string; gives how many bytes they take."""
-    text, begun = uint8s(context, SOURCE), int(context[LETTERS])
-    at, end = value_field(context, value, V_BEGIN) + 1, value_field(context, value, V_END) - 1
-    while at < end:
+    text, begun, escape = uint8s(context, SOURCE), int(context[LETTERS]), 0
+    first, end = value_field(context, value, V_BEGIN) + 1, value_field(context, value, V_END) - 1
+    for at in range(first, end):
         code = int(text[at])
-        at += 1
-        if code == _BACKSLASH:
-            escape = int(text[at])
-            at += 1
-            if escape == _U:
-                code = _unit(context, at)
-                at += 4
-                if 0xD800 <= code < 0xDC00:
-                    code = 0x10000 + ((code - 0xD800) << 10) + _unit(context, at + 2) - 0xDC00
-                    at += 6
-            else:
-                code = _plain_escape(escape)
-        _put(context, code)
+        if escape != 0:
+            escape, code = read_escape(escape, code)
+        elif code == _BACKSLASH:
+            escape, code = BEGUN_ESCAPE, -1
+        if code >= 0:
+            _put(context, code)
     return int(context[LETTERS]) - begun
 
 
