@@ -31,6 +31,14 @@ def test_whether_a_text_has_a_format_is_told_rightly_or_not_at_all(name: str) ->
             assert told in (None, contains(language, "".join(text).encode())), text
 
 
+@pytest.mark.parametrize("name", ["hostname", "idn-hostname", "email", "idn-email"])
+def test_labels_and_local_parts_that_are_too_long_are_told_so_or_not_at_all(name: str) -> None:
+    language = lower_format(name, lambda text: lower_regex(parse_regex(text, "ecma")))
+    for text in ("a" * 64, "a" * 65 + "@a.aa", "a@" + "a" * 64, ".".join(["a" * 63] * 4)):
+        told = satisfies("format", name, text)
+        assert told is None or told == contains(language, text.encode())
+
+
 @pytest.mark.parametrize(("parts", "least"), [
     ([{}], 1),
     ([{"minLength": 3, "maxLength": 3}], 3),

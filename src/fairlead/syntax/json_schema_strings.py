@@ -23,6 +23,7 @@ _ABOUT: Final = ("minLength", "maxLength", "pattern", "format")
 _URI: Final = r"[a-z]+:(?:///?)?[a-z]+(?:/[a-z0-9]+)*"
 _DATE: Final = r"[12]\d\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])"
 _TIME: Final = r"(?:0\d|1\d|2[0-3]):[0-5]\d:[0-5]\dZ"
+_HOST: Final = r"[a-z]{1,63}(?:\.[a-z]{1,63}){0,2}"  # of 253 characters at most
 _SURELY: Final = {
     name: (re.compile(pattern), example)
     for name, pattern, example in (
@@ -30,8 +31,8 @@ _SURELY: Final = {
         ("date-time", f"{_DATE}T{_TIME}", "2000-01-01T00:00:00Z"),
         ("time", _TIME, "00:00:00Z"),
         ("duration", r"P\d+D", "P1D"),
-        *((f"{kind}email", r"[a-z]+@[a-z]+(?:\.[a-z]+)*", "a@a.aa") for kind in ("", "idn-")),
-        *((f"{kind}hostname", r"[a-z]+(?:\.[a-z]+)*", "a.aa") for kind in ("", "idn-")),
+        *((f"{kind}email", f"[a-z]{{1,64}}@{_HOST}", "a@a.aa") for kind in ("", "idn-")),
+        *((f"{kind}hostname", _HOST, "a.aa") for kind in ("", "idn-")),
         ("ipv4", r"\d(?:\.\d){3}", "0.0.0.0"),
         ("ipv6", r"::[0-9a-f]?", "::"),
         *((name, _URI, "http://a/a") for name in ("uri", "iri")),
