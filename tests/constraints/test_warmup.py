@@ -9,6 +9,7 @@ import pytest
 
 import fairlead as fl
 from fairlead.lowering import json_scalars
+from small_tokenizers import byte_level, sentencepiece
 
 CODE = """
 import sys
@@ -70,6 +71,16 @@ def test_after_it_no_format_is_made_anew(monkeypatch):
             schema = {"properties": {"a": {"type": "string", "format": name}}, "required": ["a"]}
             source = fl.JsonSchema(schema, spelling=spelling)
             assert fl.compile(source, vocabulary).example()
+
+
+def test_after_it_a_vocabulary_of_a_tokenizer_has_what_all_its_constraints_share():
+    fl.warmup()
+    fl.warmup()
+    whole = fl.Vocabulary.from_tokenizer_json(sentencepiece())
+    assert "fingerprint" in vars(whole)
+    assert fl.compile(fl.JsonSchema({"type": "array"}), whole).matches("[]")
+    few = fl.Vocabulary.from_tokenizer_json(byte_level())  # which cannot spell all
+    assert "fingerprint" not in vars(few)
 
 
 def test_after_it_what_was_there_is_not_searched_for_garbage_and_what_comes_later_is():

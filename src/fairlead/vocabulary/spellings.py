@@ -172,6 +172,8 @@ class Vocabulary:
             loss=table.loss,
         )
         vars(made)["flat_trie"] = kept_trie(made.tokens)  # now: compiling opens no file
+        for prepare in prepared:
+            prepare(made)
         return made
 
     @property
@@ -291,6 +293,10 @@ class Vocabulary:
         """Sizes and end ids; the tokens would fill pages."""
         ends = sorted(self.eos_ids)
         return f"Vocabulary({len(self.tokens)} tokens, width {self.width}, end ids {ends})"
+
+
+prepared: Final[list[Callable[[Vocabulary], None]]] = []
+"""What else is made for a vocabulary that a tokenizer has; `fairlead.warmup` adds to it."""
 
 
 def _checked_tokens(tokens: Iterable[object]) -> list[bytes | None]:
