@@ -25,7 +25,7 @@ from fairlead.lowering.nodes import And, Expr, Not
 from fairlead.lowering.sources import lower_source
 from fairlead.lowering.special import shown
 from fairlead.masks.rows import Rows
-from fairlead.masks.schemas import plain_rule
+from fairlead.masks.schemas import lower_plain
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.sources import Source, source
 from fairlead.vocabulary.cutter import Cutter
@@ -156,7 +156,7 @@ def _plainly(resolved: Resolved) -> Expr | None:
     """The texts of a schema that kernels read, where each byte can be spelled."""
     what = resolved.source
     if isinstance(what, JsonSchema) and resolved.vocabulary.spellable == ALL_BYTES:
-        return plain_rule(what)
+        return lower_plain(what)
     return None
 
 

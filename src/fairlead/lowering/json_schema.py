@@ -63,19 +63,24 @@ def lower_json_schema(source: JsonSchema) -> Expr:
     Raises:
         SourceError, UnsupportedError, LimitError: as `parse_json_schema` says.
     """
-    raw = source.value
-    strict = source.formats == "strict"
-    if source.resource_texts:
-        return Lowering(source, parse_json_schema(source, raw)).text()
+    lowering = None if source.resource_texts else told_apart(source)
+    if lowering is None:
+        return Lowering(source, parse_json_schema(source, source.value)).text()
+    return lowering.text()
+
+
+def told_apart(source: JsonSchema) -> TameLowering | None:
+    """The lowering of a schema part by part; None where its parts cannot be told apart.
+
+    Raises:
+        SourceError, UnsupportedError, LimitError: as `parse_json_schema` says, of wild parts.
+    """
 
     def lowers(pattern: str) -> bool:
         return is_plain_pattern(pattern) or _lowers(pattern, json_style(source).spelling)
 
-    tame = read_tame(raw, strict=strict, lowers=lowers)
-    if tame is None:
-        return Lowering(source, parse_json_schema(source, raw)).text()
-
-    return _apart(tame, source).text()
+    tame = read_tame(source.value, strict=source.formats == "strict", lowers=lowers)
+    return None if tame is None else _apart(tame, source)
 
 
 def judge_part(text: str, draft: Draft, *, strict: bool) -> bool:
@@ -88,17 +93,6 @@ def judge_part(text: str, draft: Draft, *, strict: bool) -> bool:
     """
     tame = read_tame(read_json(text), strict=strict, draft=draft)
     return tame is not None and not tame.wild and tame.sure.issuperset(tame.parts)
-
-
-def tame_values(source: JsonSchema) -> Callable[[Json], Expr] | None:
-    """What gives the values that parts of `source.value` allow, each when it is entered.
-
-    None if something in it may be refused, or has to be searched for an instance.
-    """
-    tame = read_tame(source.value, strict=source.formats == "strict")
-    if tame is None or tame.wild or not tame.sure.issuperset(tame.parts):
-        return None
-    return _apart(tame, source).value
 
 
 def lower_part(source: JsonSchema, text: str, draft: Draft) -> Expr:

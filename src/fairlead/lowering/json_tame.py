@@ -92,6 +92,11 @@ class TameLowering:
         self._types: dict[str, Expr] = {}
         self._rules = 0
 
+    @property
+    def surely(self) -> bool:
+        """Whether nothing in it may be refused, nor has to be searched for an instance."""
+        return not self._schema.wild and self._schema.sure.issuperset(self._schema.parts)
+
     def text(self) -> Expr:
         """A whole JSON text of the root."""
         return concat(self._style.edge, self.value(self._schema.root), self._style.edge)

@@ -24,7 +24,7 @@ from fairlead.lowering.json_schema import (
     judge_part,
     lower_json_schema,
     lower_part,
-    tame_values,
+    told_apart,
 )
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.masks.arena import Arena
@@ -65,7 +65,12 @@ _OPENING: Final = re.compile(r'"(?:\$(?:ref|dynamicRef|recursiveRef|schema|id)|i
 
 @final
 class PlainSchema:
-    """What was read of a schema: its parts, names, and what their nodes need room for."""
+    """What was read of a schema: its parts, names, and what their nodes need room for.
+
+    Attributes:
+        draft: what it is written in.
+        values: gives what parts allow that refer to others, if there are such.
+    """
 
     def __init__(
         self,
@@ -73,11 +78,11 @@ class PlainSchema:
         text: str,
         draft: Draft,
         reading: "_Reading",
-        values: Callable[[Json], Expr] | None,
     ) -> None:
-        """Copy what was read; `values` gives what parts allow that refer to others."""
+        """Copy what was read."""
         counts = reading.context
-        self._source, self._text, self._draft, self._values = source, text, draft, values
+        self._source, self._text, self.draft = source, text, draft
+        self.values: Callable[[Json], Expr] | None = None
         self._parts = reading.part[: int(counts[of.PARTS]) * of.PART_FIELDS].copy()
         self._names = reading.member[: int(counts[of.MEMBERS]) * 6].copy()
         self._letters = reading.letter[: int(counts[of.LETTERS])].copy()
@@ -102,9 +107,9 @@ class PlainSchema:
         """The values of a part that kernels do not know."""
         fields = self._parts[part * of.PART_FIELDS :]
         text = self._text[int(fields[of.S_LOW]) : int(fields[of.S_HIGH])]
-        if self._values is not None and _refers(text):
-            return self._values(self._listed[int(fields[of.S_VALUE])])
-        return lower_part(self._source, text, self._draft)
+        if self.values is not None and _refers(text):
+            return self.values(self._listed[int(fields[of.S_VALUE])])
+        return lower_part(self._source, text, self.draft)
 
     @cached_property
     def _listed(self) -> list[Json]:
@@ -169,19 +174,32 @@ _lock = threading.Lock()
 _plain: "WeakKeyDictionary[Rule, PlainSchema]" = WeakKeyDictionary()
 
 
-def plain_rule(source: JsonSchema) -> Rule | None:
+def lower_plain(source: JsonSchema) -> Expr | None:
     """The texts of a schema as a rule of which `plain_of` knows; None if others have to lower it.
 
-    >>> plain_rule(JsonSchema({"type": "object", "required": ["a"]})) is None
+    Where that shows after its parts have been told apart, it is what they are lowered to.
+
+    >>> plain_of(lower_plain(JsonSchema({"type": "object", "required": ["a"]}))) is None
     False
-    >>> plain_rule(JsonSchema({"not": {}})) is None
+    >>> lower_plain(JsonSchema({"not": {}})) is None
     True
+
+    Raises:
+        SourceError, UnsupportedError, LimitError: as `lower_json_schema` says.
     """
-    found = _read(source)
-    if found is None:
+    read = _read(source)
+    if read is None:
+        return None
+    plain, asked = read
+    if any(map(_refers, asked)):
+        lowering = told_apart(source)
+        if lowering is None or not lowering.surely:
+            return None if lowering is None else lowering.text()
+        plain.values = lowering.value
+    elif not all(_is_tame(part, plain.draft, strict=source.formats == "strict") for part in asked):
         return None
     rule = Rule("schema", inhabited=True, make=lambda: lower_json_schema(source))
-    _plain[rule] = found
+    _plain[rule] = plain
     return rule
 
 
@@ -218,7 +236,8 @@ class Layer:
         return self._laid[0][0].leaf(part)
 
 
-def _read(source: JsonSchema) -> PlainSchema | None:
+def _read(source: JsonSchema) -> tuple[PlainSchema, list[str]] | None:
+    """What kernels read of a schema, and the parts of it that others have to judge."""
     usual = source.key_order == "any" and source.whitespace == "any" and source.spelling == "any"
     if not usual or source.resource_texts or len(source.text) > _MOST_LETTERS:
         return None
@@ -235,10 +254,7 @@ def _read(source: JsonSchema) -> PlainSchema | None:
         if not plain:
             return None
         asked = [text[begin:end] for begin, end in reading.asked()]
-        values = tame_values(source) if any(map(_refers, asked)) else None
-        if values is None and not all(_is_tame(part, draft, strict=strict) for part in asked):
-            return None
-        return PlainSchema(source, text, draft, reading, values)
+        return PlainSchema(source, text, draft, reading), asked
 
 
 def _draft(value: Any) -> Draft | None:
