@@ -133,6 +133,13 @@ def test_an_instance_of_what_a_reference_leads_to_satisfies_the_reference():
     assert judge().holds({"$ref": "#/$defs/text", "minLength": 3}, "a") is False
 
 
+@pytest.mark.parametrize("items", [{}, {"items": {"type": "integer"}}, {"items": True}])
+def test_items_behind_none_that_are_listed_are_as_they_like(items: dict[str, Any]) -> None:
+    asked = Verdicts({}, lambda part: part.keys() & ASSERTED[7], alone=False)
+    assert asked.holds({**items, "additionalItems": False}, [1, 2, 3]) is True
+    assert asked.holds({"items": [True], "additionalItems": False}, [1, 2]) is False
+
+
 def test_bounds_of_draft_4_are_not_told():
     draft_4 = Verdicts({}, lambda part: part.keys() & ASSERTED[4], alone=True)
     assert draft_4.holds({"minimum": 1, "exclusiveMinimum": True}, 2) is None

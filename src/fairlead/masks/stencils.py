@@ -50,7 +50,7 @@ def stencil_of(network: Nodes) -> Stencil:
     fields = describe_style(style, network.lexicon)
     made[of.T_START], made[of.T_QUOTED] = fields[at.O_START], fields[at.O_QUOTED]
     made[of.T_PLAIN] = fields[at.O_PLAIN]
-    made[of.T_BRACKETS] = network.arena.pool(b"{[]")
+    made[of.T_BRACKETS] = network.arena.pool(b"{[]truefalse")
     stencil = np.array(made, np.int32)
     network.arena.context[at.STENCIL] = address(stencil)
     return stencil

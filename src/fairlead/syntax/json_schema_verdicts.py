@@ -215,7 +215,9 @@ class Verdicts:
         held: Any = part[name]
         if held.__class__ is list:
             return [(place, held[place]) for place in range(min(len(held), length))]
-        before: Any = part["items"] if name == "additionalItems" else ()
+        before: Any = part.get("items", {}) if name == "additionalItems" else ()
+        if before.__class__ is dict or before.__class__ is bool:
+            return []  # where none are listed, nothing is said of others
         if "prefixItems" in self.said_of(part):
             before = part["prefixItems"]
         return [(place, held) for place in range(len(before), length)]

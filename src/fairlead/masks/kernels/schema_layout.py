@@ -58,12 +58,15 @@ S_VALUE: Final = 12
 S_SURE: Final = 13  # whether it surely has an instance
 S_LAID: Final = 14  # whether its names are those of `layout`
 S_OPTIONS: Final = 15  # of a PARTED one, whether it may be an object and an array; of a GROUP,
-# whether it has to be one of its parts alone
+# whether it has to be one of its parts alone; of WORDS, what else they may be
 PART_FIELDS: Final = 16
 
 ANY_PART: Final = -1
 OF_OBJECT: Final = 1
 OF_ARRAY: Final = 2
+WORD_NULL: Final = 1
+WORD_TRUE: Final = 2
+WORD_FALSE: Final = 4
 
 # Kinds of parts.
 UNREAD: Final = 0
@@ -71,7 +74,7 @@ TYPED: Final = 1  # all values of some types
 NOTHING: Final = 2  # no value
 REFERENCE: Final = 3
 PARTED: Final = 4  # objects or arrays with parts, or all values of other types
-WORDS: Final = 5  # one of some strings
+WORDS: Final = 5  # one of some strings, or null, true, false
 LEAF: Final = 6  # what others read
 GROUP: Final = 7  # any of some parts, which are listed like members
 
@@ -128,7 +131,7 @@ T_LAST: Final = 12  # and of an array, with what stands before it
 T_START: Final = 13  # fields of OBJECT
 T_QUOTED: Final = 14
 T_PLAIN: Final = 15
-T_BRACKETS: Final = 16  # where "{[]" is in POOL
+T_BRACKETS: Final = 16  # where "{[]truefalse" is in POOL
 T_EDGE: Final = 17  # around the whole text
 STENCIL_SIZE: Final = 18
 

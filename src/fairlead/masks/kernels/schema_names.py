@@ -1,4 +1,4 @@
-"""The names in a JSON Schema: those of members, and words that are listed.
+"""The names in a JSON Schema: those of members, and what is listed, words above all.
 
 What this module does not know: what members hold.
 """
@@ -6,23 +6,33 @@ What this module does not know: what members hold.
 from fairlead.masks.kernels.schema_fields import ask, held, part_of, set_field
 from fairlead.masks.kernels.schema_layout import (
     ANY_PART,
-    ANYTHING,
+    ARRAY,
+    BOOLEAN,
+    EDGES,
+    INTEGER,
     KEY_NODES,
     LETTERS,
     MEMBER,
     MEMBERS,
     NOT_PLAIN,
+    NULL,
+    NUMBER,
+    OBJECT,
     OBJECTS,
     PLAIN,
     S_COUNT,
+    S_EDGE,
     S_KEYS,
     S_KIND,
     S_MEMBER,
     S_OBJECT,
+    S_OPTIONS,
     S_OTHER,
     S_SURE,
+    S_TYPES,
     SAID,
     STRING,
+    TYPE_COUNT,
     V_NEXT,
     W_CONST,
     W_ENUM,
@@ -30,6 +40,9 @@ from fairlead.masks.kernels.schema_layout import (
     W_PROPERTIES,
     W_REQUIRED,
     W_TYPE,
+    WORD_FALSE,
+    WORD_NULL,
+    WORD_TRUE,
     WORDS,
 )
 from fairlead.masks.kernels.schema_texts import (
@@ -45,6 +58,9 @@ _TYPE = 1 << W_TYPE
 _OPEN_BRACE = 0x7B
 _OPEN_BRACKET = 0x5B
 _QUOTE = 0x22
+_NULL = 0x6E
+_TRUE = 0x74
+_FALSE = 0x66
 
 
 @inner
@@ -74,30 +90,52 @@ def _finish_names(context: Context, part: int, first: int) -> None:
 
 
 @inner
+def _listed_as(context: Context, value: int, types: int) -> int:
+    """What a listed value is: STRING or one of WORD_NULL and so on; 0: none of the types, -1: else.
+
+    How a number may be spelled, and what is in arrays and objects, others know.
+    """
+    byte, found, kind = first_byte(context, value), -1, NUMBER | INTEGER
+    if byte == _QUOTE:
+        found, kind = STRING, STRING
+    elif byte == _NULL:
+        found, kind = WORD_NULL, NULL
+    elif byte in (_TRUE, _FALSE):
+        found, kind = WORD_TRUE if byte == _TRUE else WORD_FALSE, BOOLEAN
+    elif byte in (_OPEN_BRACE, _OPEN_BRACKET):
+        kind = OBJECT if byte == _OPEN_BRACE else ARRAY
+    return found if types & kind != 0 else 0
+
+
+@inner
 def read_words(context: Context, part: int, types: int) -> int:
-    """A part that lists its values: some strings, or a LEAF."""
+    """A part that lists its values: strings, null, booleans; or a LEAF."""
     said = context[SAID] & ~_TYPE
     word = W_ENUM if said == 1 << W_ENUM else W_CONST
-    if said != 1 << word or types & STRING == 0 or types not in (STRING, ANYTHING):
+    if said != 1 << word:
         return ask(context, part)
-    value, first = held(context, word), int(context[MEMBERS])
+    value, first, others = held(context, word), int(context[MEMBERS]), 0
     if word == W_ENUM and first_byte(context, value) != _OPEN_BRACKET:
         return NOT_PLAIN
     at = value if word == W_CONST else value + 1
     end = value_field(context, value, V_NEXT)
-    if at == end:
-        return NOT_PLAIN
     while at < end:
-        if first_byte(context, at) != _QUOTE:
+        kind = _listed_as(context, at, types)
+        if kind < 0:
             return ask(context, part)
-        _put_word(context, at)
+        if kind == STRING:
+            _put_word(context, at)
+        else:
+            others |= kind
         at = value_field(context, at, V_NEXT)
-    return _listed(context, part, first)
+    if others == 0 and context[MEMBERS] == first:
+        return NOT_PLAIN
+    return _listed(context, part, first, others)
 
 
 @inner
-def _listed(context: Context, part: int, first: int) -> int:
-    """The words from a row on, each once."""
+def _listed(context: Context, part: int, first: int, others: int) -> int:
+    """The words from a row on, each once, and others beside them."""
     rows = int32s(context, MEMBER)
     sort_names(context, first, int(context[MEMBERS]) - first)
     kept = first
@@ -107,8 +145,15 @@ def _listed(context: Context, part: int, first: int) -> int:
             rows[kept * 6 + 4] = kept - first
             kept += 1
     context[MEMBERS] = kept
+    types = STRING if kept > first else 0
+    types |= NULL if others & WORD_NULL != 0 else 0
+    types |= BOOLEAN if others & ~WORD_NULL != 0 else 0
     set_field(context, part, S_KIND, WORDS)
     set_field(context, part, S_SURE, 1)
+    set_field(context, part, S_TYPES, types)
+    set_field(context, part, S_OPTIONS, others)
+    set_field(context, part, S_EDGE, int(context[EDGES]))
+    context[EDGES] += TYPE_COUNT
     _finish_names(context, part, first)
     return PLAIN
 

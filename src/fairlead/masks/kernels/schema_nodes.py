@@ -2,7 +2,7 @@
 
     part                   nodes
     TYPED                  those of the stencil, which every schema has
-    WORDS                  MEMBER, as names behind which nothing else is
+    WORDS                  MEMBER, as names behind which nothing else is; null, true, false
     PARTED: an object      LITERAL "{", OPENED
     PARTED: an array       LITERAL "[", then EXPR of how many items have come
     LEAF                   what Python makes of it
@@ -90,6 +90,9 @@ from fairlead.masks.kernels.schema_layout import (
     T_TYPES,
     TYPE_COUNT,
     TYPED,
+    WORD_FALSE,
+    WORD_NULL,
+    WORD_TRUE,
     WORDS,
 )
 from fairlead.masks.kernels.views import Context, apart, inner, int32s
@@ -184,12 +187,35 @@ def _name_all(context: Context, part: int) -> int:
 
 
 @inner
-def _words(context: Context, part: int) -> int:
+def _strings(context: Context, part: int) -> int:
     """The node of one of some strings."""
     thing = _name_all(context, part)
     int32s(context, OBJECT)[thing * 16 + O_BARE] = 1
     frame = first_frame(context, thing)
     return node_of(context, MEMBER, frame, 0, 0, 0, 0) if frame >= 0 else frame
+
+
+@inner
+def _words(context: Context, part: int) -> int:
+    """The node of one of some strings, or of null, true, false."""
+    edges, others, count = int32s(context, EDGE), _field(context, part, S_OPTIONS), 0
+    place = int(context[SCHEMA_EDGE]) + _field(context, part, S_EDGE)
+    if _field(context, part, S_COUNT) > 0:
+        node = _strings(context, part)
+        if node < 0:
+            return node
+        edges[place], count = node, 1
+    if others & WORD_NULL != 0:
+        edges[place + count] = _stencil(context, T_TYPES)
+        count += 1
+    pool = _stencil(context, T_BRACKETS) + 3
+    if others & WORD_TRUE != 0:
+        edges[place + count] = node_of(context, LITERAL, pool, 4, NIL, 0, 0)
+        count += 1
+    if others & WORD_FALSE != 0:
+        edges[place + count] = node_of(context, LITERAL, pool + 4, 5, NIL, 0, 0)
+        count += 1
+    return int(edges[place]) if count == 1 else node_of(context, CHOICE, place, count, 0, 0, 0)
 
 
 @inner

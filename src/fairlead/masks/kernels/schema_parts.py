@@ -54,7 +54,6 @@ from fairlead.masks.kernels.schema_layout import (
     S_VALUE,
     SAID,
     SOURCE,
-    STRING,
     V_BEGIN,
     V_END,
     V_NEXT,
@@ -72,7 +71,6 @@ from fairlead.masks.kernels.schema_layout import (
     W_REQUIRED,
     W_RESOURCE,
     W_TYPE,
-    WORDS,
 )
 from fairlead.masks.kernels.schema_names import read_members, read_words
 from fairlead.masks.kernels.schema_texts import first_byte, read_values, value_field, word_of
@@ -309,8 +307,6 @@ def _possible(context: Context, part: int) -> int:
     if part_field(context, part, S_KIND) == REFERENCE:
         part = part_field(context, part, S_TARGET)
     kind, types = part_field(context, part, S_KIND), part_field(context, part, S_TYPES)
-    if kind == WORDS:
-        return STRING
     if kind == GROUP:
         return ANYTHING
     if kind == PARTED:
