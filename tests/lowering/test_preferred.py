@@ -11,8 +11,9 @@ from lark.indenter import PythonIndenter
 
 import fairlead as fl
 from fairlead.errors import LimitError, UnsupportedError
-from fairlead.lowering import preferred, preferred_free
-from fairlead.lowering.expr import ANYTHING, EPSILON, complement, concat, literal
+from fairlead.lowering import equations, preferred, preferred_free
+from fairlead.lowering.expr import ANYTHING, EPSILON, alt, complement, concat, literal
+from fairlead.lowering.nodes import Expr
 from fairlead.lowering.preferred import Exit, begins, exits
 from fairlead.lowering.preferred_free import is_free
 from fairlead.lowering.preferred_machine import Machine
@@ -234,6 +235,21 @@ def test_what_is_too_large_is_refused():
     with pytest.raises(LimitError, match="300 sets of characters") as error:
         exits(parse_regex("|".join(f"{chr(code)}+?b" for code in range(0x4E00, 0x4E00 + 298))))
     assert error.value.needed == 300
+
+
+def test_what_takes_long_to_solve_is_paid_for(monkeypatch: pytest.MonkeyPatch):
+    made = 0
+
+    def alternatives(*options: Expr) -> Expr:
+        nonlocal made
+        made += 1
+        return alt(*options)
+
+    monkeypatch.setattr(equations, "alt", alternatives)
+    vocabulary = fl.Vocabulary([b"a", b"b", b"c", None], {3})
+    with pytest.raises(LimitError, match=r"the terminal /\[ab\].*: compiling takes more than"):
+        fl.compile(fl.Lark('start: /[ab]*a[ab]{7}/ "c"'), vocabulary)
+    assert 0 < made < 250_000  # 16 million would be needed
 
 
 def terminals() -> dict[str, str]:

@@ -16,7 +16,7 @@ What this module does not know: what symbols stand for, `Spell` does.
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, final
+from typing import Final, TypeAlias, final
 
 from fairlead.lowering.circles import circles
 from fairlead.lowering.expr import EMPTY, EPSILON, alt, concat, repeat
@@ -24,6 +24,13 @@ from fairlead.lowering.fuel import spend
 from fairlead.lowering.nodes import Expr
 
 Spell: TypeAlias = Callable[[int], Expr]
+
+_PUTTING: Final = 20
+"""What putting a factor into another equation costs: as much time as so many parts elsewhere.
+
+A circle of n states that all lead to each other takes n³ of them, and its expressions are as long:
+`[ab]*a[ab]{10}` spent 10 s before it was refused. python.lark takes 422, no shipped grammar more.
+"""
 
 
 @final
@@ -174,7 +181,7 @@ def _solved(
             row[target] = concat(rounds, factor)
         for other in circle[: circle.index(state)]:
             way = factors[other].pop(state, EMPTY)
-            spend(len(row))
+            spend(_PUTTING * len(row))
             constant[other] = alt(constant[other], concat(way, constant[state]))
             for target, factor in row.items():
                 before = factors[other].get(target, EMPTY)
