@@ -1,11 +1,14 @@
 """Names of objects that are read against a formula: whole masks are those of the plain engine."""
 
+import random
 from typing import Any
 
 import pytest
 
 import fairlead as fl
+from fairlead.masks import members, objects
 from fairlead.masks.members import MemberNodes
+from fairlead.masks.objects import describe_members
 from two_engines import Both, explored, vocabulary
 
 INT, BOOL = {"type": "integer"}, {"type": "boolean"}
@@ -48,6 +51,54 @@ WILD: dict[str, dict[str, Any]] = {
     },
 }
 
+ALONE: dict[str, dict[str, Any]] = {
+    "two kinds": {
+        "type": "object",
+        "properties": {"a": INT, "x1": BOOL, 'é"💩': INT},
+        "patternProperties": {"^x": BOOL},
+    },
+    "overlapping kinds": {
+        "type": "object",
+        "properties": {"x": INT, "ab": BOOL, "n\n": {"not": {}}},
+        "patternProperties": {"^x": {"minimum": 3}, "y$": INT, "^[^xy]*$": {"type": "null"}},
+        "required": ["xy", "q"],
+    },
+    "no others": {
+        "type": "object",
+        "patternProperties": {"^[a-c]+$": INT, "^é": BOOL, "^z": {"not": {}}, "^d[xy]*$": BOOL},
+        "additionalProperties": False,
+    },
+    "one kind": {
+        "type": "object",
+        "properties": {"a": INT, "cd": BOOL},
+        "patternProperties": {"^[c-e]+$": {"$ref": "#"}},
+        "additionalProperties": False,
+        "required": ["a"],
+    },
+    "names of a kind alone": {
+        "type": "object",
+        "patternProperties": {"^b[0-9]*$|^/": INT, "^c": BOOL},
+        "additionalProperties": False,
+    },
+}
+FINITE: dict[str, dict[str, Any]] = {
+    "keys that run out": {
+        "type": "object",
+        "patternProperties": {"^[ab]$": INT, "^x": BOOL},
+        "additionalProperties": False,
+    },
+    "keys that run out behind some": {
+        "type": "object",
+        "patternProperties": {"^(a|bb*)$": INT, "^x": BOOL},
+        "additionalProperties": False,
+    },
+    "keys of some length": {
+        "type": "object",
+        "patternProperties": {"^[a-c]{1,4}$": INT},
+        "additionalProperties": False,
+    },
+}
+
 
 @pytest.fixture
 def described(monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -75,6 +126,86 @@ def test_masks_are_those_of_the_plain_engine(
     for at in explored(both, name, 3, 12):
         both.check(at)
     assert described
+
+
+@pytest.fixture
+def whole(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The nodes of objects with classes of keys that the kernels read."""
+    fl.clear_cache()
+    made: list[int] = []
+
+    def describe(*given: Any) -> int:
+        made.append(describe_members(*given))
+        return made[-1]
+
+    for module in (members, objects):
+        monkeypatch.setattr(module, "describe_members", describe)
+    return made
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("spelling", ["any", "plain"])
+@pytest.mark.parametrize("name", [*ALONE, *FINITE])
+def test_so_they_are_where_no_member_hangs_on_another(
+    name: str, spelling: Any, whole: list[int]
+) -> None:
+    both = Both(fl.JsonSchema((ALONE | FINITE)[name], spelling=spelling), vocabulary(400))
+    for at in explored(both, name, 6, 25):
+        both.check(at)
+    assert bool(whole) == (name in ALONE)
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_in_declared_order_they_are_read_by_a_formula(name: str, whole: list[int]) -> None:
+    both = Both(fl.JsonSchema(ALONE[name], key_order="declared"), vocabulary(300))
+    for at in explored(both, name, 2, 12):
+        both.check(at)
+    assert not whole
+
+
+def _of_kinds(dice: random.Random) -> dict[str, Any]:
+    patterns = ["^a", "b$", "^[ab]+$", "^é", "a.*b", "^[^a]", "^(a|bc)*$", "", "^ab?$", "^x{2,}$"]
+    values = [INT, BOOL, {}, {"type": "null"}, False, {"enum": ["a"]}]
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {n: dice.choice(values[:4]) for n in dice.sample(["a", "ab", "é", "b"], 2)},
+        "patternProperties": {p: dice.choice(values) for p in dice.sample(patterns, 3)},
+    }
+    if dice.random() < 0.6:
+        schema["additionalProperties"] = dice.choice([False, INT])
+    if dice.random() < 0.5:
+        schema["required"] = dice.sample(["a", "ba", "é", "xx"], dice.choice((1, 2)))
+    return schema
+
+
+@pytest.mark.untraced
+def test_masks_of_objects_with_keys_of_random_kinds(whole: list[int]) -> None:
+    dice = random.Random(11)
+    for number in range(40):
+        try:
+            both = Both(fl.JsonSchema(_of_kinds(dice)), vocabulary(300))
+        except fl.FairleadError:  # a required one that may not be
+            continue
+        for at in explored(both, str(number), 3, 15):
+            both.check(at)
+    assert len(whole) > 15
+
+
+@pytest.mark.parametrize("text", [
+    r'{"\u0061": 1, "a',
+    r'{"x2": true, "x2',
+    r'{"x2": true, "x\u00',
+    r'{"\u0078": true, "x1": true, "b": [], "x1',
+    r'{"é\"\ud83d\udca9" : 7, "é", "q": 1}',
+])  # fmt: skip
+def test_keys_of_kinds_however_they_are_spelled(text: str) -> None:
+    both = Both(fl.JsonSchema(ALONE["two kinds"]), vocabulary(400))
+    at = both.begin
+    for byte in text.encode():
+        if not both.check(at)[byte >> 5] >> (byte & 31) & 1:
+            break
+        at = both.after(at, byte)
+    both.check(at)
 
 
 TEXTS = [

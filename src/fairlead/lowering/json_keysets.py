@@ -60,6 +60,7 @@ class Plain:
     required: tuple[bool, ...]
     others: Formula
     allowed: Expr | None
+    unnamed: Expr | None
 
 
 @final
@@ -119,23 +120,24 @@ class Keysets:
             return None
         required = {atom.name for atom in case if isinstance(atom, Required)}
         limited = bool(kept) and len(kept) < len(classes)
-        allowed = self._allowed(names, [part for part, _ in kept], classes) if limited else None
+        unnamed = self._unnamed([part for part, _ in kept], classes) if limited else None
         return Plain(
             tuple(str(name.name) for name in names),
             values,
             tuple(name.name in required for name in names),
             kept[0][1] if kept else FALSE,
-            allowed,
+            None if unnamed is None else alt(self._listed(names), unnamed),
+            unnamed,
         )
 
-    def _allowed(
-        self, names: list[KeyClass], kept: list[KeyClass], classes: list[KeyClass]
-    ) -> Expr:
-        """The names, and the keys of some classes."""
-        listed = self._spelling.choose((str(name.name), EPSILON) for name in names)
+    def _listed(self, names: list[KeyClass]) -> Expr:
+        return self._spelling.choose((str(name.name), EPSILON) for name in names)
+
+    def _unnamed(self, kept: list[KeyClass], classes: list[KeyClass]) -> Expr:
+        """The keys of some classes, names perhaps among them."""
         if [part for part in classes if part.inside] == kept:  # all that match anything
-            return alt(listed, *{keys: None for part in kept for keys in part.inside})
-        return alt(listed, *(self.content(part) for part in kept))
+            return alt(*{keys: None for part in kept for keys in part.inside})
+        return alt(*(self.content(part) for part in kept))
 
     def content(self, part: KeyClass) -> Expr:
         """The keys of a class, or a name, between their quotes."""

@@ -17,7 +17,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import cast, final
 
 from fairlead.lowering.endless import SOMETHING
@@ -48,7 +48,8 @@ from fairlead.lowering.json_formulas import (
     holds,
     leaf,
 )
-from fairlead.lowering.json_keysets import KeyClass, Keysets, said_by_cases
+from fairlead.lowering.json_keysets import Keysets, said_by_cases
+from fairlead.lowering.json_members_alone import Alone, told_alone
 from fairlead.lowering.json_members_atoms import holds_at_end, read_member
 from fairlead.lowering.json_members_found import Completions
 from fairlead.lowering.json_members_keys import KeyTexts
@@ -98,6 +99,7 @@ class MembersTemplate:
     ) -> None:
         listed = atoms(said)
         self._said, self._value, self.style = said, value, style
+        self._content = keysets.content
         names = keysets.names(listed)
         self.names = tuple(str(key.name) for key in names)
         self._numbers = {name: key for key, name in enumerate(self.names)}
@@ -105,11 +107,15 @@ class MembersTemplate:
         self._keys = (*names, *keysets.classes(listed))
         self._texts = KeyTexts(self._keys, keysets, style.spelling)
         self._limited = len(self._keys) > self._count + 1
-        self._progress = tuple(_progress(key, judge) for key in self._keys)
+        self._progress = tuple(Progress(partial(read_member, key=key), judge) for key in self._keys)
         self._closing: dict[Formula, bool] = {}
         self._ending: set[object] = set()
         self._completions = defaultdict[int, Completions](lambda: Completions(names, listed))
         self._unfolded = lru_cache(_REMEMBERED)(self._unfold)
+
+    def alone(self) -> Alone | None:
+        """Its members, if none says anything of another."""
+        return told_alone(self._said, self._keys, self._content, self._value)
 
     def start(self) -> Expr:
         """The whole object."""
@@ -390,7 +396,3 @@ class MembersTemplate:
             lambda key: key < self._count,
             lambda key: len(str(self._keys[key].name or "")) + 5,  # "":0 and a comma
         )
-
-
-def _progress(key: KeyClass, judge: Judge) -> Progress:
-    return Progress(lambda atom: read_member(atom, key), judge)

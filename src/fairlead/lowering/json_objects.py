@@ -68,6 +68,8 @@ class Members:
         others: the value of every undeclared key, EMPTY if there may be none.
         allowed: what is between the quotes of any key, None if that may be anything.
         ordered: whether declared keys come in order, and undeclared ones after them.
+        unnamed: what is between the quotes of an undeclared key, declared ones perhaps among it;
+            None where that is not known.
         tame: whether values may be made when they are first entered, since nothing in them can be
             refused.
     """
@@ -79,6 +81,7 @@ class Members:
     allowed: Expr | None
     ordered: bool
     tame: bool = False
+    unnamed: Expr | None = None
 
 
 def json_object(members: Members, style: JsonStyle, *, inhabited: bool = False) -> Expr:

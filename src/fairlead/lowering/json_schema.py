@@ -293,6 +293,7 @@ class Lowering:
             self.value(plain.others),
             plain.allowed,
             self._style.ordered,
+            unnamed=plain.unnamed,
         )
         return json_object(members, self._style)
 

@@ -28,6 +28,8 @@ from fairlead.masks.space import untouched
 MOST_STATES: Final = 1 << 19  # 1 KB each
 _WORTH_COUNTING: Final = 4
 _MOST_SMALL: Final = 32  # states
+_MOST_OPEN: Final = 256
+_AHEAD: Final = 16  # states that are made together
 RENEW_AT: Final = 1 << 16  # when a new constraint gets a new lexicon,
 RENEW_AT_PARTS: Final = 1 << 19  # so that one that has met a huge language fails no other
 
@@ -57,6 +59,7 @@ class Lexicon:
         self._alive: dict[Expr, bool] = {}
         self._holding: dict[Expr, bool] = {}
         self._small: dict[Expr, bool] = {}
+        self._open: dict[Expr, bool] = {}
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -159,6 +162,29 @@ class Lexicon:
             self.expand(here)
             row = self.rows[here].tolist()
             new = {*row[0x20:BACKSLASH], *row[BACKSLASH + 1 : 0x7F]} - met
+            met |= new
+            todo += new
+        return not todo
+
+    def is_open(self, expr: Expr) -> bool:
+        """Whether every beginning of a text of a regular expression surely begins endlessly many.
+
+        So it is if each of finitely many states, all of which have a text, goes on: false also
+        where they are many.
+        """
+        found = self._open.get(expr)
+        if found is None:
+            found = self._open[expr] = self._goes_on(self.state(expr))
+        return found
+
+    def _goes_on(self, state: int) -> bool:
+        met, todo = {DEAD_END, state}, [state]
+        while todo and len(met) <= _MOST_OPEN:
+            here = todo.pop()
+            self.expand(here, _AHEAD)
+            if not self.flags[here] & GOES_ON:
+                return False
+            new = {*self.rows[here].tolist()} - met
             met |= new
             todo += new
         return not todo

@@ -18,7 +18,14 @@ from fairlead.lowering.json_members import Member, MembersTemplate, Rest
 from fairlead.lowering.json_text import QUOTE
 from fairlead.lowering.nodes import Call, Expr
 from fairlead.masks.kernels import layout as at
-from fairlead.masks.objects import Names, Nodes, can_spell, describe_style
+from fairlead.masks.objects import (
+    Names,
+    Nodes,
+    can_be_class,
+    can_spell,
+    describe_members,
+    describe_style,
+)
 
 
 @final
@@ -52,6 +59,8 @@ class MemberNodes:
     def node(self, rest: Rest) -> int:
         """What may follow in a state that can be completed."""
         template, network, style = self._template, self._network, self._template.style
+        if rest.place < 0 and (whole := self._whole()) is not None:
+            return whole
         if not self._readable or not template.is_known(rest):
             return network.node(self._machine.unfold(Call(template, rest)))
         arena, member, end = network.arena, self._member(rest), template.end(rest)
@@ -61,6 +70,16 @@ class MemberNodes:
         if member != at.DEAD:
             member = arena.make(at.SEQUENCE, network.node(style.comma), member)
         return arena.choice([network.node(concat(style.closing, end)), member])
+
+    def _whole(self) -> int | None:
+        """The whole object where no member hangs on another; None if they may."""
+        template, lexicon = self._template, self._network.lexicon
+        found = template.alone() if self._readable else None
+        if found is None or not all(
+            can_be_class(keys, lexicon, template.style.ordered) for keys, _ in found.classes
+        ):
+            return None
+        return describe_members(found, found.classes, template.style, self._network, self._machine)
 
     def named(self, state: int, key: int) -> Expr:
         """What follows the closing quote of a name in a state."""

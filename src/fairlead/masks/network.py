@@ -363,7 +363,7 @@ class Network:
         if (
             isinstance(template, ObjectTemplate)
             and expr.argument == START
-            and is_plain_object(template, self.lexicon.spellable)
+            and is_plain_object(template, self.lexicon)
         ):
             return describe_object(template, self, self._machine)
         if isinstance(template, MembersTemplate) and isinstance(expr.argument, Rest):

@@ -1,6 +1,6 @@
 """Objects of the plain kind, as the tables that the kernels read: names, values, key trie."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Protocol, final
 
@@ -28,9 +28,21 @@ class Nodes(Protocol):
         ...
 
 
-def is_plain_object(template: ObjectTemplate, spellable: int) -> bool:
-    """Whether the kernels can read such objects: any names, all of them spellable."""
-    return template.members.allowed is None and can_spell(template.members.names, spellable)
+def is_plain_object(template: ObjectTemplate, lexicon: Lexicon) -> bool:
+    """Whether the kernels can read such objects: any names, or a class, all of them spellable."""
+    members = template.members
+    if not can_spell(members.names, lexicon.spellable):
+        return False
+    return members.allowed is None or (
+        members.unnamed is not None and can_be_class(members.unnamed, lexicon, members.ordered)
+    )
+
+
+def can_be_class(keys: Expr, lexicon: Lexicon, ordered: bool) -> bool:
+    """Whether the kernels can read keys of a class: none of them begins in vain."""
+    if ordered or lexicon.spellable != ALL_BYTES or not keys.regular or keys.looks:
+        return False
+    return not lexicon.alive(keys) or lexicon.is_open(keys)
 
 
 def can_spell(names: tuple[str, ...], spellable: int) -> bool:
@@ -43,19 +55,87 @@ def can_spell(names: tuple[str, ...], spellable: int) -> bool:
 
 def describe_object(template: ObjectTemplate, network: Nodes, machine: Derivatives) -> int:
     """The node of a whole object."""
-    members, style, arena = template.members, template.style, network.arena
-    names = Names(members.names, arena)
-    values = [network.node(v) if machine.alive(v) else at.DEAD for v in members.values]
+    members, style = template.members, template.style
+    names = Names(members.names, network.arena)
     other = members.others if machine.alive(members.others) else EMPTY
-    fields = describe_style(style, network.lexicon)
+    if members.allowed is not None and members.unnamed is not None:
+        return describe_members(members, ((members.unnamed, other),), style, network, machine)
+    fields = _object_fields(style, network)
     fields[at.O_OTHER], fields[at.O_ORDERED] = network.node(other), style.ordered
+    values = _value_nodes(members, network, machine)
+    return _opened(names.frame(values, members.required, fields), style, network)
+
+
+class Declared(Protocol):
+    """Names, what values they have, and whether they are required."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names."""
+        ...
+
+    @property
+    def values(self) -> tuple[Expr, ...]:
+        """The value of each."""
+        ...
+
+    @property
+    def required(self) -> tuple[bool, ...]:
+        """Whether each must be there."""
+        ...
+
+
+def describe_members(
+    members: Declared,
+    classes: Iterable[tuple[Expr, Expr]],
+    style: JsonStyle,
+    network: Nodes,
+    machine: Derivatives,
+) -> int:
+    """The node of a whole object with classes of undeclared keys, in each of which none is alike.
+
+    Args:
+        members: the names; they are in no class, even if they are among its keys.
+        classes: for each, the keys between their quotes, and their value.
+        style: of the object.
+        network: what the node belongs to.
+        machine: tells what can be completed.
+    """
+    lexicon, fields = network.lexicon, _object_fields(style, network)
+    rows = list[list[int]]()
+    for keys, value in classes:
+        if lexicon.alive(keys) and machine.alive(value):
+            begun = concat(keys, QUOTE)
+            row = [*fields]
+            row[at.O_START], row[at.O_QUOTED] = (
+                lexicon.state(begun),
+                lexicon.state(concat(QUOTE, begun)),
+            )
+            row[at.O_OTHER], row[at.O_OF_CLASS] = network.node(value), 1
+            rows.append(row)
+    values = _value_nodes(members, network, machine)
+    frame = Names(members.names, network.arena).frame(values, members.required, fields, rows)
+    return _opened(frame, style, network)
+
+
+def _object_fields(style: JsonStyle, network: Nodes) -> list[int]:
+    fields = describe_style(style, network.lexicon)
     fields[at.O_COMMA] = network.node(style.comma)
     fields[at.O_CLOSING] = network.node(end_of_object(style))
     fields[at.O_COLON] = network.node(style.colon)
-    opened = arena.make(at.OPENED, names.frame(values, members.required, fields))
+    return fields
+
+
+def _value_nodes(members: Declared, network: Nodes, machine: Derivatives) -> list[int]:
+    return [network.node(v) if machine.alive(v) else at.DEAD for v in members.values]
+
+
+def _opened(frame: int, style: JsonStyle, network: Nodes) -> int:
+    """The node of an object with this frame."""
+    opened = network.arena.make(at.OPENED, frame)
     if style.opened is not EPSILON:
-        opened = arena.make(at.SEQUENCE, network.node(style.opened), opened)
-    return arena.make(at.LITERAL, arena.pool(b"{"), 1, opened)
+        opened = network.arena.make(at.SEQUENCE, network.node(style.opened), opened)
+    return network.arena.make(at.LITERAL, network.arena.pool(b"{"), 1, opened)
 
 
 def describe_style(style: JsonStyle, lexicon: Lexicon) -> list[int]:
@@ -115,25 +195,37 @@ class Names:
         self._arena, self._length = arena, place - first
         self._trie: int | None = None
 
-    def frame(self, values: Sequence[int], required: Sequence[bool], fields: list[int]) -> int:
+    def frame(
+        self,
+        values: Sequence[int],
+        required: Sequence[bool],
+        fields: list[int],
+        classes: "Sequence[list[int]]" = (),
+    ) -> int:
         """The frame of an empty object.
 
         Args:
             values: for each name, the node of its value, DEAD if there is none.
             required: for each name, whether it must come.
             fields: of the object; those about names are still to be set.
+            classes: the same for each class of undeclared keys.
         """
         from fairlead.masks.kernels.entry import build
 
         arena, table = self._arena, list[int]()  # small arrays of numpy take longer
         for place, length, index, rank in self._places:
             table += (place, length, values[index], required[index], index, rank)
-        count = len(self._places)
-        fields[at.O_WORDS], fields[at.O_NAMES] = max(-(-count // 64), 1), count
-        fields[at.O_NAME] = arena.put(at.NAME, np.array(table, np.int32)) // 6
-        fields[at.O_KEYS] = self._trie or 0
-        thing = arena.put(at.OBJECT, np.array(fields, np.int32)) // 16
+        count, trie = len(self._places), self._trie
+        if trie is None:
+            trie = arena.reserve(at.KEYS, 6 * (self._length + 1)) // 6
+        begun = arena.put(at.NAME, np.array(table, np.int32)) // 6
+        first = arena.reserve(at.OBJECT, 16 * (len(classes) + 1)) // 16
+        fields[at.O_CLASS], fields[at.O_CLASSES] = first + 1, len(classes)
+        for place, row in enumerate((fields, *classes)):
+            row[at.O_WORDS], row[at.O_NAMES] = max(-(-count // 64), 1), count
+            row[at.O_NAME], row[at.O_KEYS] = begun, trie
+            arena.write(at.OBJECT, (first + place) * 16, np.array(row, np.int32))
         if self._trie is None:
-            self._trie = arena.reserve(at.KEYS, 6 * (self._length + 1)) // 6
-            build(arena.context, at.BUILD_KEYS, 0, thing, self._trie, 0, 0, 0)
-        return arena.first_frame(thing)
+            self._trie = trie
+            build(arena.context, at.BUILD_KEYS, 0, first, trie, 0, 0, 0)
+        return arena.first_frame(first)

@@ -6,7 +6,12 @@ closure follows what takes no byte, until only nodes are left that read one.
 
 import numpy as np
 
-from fairlead.masks.kernels.frames import any_may_come, frame_field, object_field
+from fairlead.masks.kernels.frames import (
+    any_may_come,
+    frame_field,
+    frame_of_class,
+    object_field,
+)
 from fairlead.masks.kernels.guards import GONE, guards_behind, with_guard
 from fairlead.masks.kernels.intern import first_visit, node_of
 from fairlead.masks.kernels.layout import (
@@ -21,6 +26,7 @@ from fairlead.masks.kernels.layout import (
     CLEAR,
     CLOSE_BRACE,
     COUNTED,
+    DEAD,
     DOUBT,
     DOUBTFUL,
     DOUBTS,
@@ -45,11 +51,14 @@ from fairlead.masks.kernels.layout import (
     MARK_TEXT,
     MARKED,
     MEMBER,
+    MEMBERS,
     NAMED,
     NEED_LEX,
     NEED_NODE,
     NIL,
     NODE,
+    O_CLASS,
+    O_CLASSES,
     O_CLOSING,
     O_COMMA,
     O_NAMES,
@@ -138,6 +147,8 @@ def _expand_rare(context: Context, kind: int, node: int, frame: int, stack: int)
         return _opened(context, frame, stack)
     if kind == BEHIND:
         return _behind(context, frame, stack)
+    if kind == MEMBERS:
+        return _members(context, frame, stack)
     if kind in (EXPR, RESUME, NAMED):
         return _told(context, kind, node, frame, stack)
     if kind == LINE:
@@ -273,9 +284,36 @@ def _mark(context: Context, what: int, stack: int) -> int:
 
 @inner
 def _has_next(context: Context, frame: int) -> bool:
-    """Whether another member may come."""
+    """Whether another member may come, but for those of classes."""
     names = object_field(context, frame_field(context, frame, 0), O_NAMES)
     return frame_field(context, frame, 5) != 0 or any_may_come(context, frame, 0, names)
+
+
+@inner
+def _next(context: Context, frame: int) -> int:
+    """The node of another member, DEAD if none may come."""
+    if object_field(context, frame_field(context, frame, 0), O_CLASSES) != 0:
+        return node_of(context, MEMBERS, frame, 0, 0, 0, 0)
+    return node_of(context, MEMBER, frame, 0, 0, 0, 0) if _has_next(context, frame) else DEAD
+
+
+@once
+def _members(context: Context, frame: int, stack: int) -> int:
+    """One of the names, or a key of one of the classes."""
+    thing, code = frame_field(context, frame, 0), OK
+    if _has_next(context, frame):
+        code = _member(context, frame, stack)
+    first = object_field(context, thing, O_CLASS)
+    for row in range(first, first + object_field(context, thing, O_CLASSES)):
+        if code == OK:
+            code = _member(context, frame_of_class(context, frame, row), stack)
+    return code
+
+
+@inner
+def _member(context: Context, frame: int, stack: int) -> int:
+    member = node_of(context, MEMBER, frame, 0, 0, 0, 0) if frame >= 0 else frame
+    return push(context, member, stack) if member >= 0 else member
 
 
 @inner
@@ -284,10 +322,8 @@ def _opened(context: Context, frame: int, stack: int) -> int:
         code = push(context, CLOSE_BRACE, stack)
         if code < 0:
             return code
-    if not _has_next(context, frame):
-        return OK
-    member = node_of(context, MEMBER, frame, 0, 0, 0, 0)
-    return push(context, member, stack) if member >= 0 else member
+    member = _next(context, frame)
+    return push(context, member, stack) if member > DEAD else member
 
 
 @inner
@@ -297,10 +333,8 @@ def _behind(context: Context, frame: int, stack: int) -> int:
         code = push(context, object_field(context, thing, O_CLOSING), stack)
         if code < 0:
             return code
-    if not _has_next(context, frame):
-        return OK
-    member = node_of(context, MEMBER, frame, 0, 0, 0, 0)
-    if member < 0:
+    member = _next(context, frame)
+    if member <= DEAD:
         return member
     return push_under(context, object_field(context, thing, O_COMMA), member, stack)
 

@@ -34,6 +34,7 @@ from fairlead.masks.kernels.layout import (
     O_KEYS,
     O_NAME,
     O_NAMES,
+    O_OF_CLASS,
     O_ORDERED,
     O_OTHER,
     O_WORDS,
@@ -228,6 +229,8 @@ def _with_extra(context: Context, extras: int, text: int) -> int:
 @inner
 def frame_after_other(context: Context, frame: int, text: int) -> int:
     """The frame when an undeclared name has come (UNKNOWN_TEXT: one that was not kept)."""
+    if object_field(context, frame_field(context, frame, 0), O_OF_CLASS) != 0:
+        frame = frame_field(context, frame, 1)
     thing, extras = frame_field(context, frame, 0), frame_field(context, frame, 2)
     if text != UNKNOWN_TEXT or not has_extra(context, extras, text):
         extras = _with_extra(context, extras, text)
@@ -242,6 +245,15 @@ def frame_after_other(context: Context, frame: int, text: int) -> int:
     else:
         _copy_bits(context, thing, frame)
     return _frame_of(context, thing, position, extras, frame_field(context, frame, 3))
+
+
+@inner
+def frame_of_class(context: Context, frame: int, thing: int) -> int:
+    """The frame before a key of a class, whose object `thing` is, in an object with a frame."""
+    code = _clear_bits(context, thing)
+    if code < 0:
+        return code
+    return _frame_of(context, thing, frame, frame_field(context, frame, 2), 0)
 
 
 @inner

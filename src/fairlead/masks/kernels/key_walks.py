@@ -18,7 +18,7 @@ from fairlead.masks.kernels.frames import (
     name_field,
     object_field,
 )
-from fairlead.masks.kernels.keys import is_special, key_step
+from fairlead.masks.kernels.keys import is_special, key_step, may_end
 from fairlead.masks.kernels.layout import (
     BACKSLASH,
     K_BYTE,
@@ -170,8 +170,9 @@ def _end_name(context: Context, row: Words, frame: int, stack: int, at: int, how
         came = has_extra(context, extras, int(context[KEY_TEXT]))
         if how == _AGAIN and came:
             clear_tokens(context, row, at, end)
-        if how != _OPEN or came:
-            return OK
+        ends = may_end(context, int(context[KEY_STATE])) if how == _OPEN and not came else 0
+        if ends <= 0:
+            return ends
         if has_extra(context, extras, UNKNOWN_TEXT):
             note_unsure(context, at, end)
             return OK

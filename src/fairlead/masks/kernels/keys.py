@@ -40,6 +40,7 @@ from fairlead.masks.kernels.layout import (
     NODE,
     O_PLAIN,
     POOL,
+    QUOTE_BYTE,
     TEXT,
     WANT,
 )
@@ -225,6 +226,16 @@ def key_step(context: Context, frame: int, byte: int, texts: int) -> int:
     context[KEY_TRIE], context[KEY_TEXT] = node, text
     context[KEY_STATE], context[KEY_ESCAPE] = state, escape
     return 1
+
+
+@inner
+def may_end(context: Context, state: int) -> int:
+    """Whether an undeclared key may end in a lexical state: 1, 0, or a code below 0."""
+    after = int(int32s(context, LEX)[state * 256 + QUOTE_BYTE])
+    if after == 0:
+        context[WANT] = state
+        return NEED_LEX
+    return 1 if after > 0 else 0
 
 
 @inner

@@ -272,6 +272,7 @@ LAST_LINE: Final = 2  # and nothing but the end follows
 LINED: Final = 28  # table, LINES, columns
 LINES: Final = 29  # open brackets, width of the innermost block, LINES of those around it or 0
 CLEAR: Final = 30  # the end, if there are no guards; or whether that does not matter
+MEMBERS: Final = 31  # frame: MEMBER of it, and of each class of undeclared keys
 
 # Verdicts.
 V_UNKNOWN: Final = 0
@@ -294,6 +295,9 @@ O_START: Final = 9  # lexical state at the first byte of a key
 O_QUOTED: Final = 10  # lexical state before its quote
 O_PLAIN: Final = 11  # escapes only where they must be
 O_BARE: Final = 12  # whether the value of a name stands for its colon and the rest, too
+O_CLASS: Final = 13  # the first row of its classes of undeclared keys, where there are several
+O_CLASSES: Final = 14  # or not all keys are in one: how many; the first object itself has no others
+O_OF_CLASS: Final = 15  # whether it is one, whose frames have that of the object as position
 
 # Fields of NAME, by rank (names sorted by their UTF-8).
 N_AT: Final = 0  # in POOL

@@ -14,7 +14,7 @@ from fairlead.masks.kernels.frames import (
 )
 from fairlead.masks.kernels.guards import GONE, guards_after
 from fairlead.masks.kernels.intern import node_of, stack_of, text_of
-from fairlead.masks.kernels.keys import key_after
+from fairlead.masks.kernels.keys import key_after, may_end
 from fairlead.masks.kernels.lalr import told_apart
 from fairlead.masks.kernels.layout import (
     BEHIND,
@@ -182,8 +182,9 @@ def _end_key(context: Context, key: int, stack: int) -> int:
             return OK
         value = name_field(context, thing, rank, N_VALUE)
         return value_follows(context, thing, value, frame_after_name(context, frame, rank), stack)
-    if frame_field(context, frame, 5) == 0:
-        return OK
+    ends = may_end(context, int(nodes[key * 6 + 4])) if frame_field(context, frame, 5) != 0 else 0
+    if ends <= 0:
+        return ends
     extras = frame_field(context, frame, 2)
     if has_extra(context, extras, text):
         return OK

@@ -46,6 +46,7 @@ from fairlead.masks.kernels.layout import (
     LITERAL,
     MARK,
     MEMBER,
+    MEMBERS,
     NAMED,
     NEED_JUDGE,
     NEED_LEX,
@@ -334,7 +335,7 @@ def _is_settled(context: Context, node: int) -> int:
     kind = int32s(context, NODE)[node * 6]
     if kind in (NIL, LEXEME, COUNTED, BOUNDED, STOP, DOUBT, CLEAR):
         return 1
-    if kind in (CAPTURE, MARK, RESUME, NAMED, OPENED, MEMBER, KEY, BEHIND):
+    if kind in (CAPTURE, MARK, RESUME, NAMED, OPENED, MEMBER, MEMBERS, KEY, BEHIND):
         return 1  # where these look ahead, they are no such nodes
     if kind != EXPR:
         return 0
