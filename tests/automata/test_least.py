@@ -2,11 +2,14 @@
 
 import itertools
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.automata import least
+from fairlead.automata.budget import Budget, Meter
 from fairlead.automata.derivative import Derivatives
+from fairlead.errors import LimitError
 from fairlead.lowering.expr import (
     ANYTHING,
     EMPTY,
@@ -127,3 +130,19 @@ def test_words_of_languages_with_many_parts_are_not_kept_for_all():
 
 def shortest_of(expr):
     return Derivatives(expr).shortest(expr)
+
+
+def test_a_long_word_takes_fuel_for_what_is_kept_of_it():
+    long = both(repeat(alt(literal("ab"), literal("c"))), repeat(byte_set(b"abc"), 10**6, 10**7))
+    looked = 0
+
+    def count(made: int) -> None:
+        nonlocal looked
+        looked += 1
+        meter.tick(made)
+
+    meter = Meter(Budget(fuel=100_000))
+    engine = Derivatives(long, fuel=count)
+    with pytest.raises(LimitError):
+        engine.shortest(long)
+    assert looked < 10_000

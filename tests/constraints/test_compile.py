@@ -8,6 +8,7 @@ import pytest
 from pydantic import Field
 
 import fairlead as fl
+from fairlead.constraints.compiled import CompiledConstraint
 from fairlead.masks.bits import unpack
 from fairlead.syntax.sources import Source
 from json_schemas import MANY_MEGABYTES
@@ -175,3 +176,31 @@ def test_operators_upon_operators_without_end_are_refused():
         source = ~(source | fl.Regex(f"b{{{count}}}"))
     with pytest.raises(fl.LimitError, match="levels"):
         fl.compile(source, BYTES)
+
+
+@pytest.mark.parametrize("count", [2**30, 2**31 - 1, 2**31, 2**32, 2**32 + 1, 2**64, 10**30])
+@pytest.mark.parametrize(
+    ("keyword", "kind", "texts"),
+    [
+        ("Length", {"type": "string"}, ('""', '"a"')),
+        ("Items", {"type": "array", "items": {"type": "null"}}, ("[]", "[null]")),
+        ("Items", {"type": "array", "items": {"maxLength": 99}}, ("[]", '["a"]')),
+    ],
+)
+def test_no_text_is_as_long_as_a_count_beyond_all_bounds(count, keyword, kind, texts):
+    fewest, most = f"min{keyword}", f"max{keyword}"
+    at_most = fl.compile(fl.JsonSchema({**kind, most: count}), BYTES)
+    at_least = fl.compile(fl.JsonSchema({"items": {**kind, fewest: count}}), BYTES)
+    for text in texts:
+        assert reads(at_most, text)
+        assert not reads(at_least, f"[{text}]")
+
+
+def reads(constraint: CompiledConstraint, text: str) -> bool:
+    """Whether masks allow a text, byte by byte."""
+    state = constraint.start()
+    for byte in text.encode():
+        if byte not in unpack(constraint.mask(state)):
+            return False
+        state = constraint.advance(state, byte)
+    return constraint.accepts(state)

@@ -274,3 +274,13 @@ def test_a_plain_schema_lowers_to_a_plain_expression():
     source = JsonSchema({"type": "string", "maxLength": 3}, whitespace="compact")
     expr = Lowering(source).text()
     assert expr.regular
+
+
+@pytest.mark.parametrize("most", [0, 1, 2])
+@pytest.mark.parametrize("values", [["b"], ["", "b", "bb"], ["b", 1], ["💩", "é\n"]])
+def test_a_list_of_strings_is_held_to_a_length(values, most):
+    for keyword, holds in (("maxLength", most.__ge__), ("minLength", most.__le__)):
+        engine = machine({"items": {"enum": values, keyword: most}})
+        for value in values:
+            fits = isinstance(value, int) or holds(len(value))
+            assert matches(engine, json.dumps([value])) == fits

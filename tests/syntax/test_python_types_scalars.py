@@ -6,7 +6,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from enum import Enum
 from math import inf, nan
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import pytest
 from pydantic import (
@@ -31,6 +31,38 @@ BOOL = {"type": "boolean"}
 
 def schema_of(type_: Any) -> dict[str, Any]:
     return {name: part for name, part in type_schema(type_).schema.items() if name != "$defs"}
+
+
+class Apple(BaseModel):
+    model_config = ConfigDict(frozen=True)
+    kind: Literal["apple"]
+
+
+class Pear(BaseModel):
+    kind: Literal["pear"]
+
+
+class Listing(NamedTuple):
+    names: list[str]
+
+
+class Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True)
+    names: list[str]
+
+
+UNHASHABLE = [
+    *(tuple, tuple[int, list[int]], tuple[Any, ...], Listing, Frozen, tuple[Frozen, int]),
+    *(int | list[int], list[int] | None, Annotated[Listing | int, Field(union_mode="smart")]),
+    Annotated[Apple | Pear, Field(discriminator="kind")],
+]
+
+
+def test_items_of_a_set_can_be_hashed() -> None:
+    scalars = {"type": ["null", "boolean", "number", "string"]}
+    for bare in (set, frozenset[Any], set[object]):
+        assert schema_of(bare)["items"] == scalars
+    assert "prefixItems" in schema_of(set[tuple[int, frozenset[int]]])["items"]
 
 
 class Texts(BaseModel):
@@ -176,6 +208,7 @@ class Loose(BaseModel):
         (Literal[2**63], "9223372036854775808 in a choice is not supported beyond 64 bits"),
         (set[list[int]], "a set of unhashable items has only the empty set"),
         (frozenset[Loose], "a set of unhashable items has only the empty set"),
+        *((set[kind], "a set of items that may be unhashable") for kind in UNHASHABLE),
         (Annotated[set[float], Field(min_length=2)], "min_length is not supported for sets"),
         (dict[tuple[int, int], int], "tuple as the key of a dict is not supported"),
         (dict[Annotated[int, Field(multiple_of=2)], int], "int as the key of a dict"),

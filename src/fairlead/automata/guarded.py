@@ -145,7 +145,7 @@ class Guarded:
     def _search(self, root: Expr) -> None:
         decided = False
 
-        def goes_on(states: int) -> bool:
+        def goes_on(states: int, _: int) -> bool:
             nonlocal decided
             self._count(states)
             if decided or states <= LONG:

@@ -38,6 +38,7 @@ from fairlead.lowering.regular import least_byte
 Found: TypeAlias = Word | None
 
 _DEEPEST = 16
+_FREE = 8  # bytes that are kept of a word with each expression for no more fuel
 
 # Strings, numbers and white space are the same expressions in every schema. What has many parts, as
 # an enum of 2,000 words has 20,000, is not: they would all be here, each with a weak reference.
@@ -205,8 +206,8 @@ class Least:
     def _ending(self, node: Expr) -> Found:
         return NOTHING if node.nullable else self._known.get(node)
 
-    def _tick(self, _: int) -> bool:
-        self._fuel(1)
+    def _tick(self, _: int, read: int) -> bool:
+        self._fuel(1 + read // _FREE)
         return True
 
     def _leading(self, node: Expr) -> list[tuple[int, Expr]]:

@@ -23,7 +23,7 @@ def nearest(
     ending: Callable[[Expr], Word | None],
     leading: Callable[[Expr], Iterable[tuple[int, Expr]]],
     bound: Callable[[Expr], int | None],
-    goes_on: Callable[[int], bool],
+    goes_on: Callable[[int, int], bool],
 ) -> tuple[dict[Expr, Word], Iterable[Expr]]:
     """The words of the expressions along the least way, the root's last; or those found empty.
 
@@ -32,7 +32,7 @@ def nearest(
         ending: the rest of the least text, where that is known.
         leading: the least byte to each expression that may follow.
         bound: a length that no text is below; None if there surely is none.
-        goes_on: told the number of expressions met; whether to look further.
+        goes_on: told the number of expressions met, and of bytes read; whether to look further.
 
     Returns:
         The words, none if there is no text; and then the expressions that have none.
@@ -62,7 +62,7 @@ def nearest(
                 best[target], came[target] = longer, (node, byte)
                 serial += 1
                 heappush(queue, (len(longer) + least, longer, serial, target, False))
-        if not goes_on(len(best)):
+        if not goes_on(len(best), len(read)):
             break
     return {}, best
 

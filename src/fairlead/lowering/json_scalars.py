@@ -113,7 +113,8 @@ def _strings(parts: list[Strings], spelling: Spelling, outer: bool = False) -> l
     found: list[Expr] = []
     for part in parts:
         if part.values is not None:
-            kept = [v for v in sorted(part.values) if part.low <= len(v) <= (part.high or len(v))]
+            most = len(max(part.values, key=len, default="")) if part.high is None else part.high
+            kept = [v for v in sorted(part.values) if part.low <= len(v) <= most]
             with uncollected(sum(map(len, kept))):
                 found.append(_one_of(tuple(kept), spelling))
         elif (part.low, part.high) != (0, None):

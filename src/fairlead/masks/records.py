@@ -264,10 +264,10 @@ _MADE: Final[dict[int, Callable[..., Expr]]] = {
 
 
 def readable(low: int, high: int | None) -> tuple[int, int]:
-    """The same counts for whoever reads texts, as numbers of 64 bits: -1 where there is no end.
+    """The same counts for whoever reads texts, as numbers of 31 bits: -1 where there is no end.
 
     >>> readable(10**100, None), readable(2, 3)
-    ((1152921504606846976, -1), (2, 3))
+    ((1073741822, -1), (2, 3))
     """
     return min(low, at.MOST), -1 if high is None or high > at.MOST else high
 

@@ -39,7 +39,11 @@ def read_set(core: Core, at: Place, read: Read) -> Schema:
     items = core.get("items_schema", {"type": "any"})
     if _is_unhashable(items):
         raise at.child("[]").refuse("a set of unhashable items", "has only the empty set")
+    if items["type"] != "any" and _may_be_unhashable(items):
+        raise at.child("[]").refuse("a set", "of items that may be unhashable is not supported")
     schema = read_array(core, at, read)
+    if items["type"] == "any":
+        schema["items"] = {"type": ["null", "boolean", "number", "string"]}
     if (core.get("min_length") or 0) > 1:
         if items["type"] not in _DISTINCT:
             raise at.refuse("min_length", "is not supported for sets of these items", "min_length")
@@ -49,6 +53,34 @@ def read_set(core: Core, at: Place, read: Read) -> Schema:
 
 def _is_unhashable(core: Core) -> bool:
     return core["type"] in _UNHASHABLE or getattr(core.get("cls"), "__hash__", True) is None
+
+
+def _may_be_unhashable(core: Core) -> bool:
+    """Whether values are unhashable, or hold some that are: they are hashed with what they hold."""
+    todo = [core]
+    for part in todo:  # grows while we go
+        if part["type"] == "any" or _is_unhashable(part):
+            return True
+        todo += _hashed_with(part)
+    return False
+
+
+def _hashed_with(core: Core) -> list[Core]:
+    """The parts of a value that its hash is made of, or all there may be instead of it."""
+    match core["type"]:
+        case "union":
+            return list(union_parts(core))
+        case "tagged-union":
+            return list(core["choices"].values())
+        case "tuple":
+            return list(core["items_schema"])
+        case "frozenset":  # looked at where it is read
+            return []
+        case _:
+            fields: Any = core.get("fields", ())
+            parts = fields.values() if isinstance(fields, dict) else fields
+            parts = (*parts, core.get("schema"), core.get("json_schema"))
+            return [part for part in parts if isinstance(part, dict)]
 
 
 def read_tuple(core: Core, at: Place, read: Read) -> Schema:

@@ -75,7 +75,7 @@ ALIVE: Final = 4  # it has a text, as was found
 DEAD: Final = 8  # it has none
 HARD: Final = 16  # a part of a meet, and a short search does not tell
 
-MOST: Final = 1 << 60  # a count beyond it cannot be read to its end by anybody
+MOST: Final = (1 << 30) - 2  # a count beyond it cannot be read to its end by anybody
 
 # What `entry.lexemes` can be asked for.
 WRITE: Final = 0
