@@ -71,7 +71,7 @@ def spell_character(ranges: CodePoints, plain: bool) -> Expr:
     if plain:
         escaped = [_plain_escape(code) for code in _members(intersection(ranges, _ESCAPED))]
         return alt(raw, *escaped)
-    short = [literal(_SHORT_ANY[c]) for c in _SHORT_ANY if intersection(ranges, points([ord(c)]))]
+    short = [literal(_SHORT_ANY[c]) for c in _SHORT_ANY if _has(ranges, ord(c))]
     basic = concat(literal("u"), _hex(intersection(ranges, _BASIC), 4))
     astral = _surrogate_pairs(intersection(ranges, _ASTRAL))
     return alt(raw, concat(_BACKSLASH, alt(*short, basic, astral)))
@@ -86,12 +86,18 @@ def _members(ranges: CodePoints) -> Iterable[int]:
     return (code for low, high in ranges for code in range(low, high + 1))
 
 
+def _has(ranges: CodePoints, code: int) -> bool:
+    return any(low <= code <= high for low, high in ranges)
+
+
 def _hex(ranges: CodePoints, digits: int) -> Expr:
     """The codes as that many hexadecimal digits, of either case."""
     if not ranges:
         return EMPTY
     if ranges == ((0, 16**digits - 1),):
         return concat(*[_HEX_DIGIT] * digits)
+    if digits == 1:
+        return byte_set("".join(f"{d:x}{d:X}" for d in _members(ranges)).encode())
     size = 16 ** (digits - 1)
     leading: dict[Expr, bytes] = {}
     for digit, block in _blocks(ranges, size):
@@ -111,6 +117,7 @@ def _blocks(ranges: CodePoints, size: int) -> list[tuple[int, CodePoints]]:
     return [(number, tuple(parts)) for number, parts in blocks.items()]
 
 
+@lru_cache(maxsize=256)
 def _surrogate_pairs(ranges: CodePoints) -> Expr:
     """The escapes of characters beyond U+FFFF, without the first backslash.
 

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import assert_never
 
 from fairlead.errors import FairleadError, UnsupportedError
+from fairlead.lowering.alternatives import either
 from fairlead.lowering.anchored_counts import count
 from fairlead.lowering.anchors import (
     END,
@@ -35,6 +36,7 @@ from fairlead.lowering.unicode import CodePoints, character
 from fairlead.syntax.regex_tree import (
     Alternation,
     Anchor,
+    AnchorKind,
     Back,
     Boundary,
     Class,
@@ -102,7 +104,31 @@ class _Lowering:
             body = written_out(body, self._refuse_reference)
         if self._pattern.looks:
             return Lookaround(sides, self.value, self._refuse_look).lower(body, around)
+        framed = None if self._pattern.boundaries else self._framed(body, around)
+        if framed is not None:
+            return framed
         return at(sides.then(around, sides.then(self.value(body), around)), START, END)
+
+    def _framed(self, body: Node, around: Expr) -> Expr | None:
+        """The same where anchors stand at ends of options alone; None if that is not so.
+
+        Most patterns with anchors are such, and telling their sides apart was half of the work.
+        """
+        while isinstance(body, Group):
+            body = body.item
+        options = body.options if isinstance(body, Alternation) else (body,)
+        listed = [option.items if isinstance(option, Sequence) else (option,) for option in options]
+        begun = [_is_anchor(items[:1], "text start") for items in listed]
+        ended = [_is_anchor(items[-1:], "text end") for items in listed]
+        if not any(begun) and not any(ended):
+            return None
+        found = list[Expr]()
+        for items, begins, ends in zip(listed, begun, ended, strict=True):
+            middle = self.value(Sequence(items[begins : len(items) - ends], body.place))
+            if isinstance(middle, Sided):
+                return None
+            found.append(concat(EPSILON if begins else around, middle, EPSILON if ends else around))
+        return either(found)
 
     def _words(self) -> CodePoints:
         r"""What \b takes for a word, anywhere in the pattern."""
@@ -194,6 +220,10 @@ class _Lowering:
             else:
                 run.append(part)
         return self.sides.then(concat(*reversed(run)), found)
+
+
+def _is_anchor(items: tuple[Node, ...], kind: AnchorKind) -> bool:
+    return any(isinstance(item, Anchor) and item.kind == kind for item in items)
 
 
 def _plain(value: Value | bytes) -> Value:
