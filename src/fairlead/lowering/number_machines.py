@@ -4,18 +4,19 @@
 reached: rules that are regular, and never mention a state that is dead. A body is made when it is
 first asked for: a mask looks at a few of them, and whether there is a number at all takes none.
 
-A place is a tuple of numbers: how far the mantissa is read, and for each reader the number of its
-state. Readers have few states, and there are many places (an integer from 1 to 65,535 has 196 that
-lead to an end), so each reader is asked once about each of its states.
+A place says how far the mantissa is read, and where each reader is. Places are the same in all
+ranges where what follows is: behind the first digit, 1 to 65,535 and 1,024 to 49,151 have most of
+them in common. Readers have few states, and there are many places (an integer from 1 to 65,535 has
+196 that lead to an end), so each reader is asked once about each of its states.
 
 What this module does not know: what readers look for, signs, zero, keywords.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
-from typing import Final, TypeAlias, final
+from typing import Final, final
 
 from fairlead.lowering.expr import EMPTY, EPSILON, alt, byte_set, concat, repeat
 from fairlead.lowering.fuel import spend
@@ -25,13 +26,12 @@ from fairlead.lowering.number_readers import POINT, Ending, Reader, State
 
 _STEP = 12  # fuel: a step takes up to 12 µs, so that a budget of 4 million lasts for 4 s of them
 
-# (stage, whether a digit was not 0, the state of each reader). Stages: 0 nothing, 1 a zero, 2 one
-# other digit, 3 more of them, 4 the point after stage 2, 5 after 1 and 3, 6 a fraction after stage
-# 4, 7 after 5.
-_Place: TypeAlias = tuple[int, ...]
+_MOST_PLACES: Final = 1 << 14  # with more, ranges that are new share no places with those before
 
 _NEXT_DIGIT: Final = {2: 3, 3: 3, 4: 6, 5: 7, 6: 6, 7: 7}
 _NEXT_POINT: Final = {1: 5, 2: 4, 3: 5}
+# The symbols that lead elsewhere whatever is looked for, before a digit other than 0 and behind it.
+_CUTS: Final = (frozenset((0, 1, POINT)), frozenset((0, POINT)))
 _ENDS, _NORMAL = frozenset((2, 3, 6, 7)), frozenset((2, 6))
 
 
@@ -53,53 +53,62 @@ class Shape:
 
 @final
 class _Side:
-    """A reader, whose states are numbered when they are met; the first is 0."""
+    """A reader somewhere on its way, and what it says there; `_Places` has one for all alike."""
 
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-        self._states: list[State] = []
-        self._numbers: dict[tuple[type, State], int] = {}  # as False is 0 otherwise
-        self._steps: dict[tuple[int, int], int] = {}
-        self._endings: dict[int, Ending] = {}
-        self.cuts: list[frozenset[int]] = []  # of each state, see `Reader.cuts`
-        self.more: list[tuple[int, int | None] | None] = []
-        self.low: list[int | None] = []  # see `Reader.window`
-        self.high: list[int | None] = []
-        self.dead = -1  # the state from which nothing belongs
-        self._number(reader.start)
+    __slots__ = ("_ending", "_reader", "_state", "cuts", "dead", "high", "low", "more", "steps")
 
-    def _number(self, state: State) -> int:
-        found = self._numbers.setdefault((state.__class__, state), len(self._states))
-        if found == len(self._states):
-            self._states.append(state)
-            self.cuts.append(frozenset(cut for cut in self._reader.cuts(state) if cut <= POINT))
-            self.more.append(self._reader.more(state))
-            low, high = self._reader.window(state)
-            self.low.append(low)
-            self.high.append(high)
-            if state is False:
-                self.dead = found
-        return found
+    def __init__(self, reader: Reader, state: State) -> None:
+        self._reader, self._state = reader, state
+        self.cuts = frozenset(cut for cut in reader.cuts(state) if cut <= POINT)
+        self.more = reader.more(state)
+        self.low, self.high = reader.window(state)
+        self.dead = state is False  # nothing belongs
+        self.steps: dict[int, _Side] = {}  # by symbol, as far as they were asked for
+        self._ending: Ending | None = None
 
-    def step(self, number: int, symbol: int) -> int:
-        """The state after one more symbol."""
-        found = self._steps.get((number, symbol))
-        if found is None:
-            after = self._reader.step(self._states[number], symbol)
-            found = self._steps[(number, symbol)] = self._number(after)
-        return found
+    def after(self, symbol: int) -> tuple[Reader, State]:
+        """A reader and its state after one more symbol."""
+        return self._reader.bare(self._reader.step(self._state, symbol))
 
-    def ending(self, number: int) -> Ending:
+    @property
+    def ending(self) -> Ending:
         """What belongs if the mantissa ends here."""
-        found = self._endings.get(number)
-        if found is None:
-            found = self._endings[number] = self._reader.ending(self._states[number])
-        return found
+        if self._ending is None:
+            self._ending = self._reader.ending(self._state)
+        return self._ending
+
+
+@final
+class _Place:
+    """How far the mantissa is read, and where each reader is.
+
+    Attributes:
+        stage: 0 nothing, 1 a zero, 2 one other digit, 3 more of them, 4 the point after stage 2, 5
+            after 1 and 3, 6 a fraction after stage 4, 7 after 5.
+        counts: whether a digit was not 0.
+        sides: the readers.
+        lives: whether an end is reached from here, if that is known.
+        arcs: where digits and the point lead, with the bytes of each as bits, if that is known.
+        end: what may follow the mantissa, if that is known.
+        expr: what may be read here, if that is made.
+    """
+
+    __slots__ = ("arcs", "counts", "end", "expr", "lives", "sides", "stage")
+
+    def __init__(self, stage: int, counts: bool, sides: "tuple[_Side, ...]") -> None:
+        self.stage, self.counts, self.sides = stage, counts, sides
+        self.lives: bool | None = None
+        self.arcs: dict[_Place, int] | None = None
+        self.end: _End | None = None
+        self.expr: Expr | None = None
 
 
 def magnitudes(readers: Sequence[Reader], shape: Shape) -> Expr:
     """The numbers of more than 0, without a sign, that all readers take."""
-    return _Places([_Side(reader) for reader in readers], shape).start()
+    places = _shared.get(shape)
+    if places is None or len(places) > _MOST_PLACES:
+        places = _shared[shape] = _Places(shape)
+    return places.start(readers)
 
 
 @final
@@ -122,25 +131,40 @@ _NO_END: Final = _End()
 
 @final
 class _Places:
-    """The automaton of all readers, a place of which is made when somebody goes there."""
+    """The automaton of all readers, a place of which is made when somebody goes there.
 
-    def __init__(self, sides: list[_Side], shape: Shape) -> None:
-        self._sides, self._shape = sides, shape
+    Threads share it: what two of them make at once is the same, and one of both is kept.
+    """
+
+    def __init__(self, shape: Shape) -> None:
+        self._shape = shape
         self._fraction = FRACTION if shape.point else EPSILON
-        self._known_arcs: dict[_Place, dict[_Place, bytes]] = {}
-        self._ends: dict[_Place, _End] = {}
-        self._living: dict[_Place, bool] = {}
-        self._states: dict[_Place, Expr] = {}
+        self._sides: dict[tuple[Reader, type, State], _Side] = {}  # the type, as False is 0
+        self._known: dict[tuple[int, bool, tuple[_Side, ...]], _Place] = {}
 
-    def start(self) -> Expr:
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def start(self, readers: Sequence[Reader]) -> Expr:
         """What may be read before the first digit."""
-        return self._state((0, 0, *(0 for _ in self._sides)))
+        sides = tuple(self._side(reader, reader.start) for reader in readers)
+        return self._state(self._place(0, False, sides))
+
+    def _side(self, reader: Reader, state: State) -> _Side:
+        key = (reader, state.__class__, state)
+        found = self._sides.get(key)
+        return self._sides.setdefault(key, _Side(reader, state)) if found is None else found
+
+    def _place(self, stage: int, counts: bool, sides: tuple[_Side, ...]) -> _Place:
+        key = (stage, counts, sides)
+        found = self._known.get(key)
+        return self._known.setdefault(key, _Place(*key)) if found is None else found
 
     def _state(self, place: _Place) -> Expr:
         """What may be read at a place: an end, or what follows."""
-        found = self._states.get(place)
+        found = place.expr
         if found is None:
-            found = self._states[place] = self._made(place)
+            found = place.expr = self._made(place)
         return found
 
     def _made(self, place: _Place) -> Expr:
@@ -149,8 +173,8 @@ class _Places:
             return concat(end.rest, self._fraction)
         rule: Expr = EMPTY
         if end.exponents is not None or any(map(self._lives, self._arcs(place))):
-            name = f"digits {len(self._states)}"
-            rule = Rule(name, regular=True, inhabited=True, make=lambda: self._body(place))
+            make = partial(self._body, place)
+            rule = Rule("digits", regular=True, inhabited=True, make=make)
         return alt(rule, EPSILON if end.plain else EMPTY)
 
     def _body(self, place: _Place) -> Expr:
@@ -165,91 +189,101 @@ class _Places:
 
     def _lives(self, place: _Place) -> bool:
         """Whether an end is reached from a place: mostly one is near."""
-        living = self._living
+        if place.lives is not None:
+            return place.lives
         came: dict[_Place, _Place | None] = {place: None}
         todo = [place]
         while todo:
             here = todo.pop()
-            lives = living.get(here)
+            lives = here.lives
             if lives or (lives is None and self._end(here).here):
                 way: _Place | None = here
                 while way is not None:
-                    living[way], way = True, came[way]
+                    way.lives, way = True, came[way]
                 return True
             for after in self._arcs(here) if lives is None else ():
                 if after not in came:
                     came[after] = here
                     todo.append(after)
-        living.update(dict.fromkeys(came, False))
+        for met in came:
+            met.lives = False
         return False
 
     def _end(self, place: _Place) -> _End:
-        found = self._ends.get(place)
+        found = place.end
         if found is None:
-            rest = _rest(place, self._sides)
-            found = _end(place, self._sides, self._shape) if rest is None else _End(rest=rest)
-            self._ends[place] = found
+            rest = _rest(place.sides)
+            found = place.end = _end(place, self._shape) if rest is None else _End(rest=rest)
         return found
 
-    def _arcs(self, place: _Place) -> dict[_Place, bytes]:
+    def _arcs(self, place: _Place) -> dict[_Place, int]:
         """Where the digits and the point lead; nowhere where it is known already what follows."""
-        found = self._known_arcs.get(place)
+        found = place.arcs
         if found is None:
             done = self._end(place).rest is not None
-            found = self._known_arcs[place] = {} if done else self._steps(place)
+            found = place.arcs = {} if done else self._steps(place)
         return found
 
-    def _steps(self, place: _Place) -> dict[_Place, bytes]:
-        stage, counts, *known = place
-        cuts = set((0, POINT) if counts else (0, 1, POINT))
-        for side, number in zip(self._sides, known, strict=True):
-            cuts |= side.cuts[number]
-        parts = _segments(frozenset(cuts))
+    def _steps(self, place: _Place) -> dict[_Place, int]:
+        stage, counts, sides = place.stage, place.counts, place.sides
+        cuts = _CUTS[counts].union(*(side.cuts for side in sides))
+        parts = _segments(cuts)
         spend(_STEP * len(parts))
-        found: dict[_Place, bytes] = {}
+        found: dict[_Place, int] = {}
         for symbol, symbols in parts:
             following = _following(stage, symbol, self._shape)
             if following is None:
                 continue
             if stage == 0 and symbol == 0:
-                after = (following, counts, *known)
+                after = self._place(following, counts, sides)
             else:
-                steps = [side.step(n, symbol) for side, n in zip(self._sides, known, strict=True)]
-                if self._exclude(steps):
+                steps = tuple([self._step(side, symbol) for side in sides])
+                if _exclude(steps):
                     continue
-                after = (following, counts or int(0 < symbol < POINT), *steps)
-            found[after] = found.get(after, b"") + symbols
+                after = self._place(following, counts or 0 < symbol < POINT, steps)
+            found[after] = found.get(after, 0) | symbols
         return found
 
-    def _exclude(self, numbers: list[int]) -> bool:
-        """Whether nothing belongs where the readers are in these states, as far as is plain."""
-        low = high = None
-        for side, number in zip(self._sides, numbers, strict=True):
-            if side.dead == number:
-                return True
-            least, most = side.low[number], side.high[number]
-            if least is not None:
-                low = least if low is None else max(low, least)
-            if most is not None:
-                high = most if high is None else min(high, most)
-        return low is not None and high is not None and low > high
+    def _step(self, side: _Side, symbol: int) -> _Side:
+        found = side.steps.get(symbol)
+        if found is None:
+            found = side.steps[symbol] = self._side(*side.after(symbol))
+        return found
 
 
-def _rest(place: _Place, sides: list[_Side]) -> Expr | None:
+_shared: Final[dict[Shape, _Places]] = {}
+
+
+def _exclude(sides: tuple[_Side, ...]) -> bool:
+    """Whether nothing belongs where the readers are, as far as is plain."""
+    low = high = None
+    for side in sides:
+        if side.dead:
+            return True
+        if side.low is not None:
+            low = side.low if low is None else max(low, side.low)
+        if side.high is not None:
+            high = side.high if high is None else min(high, side.high)
+    return low is not None and high is not None and low > high
+
+
+def _rest(sides: tuple[_Side, ...]) -> Expr | None:
     """The digits that follow before the point, if every reader only counts them."""
-    counts = [side.more[state] for side, state in zip(sides, place[2:], strict=True)]
-    known = [count for count in counts if count is not None]
-    if not known or len(known) < len(counts):
+    known = [side.more for side in sides if side.more is not None]
+    if not known or len(known) < len(sides):
         return None
     high = min((high for _, high in known if high is not None), default=None)
     return repeat(DIGIT, max(low for low, _ in known), high)
 
 
 @lru_cache(maxsize=2048)
-def _segments(cuts: frozenset[int]) -> tuple[tuple[int, bytes], ...]:
-    """The symbols from each cut to the next: the first of them, and the characters of all."""
+def _segments(cuts: frozenset[int]) -> tuple[tuple[int, int], ...]:
+    """The symbols from each cut to the next: the first of them, and the bytes of all as bits."""
     ends = (*sorted(cuts), POINT + 1)
-    return tuple((symbol, b"0123456789."[symbol:end]) for symbol, end in pairwise(ends))
+    return tuple(
+        (symbol, sum(1 << byte for byte in b"0123456789."[symbol:end]))
+        for symbol, end in pairwise(ends)
+    )
 
 
 def _following(stage: int, symbol: int, shape: Shape) -> int | None:
@@ -263,12 +297,12 @@ def _following(stage: int, symbol: int, shape: Shape) -> int | None:
     return _NEXT_DIGIT.get(stage)
 
 
-def _end(place: _Place, sides: list[_Side], shape: Shape) -> _End:
+def _end(place: _Place, shape: Shape) -> _End:
     """What may follow the mantissa."""
-    stage, counts, *known = place
-    if stage not in _ENDS or not counts:
+    stage = place.stage
+    if stage not in _ENDS or not place.counts:
         return _NO_END
-    said = [side.ending(state) for side, state in zip(sides, known, strict=True)]
+    said = [side.ending for side in place.sides]
     plain = all(ending.plain for ending in said)
     normal = not shape.normal or stage in _NORMAL
     if not (shape.exponent and normal and all(ending.told for ending in said)):

@@ -51,6 +51,13 @@ class Reader(Protocol):
         """After one more digit or the point."""
         ...
 
+    def bare(self, state: State) -> "tuple[Reader, State]":
+        """A reader in a state, which say the same whatever follows, without what is past.
+
+        Those that say the same should be equal, whichever reader they come from.
+        """
+        ...
+
     def cuts(self, state: State) -> Iterable[int]:
         """The digits that may lead elsewhere than the digit before."""
         ...
@@ -101,7 +108,8 @@ _NOTHING = _Size(-1, 0, 0, fraction=False)
 class Comparison:
     """At least (or, `upper`, at most) the bound 0.`digits`·10^(`exponent` + 1), more than 0.
 
-    The first of the digits is not 0, nor is the last.
+    The first of the digits is not 0, nor is the last. Those that were read already are none of them
+    in what is `bare`.
     """
 
     digits: tuple[int, ...]
@@ -113,6 +121,18 @@ class Comparison:
     def start(self) -> State:
         """No digit yet."""
         return _NOTHING
+
+    def bare(self, state: State) -> tuple[Reader, State]:
+        """With the digits that are still compared, if any are."""
+        if isinstance(state, bool):
+            return _DECIDED, state
+        if isinstance(state, int) or state == _NOTHING:
+            return self, state
+        size = cast("_Size", state)
+        if size.sign:
+            return Comparison((), self.exponent, False, self.upper), size
+        left = Comparison(self.digits[size.matched :], self.exponent, self.exclusive, self.upper)
+        return left, replace(size, matched=0)
 
     def cuts(self, state: State) -> Iterable[int]:
         """The digit beside, and the next."""
@@ -200,6 +220,9 @@ class Comparison:
         return Ending(low <= 0, low, None, _counted(size))
 
 
+_DECIDED = Comparison((), 0, exclusive=False, upper=False)
+
+
 def _counted(size: _Size) -> bool:
     return -DEPTH <= size.exponent < DEPTH
 
@@ -257,6 +280,10 @@ class Multiple:
     def start(self) -> State:
         """No digit yet."""
         return _Long(0, None) if self.depth is None else _Rest(0, 0, 0, None)
+
+    def bare(self, state: State) -> tuple[Reader, State]:
+        """Rests of one factor are none of another."""
+        return self, state
 
     def cuts(self, state: State) -> Iterable[int]:
         """Every digit leaves another rest; of one, and behind the scale, zero and the others."""
