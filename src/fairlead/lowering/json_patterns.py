@@ -12,11 +12,12 @@ from collections.abc import Iterable
 from functools import lru_cache
 from weakref import WeakKeyDictionary
 
-from fairlead.lowering.expr import alt, both
+from fairlead.lowering import regular
+from fairlead.lowering.expr import alt
 from fairlead.lowering.json_text import Spelling
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.regex import lower_search
-from fairlead.lowering.regular import contains, surely_empty
+from fairlead.lowering.regular import contains
 from fairlead.syntax.regex_tree import Pattern
 
 _found: "WeakKeyDictionary[Expr, Pattern]" = WeakKeyDictionary()
@@ -71,7 +72,7 @@ def surely_apart(first: Expr, second: Expr) -> bool:
 def _apart(first: Expr, second: Expr) -> bool:
     plain, other = _plain(first), _plain(second)
     if plain is None or other is None:
-        return surely_empty(both(first, second))
+        return regular.surely_apart(first, second)
     return _surely_apart(plain, other)
 
 
@@ -82,7 +83,7 @@ def surely_within(first: Expr, second: Expr) -> bool:
 
 @lru_cache(maxsize=4096)
 def _surely_apart(first: Expr, second: Expr) -> bool:
-    return surely_empty(both(first, second))
+    return regular.surely_apart(first, second)
 
 
 def _plain(strings: Expr) -> Expr | None:

@@ -55,25 +55,36 @@ def contains(expr: Expr, text: bytes) -> bool:
     return expr.nullable
 
 
-def surely_empty(expr: Expr) -> bool:
-    """Whether a short search shows that the regular `expr` has no string."""
-    seen, todo = {expr}, [expr]
-    for looked_at, node in enumerate(todo):  # grows while we go: the shortest strings first
-        if node.nullable or looked_at > _LOOKED_AT:
+def surely_apart(first: Expr, second: Expr) -> bool:
+    """Whether a short search shows that no string is in both of two regular expressions.
+
+    >>> from fairlead.lowering.expr import literal
+    >>> surely_apart(repeat(literal("ab")), repeat(literal("ba"), 1))
+    True
+    """
+    todo = [(first, second)]
+    seen = {*todo}
+    for looked_at, (one, other) in enumerate(todo):  # grows while we go: the shortest strings first
+        if (one.nullable and other.nullable) or looked_at > _LOOKED_AT:
             return False
-        for byte in _representatives(node):
-            after = derivative(node, byte)
-            if after.nullable:
-                return False
-            if after is not EMPTY and after not in seen:
-                seen.add(after)
-                todo.append(after)
+        for members, left in _arcs(one):
+            for more, right in _arcs(other):
+                pair = left, right
+                if members & more and pair not in seen:
+                    seen.add(pair)
+                    todo.append(pair)
     return True
 
 
-def _representatives(root: Expr) -> list[int]:
-    """A byte for each class of bytes with the same derivative."""
-    return [*map(least_byte, byte_classes(root))]
+@lru_cache(maxsize=1 << 12)
+def _arcs(root: Expr) -> list[tuple[int, Expr]]:
+    """What is left behind each byte that begins a string, with all bytes that leave it."""
+    found: dict[Expr, int] = {}
+    for part in byte_classes(root):
+        after = derivative(root, least_byte(part))
+        if after is not EMPTY:
+            found[after] = found.get(after, 0) | part
+    return [(members, after) for after, members in found.items()]
 
 
 def least_byte(members: int) -> int:

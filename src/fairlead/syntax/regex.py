@@ -36,7 +36,7 @@ from fairlead.syntax.regex_tree import (
     Sequence,
     Text,
 )
-from fairlead.syntax.regex_width import width
+from fairlead.syntax.regex_width import Width, width
 from fairlead.syntax.source import Cursor
 from fairlead.syntax.sources import Dialect
 
@@ -103,7 +103,8 @@ class _Parser:
         self._flags_of_all = flags
         self._names: dict[str, int] = {}
         self._closed = [False]  # of each capturing group, by number
-        self._widths: dict[int, tuple[int, int | None]] = {}  # of closed capturing groups
+        self._closed_last: list[tuple[int, Node]] = []  # capturing groups, not measured yet
+        self._widths: dict[int, Width] = {}  # of the others that are closed
         self._looks = self._boundaries = self._backs = False
 
     def parse(self) -> Pattern:
@@ -294,13 +295,13 @@ class _Parser:
         self._top.items.append(Group(body, group.number, group.name, group.place))
         if group.number:
             self._closed[group.number] = True
-            self._widths[group.number] = width(body, self._widths)
+            self._closed_last.append((group.number, body))
 
     def _look(self, sign: str, body: Node, at: int) -> Look:
         self._looks = True
         ahead = sign in "=!"
         if not ahead and self._top.mode.dialect == "python":
-            least, most = width(body, self._widths)
+            least, most = self._width(body)
             if least != most:
                 raise self._cursor.error(
                     "re looks back over a fixed number of characters only; dialect='ecma' does not "
@@ -308,6 +309,13 @@ class _Parser:
                     at,
                 )
         return Look(body, ahead, sign[-1] == "!", at)
+
+    def _width(self, body: Node) -> Width:
+        """How long the texts of a part are; few patterns ask, so groups are measured only then."""
+        for number, group in self._closed_last:
+            self._widths[number] = width(group, self._widths)
+        self._closed_last.clear()
+        return width(body, self._widths)
 
     def _extension(self, at: int) -> None:
         """What begins with (? says."""
