@@ -52,6 +52,7 @@ from fairlead.masks.bits import Row
 from fairlead.masks.conjunctions import bounded_fields, counted_apart
 from fairlead.masks.gallery import Gallery
 from fairlead.masks.kernels import layout as at
+from fairlead.masks.known import Known
 from fairlead.masks.lalr import LalrNodes
 from fairlead.masks.literals import lexeme_of, run_of
 from fairlead.masks.marks import Marks, is_marked, last_value
@@ -80,8 +81,7 @@ class Network:
         self._row, self._spare = np.empty((2, gallery.words), np.uint32)
         self.arena = Arena(seed.plan)
         self._shelf, self._bounds = seed.shelf, seed.bounds
-        self._nodes, self._exprs = seed.nodes.copy(), seed.exprs.copy()
-        self._told, self._words = seed.told.copy(), seed.words.copy()
+        self._known = Known(seed.facts)
         self.states: dict[int, Any] = {}  # of `states`, by macro state
         self._entered = list[int]()
         self.marks, self._captures = Marks(self.arena), list[Capture]()
@@ -89,7 +89,7 @@ class Network:
         self._listed: list[MemberNodes] = []
         self._capture_numbers: dict[tuple[object, object], int] = {}
         self._automata, self._tables = dict[int, LalrNodes](), dict[Places, LalrNodes]()
-        known = self._exprs, self._automata
+        known = self._known, self._automata
         self._verdicts = Verdicts(self.arena, self.lexicon, *known, machine.alive)
         self._layer = Layer(self.arena, lays=seed.stencil is not None)
         self._looks = expr.looks > 0
@@ -100,16 +100,16 @@ class Network:
     def seed(self, expr: Expr, stencil: Stencil) -> Seed:
         """What others begin with that have this: its nodes, and those of all that is in it."""
         self.node(expr)
-        for part in self._exprs:  # which grows
-            self._tell(self._nodes[part])
-        nodes, exprs, told, words = self._nodes, self._exprs, self._told, self._words
-        plan, bounds = self.arena.plan(), self._bounds
-        return Seed(plan, nodes, exprs, told, words, self._shelf, bounds, stencil)
+        place = 0
+        while place < len(self._known):  # which grows
+            self._tell(self.node(self._known[place]))
+            place += 1
+        return Seed(self.arena.plan(), self._known.facts(), self._shelf, self._bounds, stencil)
 
     def enter(self, rest: Expr) -> int:
         """The macro state where this is what may follow."""
         if (laid := self._layer.lay(rest)) is not None:
-            self._nodes[rest] = laid
+            self._known.set_node(rest, laid)
         return self.run(at.ENTER, self.node(rest))
 
     def read(self, macro: int, token: int, text: int = 0) -> int:
@@ -155,10 +155,10 @@ class Network:
 
     def node(self, expr: Expr) -> int:
         """The node of an expression, to be translated when it is entered."""
-        found = self._nodes.get(expr)
+        found = self._known.node(expr)
         if found is None:
-            found = self._nodes[expr] = self.arena.make(at.EXPR, len(self._exprs))
-            self._exprs.append(expr)
+            found = self.arena.make(at.EXPR, self._known.number(expr))
+            self._known.set_node(expr, found)
             if self._looks:  # asked for one by one, each would begin a mask anew
                 self.arena.set_settled(found, self._verdicts.settled(found))
         return found
@@ -190,7 +190,7 @@ class Network:
         elif code == at.NEED_SETTLED:
             self.arena.set_settled(wanted, self._verdicts.settled(wanted))
         else:
-            known = len(self._exprs)
+            known = len(self._known)
             self._tell(wanted)
             self._look_ahead(known, ahead)
 
@@ -199,16 +199,17 @@ class Network:
         self._entered = [wanted]
         while self._entered:
             node = self._entered.pop()
-            if node == wanted or node not in self._told:
+            if node == wanted or not self._known.is_told(node):
                 self.arena.set_target(node, self._target(node))
-                self._told.add(node)
+                self._known.tell(node)
 
     def _look_ahead(self, known: int, ahead: int) -> None:
         """Translate what is regular of the nodes that were made last, and of what they lead to."""
         place = known
-        while place < min(len(self._exprs), known + ahead):
-            if self._exprs[place].regular or isinstance(self._exprs[place], Ahead):
-                self._tell(self._nodes[self._exprs[place]])
+        while place < min(len(self._known), known + ahead):
+            expr = self._known[place]
+            if expr.regular or isinstance(expr, Ahead):
+                self._tell(self.node(expr))
             place += 1
 
     def _target(self, node: int) -> int:
@@ -222,7 +223,7 @@ class Network:
         if kind == at.NAMED:
             expr = self._listed[a].named(low, high)
         else:
-            expr = self._exprs[a] if kind == at.EXPR else self._resumed(a, low)
+            expr = self._known[a] if kind == at.EXPR else self._resumed(a, low)
         return self._translate(expr) if self._alive(expr) else at.DEAD
 
     def _alive(self, expr: Expr) -> bool:
@@ -290,16 +291,16 @@ class Network:
             return self.arena.make(at.AHEAD, self.lexicon.state(expr.item), expr.level)
         if isinstance(expr, Stop):
             return self.arena.make(at.STOP, expr.level)
-        return self.arena.make(at.DOUBT) if isinstance(expr, Unsure) else self._nodes[expr]
+        return self.arena.make(at.DOUBT) if isinstance(expr, Unsure) else self.node(expr)
 
     def _choice(self, choice: Alt) -> int:
         """A node for each option; where words part, further on too."""
         if self._is_of_words(choice):
-            self._words.update(a for option in choice.options for a in alternatives_in(option))
+            self._known.add_words([a for o in choice.options for a in alternatives_in(o)])
         return self.arena.choice([self._entering(option) for option in choice.options])
 
     def _is_of_words(self, choice: Alt) -> bool:
-        return choice in self._words or is_choice_of_words(choice)
+        return self._known.parts_words(choice) or is_choice_of_words(choice)
 
     def _is_structure(self, choice: Alt) -> bool:
         """Whether a regular choice is one between longer texts, as in an enum."""

@@ -17,6 +17,7 @@ from fairlead.lowering.lark_automaton import Frame
 from fairlead.lowering.nodes import Alt, Concat, Expr, Repeat, Rule, Stop
 from fairlead.masks.arena import Arena
 from fairlead.masks.kernels import layout as at
+from fairlead.masks.known import Known
 from fairlead.masks.lexicon import Lexicon
 
 SHORT: Final = 256  # places of a search that comes before the plain engine,
@@ -64,7 +65,7 @@ class Verdicts:
         self,
         arena: Arena,
         lexicon: Lexicon,
-        exprs: list[Expr],
+        exprs: Known,
         automata: Mapping[int, Automaton],
         alive: Callable[[Expr], bool],
     ) -> None:
