@@ -52,6 +52,23 @@ def test_a_reader_says_the_same_without_what_is_past(reader: Reader, text: str):
     assert bare[0].ending(bare[1]) == reader.ending(state)
 
 
+@given(BOUNDS | FACTORS, st.from_regex(r"[1-9][0-9]{0,9}", fullmatch=True))
+def test_a_point_and_a_zero_change_nothing(reader: Reader, text: str):
+    state = reader.start
+    for symbol in map(int, text):
+        state = reader.step(state, symbol)
+    before = reader.ending(state)
+    for symbol in (POINT, 0):
+        state = reader.step(state, symbol)
+        if state is False:
+            assert not before.plain
+            assert not before.told
+            return
+    after = reader.ending(state)
+    assert (after.plain, after.told) == (before.plain, before.told)
+    assert not before.told or after == before
+
+
 def _behind(expr: Expr, text: bytes) -> Expr:
     engine = Derivatives(expr)
     for byte in text:

@@ -3,7 +3,7 @@
 What this module does not know: what a number is worth.
 """
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from fairlead.lowering.expr import (
     EMPTY,
@@ -16,7 +16,7 @@ from fairlead.lowering.expr import (
     optional,
     repeat,
 )
-from fairlead.lowering.nodes import Expr
+from fairlead.lowering.nodes import Expr, Rule
 
 DIGIT = byte_set(b"0123456789")
 NONZERO = byte_set(b"123456789")
@@ -27,7 +27,8 @@ ZERO_FRACTION = optional(concat(literal("."), repeat(literal("0"), 1)))
 SIGN = optional(literal("-"))
 EXPONENT_MARK = byte_set(b"eE")
 ANY_EXPONENT = concat(EXPONENT_MARK, optional(byte_set(b"+-")), repeat(DIGIT, 1))
-PLAIN_EXPONENT = concat(EXPONENT_MARK, optional(byte_set(b"+-")), repeat(DIGIT, 1, 3))
+PLAIN_SHIFT = concat(optional(byte_set(b"+-")), repeat(DIGIT, 1, 3))
+PLAIN_EXPONENT = concat(EXPONENT_MARK, PLAIN_SHIFT)
 ANY_NUMBER = concat(SIGN, WHOLE, FRACTION, optional(ANY_EXPONENT))
 PLAIN_NUMBER = concat(SIGN, alt(concat(WHOLE, FRACTION), concat(NONZERO, FRACTION, PLAIN_EXPONENT)))
 PLAIN_INTEGER = alt(literal("0"), concat(SIGN, NONZERO, DIGITS))
@@ -47,17 +48,24 @@ def exponent_range(
 def exponents(low: int | None, high: int | None, plain: bool = False) -> Expr:
     """`e` and a whole number from `low` to `high` (None: no end), with any zeros before its digits.
 
+    What follows the letter is made when that is read: it is as much as all that stands before it.
+
     >>> exponents(0, -1)
     Empty(nullable=False, regular=True, inhabited=False)
     """
     ends = exponent_range(low, high, plain)
     if ends is None:
         return EMPTY
-    low, high = ends
+    make = partial(_shifts, *ends, plain)
+    return concat(EXPONENT_MARK, Rule("exponent", regular=True, inhabited=True, make=make))
+
+
+def _shifts(low: int | None, high: int | None, plain: bool) -> Expr:
+    """What `exponents` has behind its letter, for a range that holds some."""
     positive = concat(optional(literal("+")), _magnitude(low, high))
     negative = concat(literal("-"), _magnitude(_negated(high), _negated(low)))
-    found = concat(EXPONENT_MARK, alt(positive, negative))
-    return both(found, PLAIN_EXPONENT) if plain else found
+    found = alt(positive, negative)
+    return both(found, PLAIN_SHIFT) if plain else found
 
 
 def _negated(end: int | None) -> int | None:

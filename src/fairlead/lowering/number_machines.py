@@ -172,7 +172,8 @@ class _Places:
         if end.rest is not None:
             return concat(end.rest, self._fraction)
         rule: Expr = EMPTY
-        if end.exponents is not None or any(map(self._lives, self._arcs(place))):
+        goes_on = end.exponents is not None or (place.lives and not end.here)
+        if goes_on or any(map(self._lives, self._arcs(place))):
             make = partial(self._body, place)
             rule = Rule("digits", regular=True, inhabited=True, make=make)
         return alt(rule, EPSILON if end.plain else EMPTY)
@@ -241,6 +242,8 @@ class _Places:
                 if _exclude(steps):
                     continue
                 after = self._place(following, counts or 0 < symbol < POINT, steps)
+            if symbol == POINT and self._end(place).here:  # zeros behind it change nothing
+                after.lives = True
             found[after] = found.get(after, 0) | symbols
         return found
 
