@@ -14,6 +14,7 @@ from fairlead.errors import SourceError, UnsupportedError
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.lark_source import Lark
 from fairlead.syntax.sources import Choice, Gbnf, Regex, Source, Text, repeat, source
+from fairlead.syntax.special import Others
 from fairlead.syntax.substrings import substring
 from type_samples import TYPES
 
@@ -182,6 +183,7 @@ def test_regions_and_tools_are_told_in_words():
 
     for asked, words in [
         (fl.special("<a>"), "the token <a>"),
+        (Others(("<a>", 7), 0), "any text and special tokens, but no <a>, but no 7"),
         (fl.until("x"), 'any text up to "x"'),
         (fl.until("x", include=False), 'any text without "x"'),
         (fl.capture("x", int), "integer"),

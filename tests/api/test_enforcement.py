@@ -9,6 +9,7 @@ from fairlead.syntax.json_schema_keywords import READ
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.lark_source import Lark
 from fairlead.syntax.sources import Choice, Gbnf, PythonType, Regex, Text, repeat, source
+from fairlead.syntax.special import Others
 
 
 def told(what):
@@ -186,6 +187,7 @@ def test_regions_and_tools_are_told_part_by_part():
         "/1": "free text up to the first stop",
         "/2": "free text without the stops",
     }
+    assert told(Others((7,), 1))[""][1] == "free text, and the ids of other special tokens"
     assert told(fl.thinking("a"))[""][1] == "free text between two marks, then its item"
     assert told(fl.tag("a", "b"))[""][1].startswith("its parts in a row")
     described = [{"type": "function", "name": "f"}]

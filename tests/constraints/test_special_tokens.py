@@ -3,12 +3,14 @@
 The oracle writes a text as a list of parts and tries all sequences of tokens.
 """
 
+import itertools
 import pickle
 
 import numpy as np
 import pytest
 
 import fairlead as fl
+from fairlead.constraints.compiled import CompiledConstraint
 from fairlead.constraints.special_tokens import resolve
 from fairlead.lowering.special import beginning, mark, shown, unmarked
 from fairlead.masks.bits import unpack
@@ -103,6 +105,59 @@ def test_tokens_are_allowed_exactly_where_the_language_has_them(source, names, t
 
 # Its tokens cannot spell an "a" alone, so that states are explored beforehand.
 UNCLOSED = fl.Vocabulary([b"ab", b"b", b"<", b">", None, b"<eos>"], {5}, special={"<b>": 4})
+
+
+ANY = fl.Vocabulary(
+    [b"a", b"<b>", None, None, None, b"<eos>", b"ab", b"b"],
+    {5},
+    special={"<b>": 2, "</b>": 3, "<c>": 4},
+)
+ENOUGH = [0, 1, 2, 3, 4, 6, 7]
+
+
+@pytest.mark.parametrize(
+    ("source", "first", "left_out", "last"),
+    [
+        (fl.Lark("start: <[*]>*"), (), (), ()),
+        (fl.Lark("start: <[*]> +"), None, (), ()),
+        (fl.Lark("start: <[^3]>* </b>"), (), (3,), (3,)),
+        (fl.Lark("start: <[^ 2-3, 5]>+ <[2-3]>", lexer="dynamic"), None, (2, 3), (2, 3)),
+        (fl.Lark("start: %lark {start: <[^3]>*} </b>"), (), (3,), (3,)),
+        (fl.Gbnf("root ::= !</b>* </b>"), (), (3,), (3,)),
+        (fl.Gbnf("root ::= rest <[3]>\nrest ::= !<[3]> +"), None, (3,), (3,)),
+        (fl.Gbnf("root ::= !<[5]>*"), (), (), ()),
+    ],
+)
+def test_all_tokens_but_some_are_text_and_the_other_special_ones(source, first, left_out, last):
+    constraint = fl.compile(source, ANY)
+    for tokens in itertools.product(ENOUGH, repeat=3):
+        for length in range(4):
+            inner = tokens[:length]
+            for end in last or (None,):
+                text = inner if end is None else (*inner, end)
+                right = not set(inner) & set(left_out) and (first is not None or bool(inner))
+                assert walks(constraint, text) == right
+
+
+def walks(constraint: CompiledConstraint, tokens: tuple[int, ...]) -> bool:
+    """Whether masks allow the tokens, and an end behind them."""
+    state = constraint.start()
+    for token in tokens:
+        if token not in unpack(constraint.mask(state)):
+            return False
+        state = constraint.advance(state, token)
+    return constraint.accepts(state)
+
+
+def test_only_special_tokens_are_left_out():
+    with pytest.raises(fl.UnsupportedError, match="token 0 is a text"):
+        fl.compile(fl.Lark("start: <[^0]>*"), ANY)
+    with pytest.raises(fl.UnsupportedError, match="no token '<d>'"):
+        fl.compile(fl.Gbnf("root ::= !<d>*"), ANY)
+    with pytest.raises(fl.SourceError, match="beside something else"):
+        fl.compile(fl.Lark("start: T\nT: <[^3]>*"), ANY)
+    assert fl.compile(fl.Lark("start: T\nT: <[^3]>+"), ANY).matches("ab<b>")
+    assert fl.compile(fl.Lark("start: <[*]>*"), fl.Vocabulary([b"a", b"b"])).matches("ab")
 
 
 @pytest.mark.parametrize("vocabulary", [SMALL, UNCLOSED], ids=["closed", "unclosed"])

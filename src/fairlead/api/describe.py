@@ -39,7 +39,7 @@ from fairlead.syntax.sources import (
     source,
 )
 from fairlead.syntax.sources import Sequence as Chain
-from fairlead.syntax.special import Special
+from fairlead.syntax.special import Others, Special
 from fairlead.syntax.substrings import Substring
 from fairlead.syntax.tool_formats import FORMATS
 from fairlead.syntax.tools import Tools
@@ -126,6 +126,9 @@ def _describe_place(given: Source) -> str:  # noqa: PLR0911  one arm for each ki
             return f"a part of this text, word for word: {_quote(''.join(chunks))}"
         case Special(token):
             return f"the token {token}"
+        case Others(without):
+            left_out = "".join(f", but no {token}" for token in without)
+            return f"any text and special tokens{left_out}"
         case Until(stop, include):
             return f"any text {'up to' if include else 'without'} {describe(stop)}"
         case Captured(_, item) | Region(_, item):

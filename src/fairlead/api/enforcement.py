@@ -50,7 +50,7 @@ from fairlead.syntax.sources import (
     Source,
     Text,
 )
-from fairlead.syntax.special import Special
+from fairlead.syntax.special import Others, Special
 from fairlead.syntax.tools import Tools
 
 
@@ -118,6 +118,8 @@ def _how_placed(given: Source) -> str:  # noqa: PLR0911  an arm for each kind of
     match given:
         case Special(token):
             return f"the id of {token}, and no text"
+        case Others():
+            return "free text, and the ids of other special tokens"
         case Until(_, include):
             return "free text up to the first stop" if include else "free text without the stops"
         case Tag():

@@ -14,8 +14,8 @@ from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.names import did_you_mean
 from fairlead.syntax.parts import with_parts
 from fairlead.syntax.regions import Composed
-from fairlead.syntax.sources import Literal, PythonType, Source
-from fairlead.syntax.special import Special
+from fairlead.syntax.sources import Either, Literal, PythonType, Regex, Source, repeat
+from fairlead.syntax.special import Others, Special
 from fairlead.vocabulary.marked import marked, names_of
 from fairlead.vocabulary.spellings import Vocabulary
 
@@ -83,11 +83,34 @@ class _Lookup:
     def resolved(self, source: Source) -> Source:
         if isinstance(source, Composed):
             return self.resolved(source.spelled_out)
+        if isinstance(source, Others):
+            return self._all_but(source)
         if not isinstance(source, Special):
             return with_parts(source, self.resolved)
         if not source.required and self._id(source.token) is None:
             return Literal(str(source.token))
         return Special(self.found(source))
+
+    def _all_but(self, others: Others) -> Source:
+        """Text, and the special tokens that have a name, but those."""
+        left = dict(names_of(self.vocabulary))
+        for each in others.without:
+            token = self._id(each)
+            if token is None:
+                raise self._unknown(each)
+            if left.pop(token, None) is None and self._is_text(token):
+                raise UnsupportedError(
+                    f"token {token} is a text, of which other tokens spell the same: only special "
+                    "tokens are left out",
+                    feature="all tokens but a text",
+                )
+        tokens = (self.resolved(Special(name)) for name in left.values())
+        return repeat(Either((Regex(r"[\s\S]"), *tokens)), others.least)
+
+    def _is_text(self, token: int) -> bool:
+        tokens = self.vocabulary.tokens
+        ends = token in self.vocabulary.eos_ids
+        return not ends and token < len(tokens) and bool(tokens[token])
 
     def found(self, special: Special) -> str:
         token = self._id(special.token)

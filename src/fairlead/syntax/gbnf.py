@@ -7,7 +7,8 @@ r"""llama.cpp's grammars (GBNF) to a tree, as its parser reads them.
 - names are letters, digits, dashes and underscores; `.` is any character; `"…"` and `[…]` know
   the escapes `\n \r \t \\ \" \[ \] \- \xHH \uHHHH \UHHHHHHHH`, of which the last three are
   code points;
-- `<name>` and `<[7]>` are special tokens, by name or id;
+- `<name>` and `<[7]>` are special tokens, by name or id; `!<name>*` and `!<[7]>+` are any others,
+  text among them, as many as there are;
 - `*`, `+`, `?`, `{m}`, `{m,}` and `{m,n}` count the item before them, a whole `"…"` included.
 
 What this module does not know: bytes, automata, whether anything recurs.
@@ -30,16 +31,20 @@ from fairlead.syntax.grammar_tree import (
     Terminal,
     Word,
 )
-from fairlead.syntax.special import Special
+from fairlead.syntax.sources import Source
+from fairlead.syntax.special import Others, Special
 
 SPACE: Final = re.compile(r"(?:[ \t]|#[^\r\n]*)*")
 SPACE_AND_LINES: Final = re.compile(r"(?:[ \t\r\n]|#[^\r\n]*)*")
 WORD: Final = re.compile(r"[A-Za-z0-9_-]+")
 COUNT: Final = re.compile(r"[0-9]+")
-TOKEN: Final = re.compile(r"<(?:\[(?P<id>[0-9]{1,9})\]|(?!\[)[^<>\s]+)>")
+TOKEN: Final = re.compile(
+    r"(?P<but>!)?(?P<name><(?:\[(?P<id>[0-9]{1,9})\]|(?!\[)[^<>\s]+)>)(?(but)[ \t]*(?P<count>[*+]))"
+)
 _TOLD: Final = re.compile(
-    r"""(?P<skipped>"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|\#[^\r\n]*)|(?P<token><[^<>\s]+>)""",
-    re.DOTALL,
+    r"""(?P<skipped>"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|\#[^\r\n]*)
+    |(?P<token>!<[^<>\s]+>[ \t]*[*+]|<[^<>\s]+>)""",
+    re.DOTALL | re.VERBOSE,
 )
 SIMPLE: Final = {
     "n": "\n", "r": "\r", "t": "\t", "\\": "\\", '"': '"', "[": "[", "]": "]", "-": "-",
@@ -68,22 +73,26 @@ def parse_gbnf(text: str, root: str = "root") -> Grammar:
 
     Raises:
         SourceError: it is no grammar, with line, column and a caret.
-        UnsupportedError: it asks for any token but one.
+        UnsupportedError: it asks for so many tokens of any text.
     """
     return _Parser(text).grammar(root)
 
 
-def tokens_of(text: str) -> dict[str, Special]:
+def tokens_of(text: str) -> dict[str, Source]:
     r"""The special tokens that a grammar names, as they are written.
 
     >>> tokens_of('root ::= <think> "<a>" [<b>] <[7]> # <c>')
     {'<think>': Special(token='<think>', required=True), '<[7]>': Special(token=7, required=True)}
     """
-    found = dict[str, Special]()
+    found = dict[str, Source]()
     for told in _TOLD.finditer(text) if "<" in text else ():
         token = TOKEN.fullmatch(told["token"] or "")
         if token is not None:
-            found[token[0]] = Special(int(token["id"]) if token["id"] else token[0])
+            named = int(token["id"]) if token["id"] else token["name"]
+            but = token["but"] is not None
+            found[token[0]] = (
+                Others((named,), int(token["count"] == "+")) if but else Special(named)
+            )
     return found
 
 
@@ -184,15 +193,8 @@ class _Parser:
         char = self._text[self._at]
         if char == '"':
             return [Item(self._quoted())]
-        if char == "!":
-            raise UnsupportedError(
-                "which tokens are all but one depends on the vocabulary: name those that may come, "
-                "and write text as characters",
-                feature="!<token>", place=self._place(self._at), text=self._text,
-                position=self._at,
-            )  # fmt: skip
         atom: Atom
-        if char == "<":
+        if char in "<!":
             atom = self._token()
         elif char == "[":
             atom = self._class()
@@ -207,6 +209,13 @@ class _Parser:
 
     def _token(self) -> Terminal:
         found = TOKEN.match(self._text, self._at)
+        if found is None and self._text.startswith("!<", self._at):
+            raise UnsupportedError(
+                "a text is the same whatever number of tokens it is made of: as many as there are, "
+                "all but one, is !<token>* or !<token>+",
+                feature="!<token>", place=self._place(self._at), text=self._text,
+                position=self._at,
+            )  # fmt: skip
         if found is None:
             self._wrong("a special token is written <name>, or <[7]> by its id")
         self._at = found.end()

@@ -5,6 +5,7 @@ r"""What grammars for language models have that Lark has not, found in a text be
                           "substring_chunks": […]
     %lark {…}             a grammar of its own, with a `start` of its own
     <|name|>  <[7]>  <[7-9,12]>     a special token by its name or id; any of several
+    <[*]>*  <[^7]>+       any tokens, or any but some: as many as there are
     rule[capture]: …      what the rule reads is in `result.captures`; [capture="name"] names it
     ""                    nothing, which Lark has in no string
 
@@ -28,7 +29,7 @@ from fairlead.syntax.json_text import Json, read_json, show
 from fairlead.syntax.names import did_you_mean
 from fairlead.syntax.source import describe_place
 from fairlead.syntax.sources import Either, Source
-from fairlead.syntax.special import Special
+from fairlead.syntax.special import Others, Special
 from fairlead.syntax.substrings import Substring, substring
 
 Nested: TypeAlias = Callable[[str], Source]
@@ -56,6 +57,7 @@ _FOUND: Final = re.compile(
 _BRACES: Final = re.compile(rf"(?P<skipped>{_SKIPPED})|(?P<lark>%lark\s*){{|[{{}}]", re.VERBOSE)
 _RANGE: Final = "[0-9]{1,9}(?:-[0-9]{1,9})?"
 _IDS: Final = re.compile(rf"{_RANGE}(?:,{_RANGE})*\Z")
+_COUNT: Final = re.compile(r"[ \t]*([*+])")
 _CAPTURE: Final = re.compile(rf"\[\s*capture\s*(?:=\s*({_STRING})\s*)?\]\Z")
 _INSTEAD: Final = {
     "lazy": "write the terminal with a lazy count, as /.*?<end>/",
@@ -188,7 +190,10 @@ class _Reader:
         if found["braced"]:
             return self._braced(found)
         begin, end = found.span()
-        tokens = Special(found["name"]) if found["name"] else self._ids(found["listed"], begin)
+        listed = "".join((found["listed"] or "").split())
+        if listed[:1] in ("^", "*"):
+            return self._others(listed, begin, end)
+        tokens = Special(found["name"]) if found["name"] else self._any_of(listed, begin)
         return self._part(tokens, begin, end, begin)
 
     def extended(self) -> Extended:
@@ -209,12 +214,12 @@ class _Reader:
         self._moves.append((start, self._length, begin, end))
         return end
 
-    def _part(self, source: Source, begin: int, end: int, inside: int) -> int:
+    def _part(self, source: Source, begin: int, end: int, inside: int, often: str = "") -> int:
         line = " ".join(self._text[begin:end].split())
         written = line if len(line) <= 24 else f"{line[:23]}…"
         self._parts.append(Part(source, written, self._text, self._path, begin, inside))
         number = self._first + len(self._parts) - 1
-        return self._replace(begin, end, f'"{OPEN}{number}{CLOSE}"')
+        return self._replace(begin, end, f'"{OPEN}{number}{CLOSE}"{often}')
 
     def _braced(self, found: re.Match[str]) -> int:
         begin, inside = found.span()
@@ -282,15 +287,25 @@ class _Reader:
             said = str(error).partition("\n")[0].removesuffix(f" (at {error.place})")
             raise self._wrong(said, begin + (error.position or 0)) from None
 
-    def _ids(self, listed: str, begin: int) -> Source:
-        compact = "".join(listed.split())
-        if compact[:1] in ("^", "*"):
+    def _others(self, listed: str, begin: int, end: int) -> int:
+        """Any tokens, or any but some, and the count behind them."""
+        count = _COUNT.match(self._text, end)
+        if count is None:
             raise self._refused(
-                "which tokens these are depends on the vocabulary; list the ids that are meant, "
-                "and write text as a terminal",
-                f"<[{compact}]>",
+                "a text is the same whatever number of tokens it is made of; as many as there are "
+                f"is <[{listed}]>* or <[{listed}]>+",
+                f"<[{listed}]>",
                 begin,
             )
+        without = () if listed == "*" else self._ids(listed[1:], begin)
+        often = "?" if count[1] == "*" else ""  # as a terminal is something
+        return self._part(Others(without, 1), begin, count.end(), begin, often)
+
+    def _any_of(self, listed: str, begin: int) -> Source:
+        tokens = tuple(map(Special, self._ids(listed, begin)))
+        return tokens[0] if len(tokens) == 1 else Either(tokens)
+
+    def _ids(self, compact: str, begin: int) -> tuple[int, ...]:
         if not _IDS.match(compact):
             raise self._wrong("token ids are written <[7]>, or <[7-9,12]>", begin)
         ids: dict[int, None] = {}
@@ -307,8 +322,7 @@ class _Reader:
                 )
         if not ids:
             raise self._wrong("a range of token ids begins with the lower one", begin)
-        tokens = tuple(map(Special, ids))
-        return tokens[0] if len(tokens) == 1 else Either(tokens)
+        return tuple(ids)
 
     def _rule(self, found: re.Match[str]) -> int:
         rule, options = found["rule"], found["options"]

@@ -5,10 +5,10 @@ leave too few items is `uniqueItems` asked for. Keys of dicts are the strings th
 for a value: "3", "true", "2024-05-01".
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from sys import float_info
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from fairlead.syntax.python_types_patterns import FRACTION, integers, numerals, unsigned_to, whole
 from fairlead.syntax.python_types_place import Core, Place, Read, Schema, union_parts
@@ -78,9 +78,9 @@ def _hashed_with(core: Core) -> list[Core]:
             return []
         case _:
             fields: Any = core.get("fields", ())
-            parts = fields.values() if isinstance(fields, dict) else fields
-            parts = (*parts, core.get("schema"), core.get("json_schema"))
-            return [part for part in parts if isinstance(part, dict)]
+            parts: list[Any] = [*(fields.values() if isinstance(fields, Mapping) else fields)]
+            parts += core.get("schema"), core.get("json_schema")
+            return [cast("Core", part) for part in parts if isinstance(part, Mapping)]
 
 
 def read_tuple(core: Core, at: Place, read: Read) -> Schema:

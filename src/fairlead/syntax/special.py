@@ -34,6 +34,23 @@ class Special(Source):
             raise SourceError(f"no special token is {self.token!r}")
 
 
+@final
+@dataclass(frozen=True)
+class Others(Source):
+    """Tokens one after the other: text, and special tokens, none of them one of some.
+
+    How many tokens a text is made of is nothing that a language knows: so there are none of it or
+    more, or one or more, and no other number.
+
+    Attributes:
+        without: names and ids of those that do not come.
+        least: 0 or 1.
+    """
+
+    without: tuple[str | int, ...]
+    least: int
+
+
 def special(token: str | int, *, required: bool = True) -> Special:
     """The special token of this name or id, as a source.
 
