@@ -72,6 +72,15 @@ CASES = [
         fl.SourceError,
         ("mistrel", "did you mean 'mistral'?"),
     ),
+    Wrong("one tool that is no list", lambda: fl.tools(compiled), fl.SourceError, ("a list",)),  # pyright: ignore[reportArgumentType]
+    Wrong("no tools", lambda: fl.tools(None), fl.SourceError, ("a list",)),  # pyright: ignore[reportArgumentType]
+    Wrong("no name", lambda: fl.grammar([]), fl.SourceError, ("no grammar []",)),  # pyright: ignore[reportArgumentType]
+    Wrong(
+        "no lower bound",
+        lambda: fl.repeat("a", None),  # pyright: ignore[reportArgumentType]
+        fl.SourceError,
+        ("whole numbers",),
+    ),
     Wrong("schema text that ends early", schema('{"type": '), fl.SourceError, ("line 1",)),
     Wrong(
         "a factor that leaves too many rests",

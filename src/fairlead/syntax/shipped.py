@@ -58,7 +58,7 @@ def shipped(name: str) -> Shipped:
     Raises:
         SourceError: there is none of that name.
     """
-    path = paths().get(name)
+    path = paths().get(name) if isinstance(name, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
     if path is None:
         meant = did_you_mean(name, paths())
         raise SourceError(f"no grammar {name!r:.16}{meant}: {_listed()}")

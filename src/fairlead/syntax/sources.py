@@ -265,8 +265,8 @@ def repeat(item: object, low: int = 0, high: int | None = None) -> Repetition:
     Raises:
         SourceError: the bounds are no counts, or the wrong way round.
     """
-    for bound in (low, high):
-        if bound is not None and (not isinstance(bound, int) or isinstance(bound, bool)):  # pyright: ignore[reportUnnecessaryIsInstance]
+    for bound in (low,) if high is None else (low, high):
+        if not isinstance(bound, int) or isinstance(bound, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise SourceError(f"repeat({low!r}, {high!r}): bounds are whole numbers")
     if low < 0 or (high is not None and high < low):
         raise SourceError(f"repeat({low}, {high}): bounds are counts, the lower one first")

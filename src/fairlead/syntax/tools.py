@@ -198,7 +198,8 @@ def tools(
         SourceError: there is no tool, two have one name, or a format or choice is unknown.
         UnsupportedError: a name cannot stand in a call, or a type's JSON is no object.
     """
-    listed = () if isinstance(given, str | Mapping) else tuple(map(_tool, given))
+    one = isinstance(given, str | Mapping | type) or not isinstance(given, Iterable)
+    listed = () if one else tuple(map(_tool, given))
     names = [tool.name for tool in listed]
     if not names:
         raise SourceError("tools are a list of models, callables or descriptions; there is none")
