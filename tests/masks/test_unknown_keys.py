@@ -14,7 +14,7 @@ TOKENS = [b'":1,"', b'":1,"a', b'":1,"b', b'1,"', b',"']
 WORDS = [*(bytes((b,)) for b in range(256)), *TOKENS, b"<end>"]
 VOCABULARY = fl.Vocabulary(WORDS, eos_ids={len(WORDS) - 1})
 ENDLESS = ["^[ab]+$", "^.+$", "^a[ab]*$"]
-FEW = ["^[ab]$", "^(a|bb)$"]
+FEW = ["^(?!c)[ab]$", "^(?!c)(a|bb)$"]
 
 
 def schema(pattern: str) -> fl.JsonSchema:

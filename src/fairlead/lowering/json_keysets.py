@@ -18,11 +18,18 @@ from fairlead.lowering.expr import ANYTHING, EPSILON, alt, both, complement
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.json_atoms import Beside, Found, Keys, Matching, Named, Required, Unlike
 from fairlead.lowering.json_formulas import FALSE, Atom, Formula, all_of
-from fairlead.lowering.json_patterns import has_string, surely_apart, surely_within
+from fairlead.lowering.json_patterns import (
+    has_string,
+    plain_strings,
+    surely_apart,
+    surely_within,
+    words_with,
+)
 from fairlead.lowering.json_text import Spelling
 from fairlead.lowering.json_values import members_of
 from fairlead.lowering.nodes import And, Expr, Not, Rule
 from fairlead.lowering.regular import parts_of
+from fairlead.lowering.unicode import TEXT
 
 MOST_CLASSES = 256
 _REMEMBERED = 1 << 14
@@ -52,6 +59,15 @@ class KeyClass:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Unnamed:
+    """Keys of a class, names perhaps among them: between their quotes, and in UTF-8, if known."""
+
+    spelled: Expr
+    plain: Expr | None
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Plain:
     """An object that `json_objects` can read: see `Members` there."""
 
@@ -60,7 +76,7 @@ class Plain:
     required: tuple[bool, ...]
     others: Formula
     allowed: Expr | None
-    unnamed: Expr | None
+    unnamed: Unnamed | None
 
 
 @final
@@ -126,18 +142,40 @@ class Keysets:
             values,
             tuple(name.name in required for name in names),
             kept[0][1] if kept else FALSE,
-            None if unnamed is None else alt(self._listed(names), unnamed),
+            None if unnamed is None else alt(self._listed(names), unnamed.spelled),
             unnamed,
         )
 
     def _listed(self, names: list[KeyClass]) -> Expr:
         return self._spelling.choose((str(name.name), EPSILON) for name in names)
 
-    def _unnamed(self, kept: list[KeyClass], classes: list[KeyClass]) -> Expr:
-        """The keys of some classes, names perhaps among them."""
+    def _unnamed(self, kept: list[KeyClass], classes: list[KeyClass]) -> Unnamed:
+        """The keys of some classes."""
         if [part for part in classes if part.inside] == kept:  # all that match anything
-            return alt(*{keys: None for part in kept for keys in part.inside})
-        return alt(*(self.content(part) for part in kept))
+            listed = {keys: None for part in kept for keys in part.inside}
+            return Unnamed(alt(*listed), _united(map(plain_strings, listed)))
+        found = [self.unnamed(part, classes) for part in kept]
+        return Unnamed(alt(*(part.spelled for part in found)), _united(p.plain for p in found))
+
+    def unnamed(self, part: KeyClass, classes: Iterable[KeyClass]) -> Unnamed:
+        """The keys of a class among others."""
+        languages = {keys for one in classes for keys in one.inside}
+        told = {keys: plain for keys in languages if (plain := plain_strings(keys)) is not None}
+        if len(told) < len(languages):
+            return Unnamed(self.content(part), None)
+        found = TEXT
+        for keys, plain in told.items():
+            found = both(found, plain if keys in part.inside else complement(plain))
+        return Unnamed(self.content(part), found)
+
+    def spelled_out(self, case: tuple[Atom, ...]) -> tuple[Atom, ...]:
+        """The same case, keys with a pattern that has few words being names.
+
+        So declared order is not told any more: what patterns match comes behind what is declared.
+        """
+        languages = _languages(case)
+        words = {keys: found for keys in languages if (found := words_with(keys)) is not None}
+        return tuple(one for atom in case for one in _named(atom, words)) if words else case
 
     def content(self, part: KeyClass) -> Expr:
         """The keys of a class, or a name, between their quotes."""
@@ -234,6 +272,24 @@ def _by_name(case: tuple[Atom, ...]) -> "defaultdict[str | None, list[Atom]]":
     found: defaultdict[str | None, list[Atom]] = defaultdict(lambda: everywhere)
     found.update((name, [*atoms, *everywhere]) for name, atoms in named.items())
     return found
+
+
+def _named(atom: Atom, words: dict[Expr, frozenset[str]]) -> list[Atom]:
+    """An atom about the keys of a pattern as atoms about its words."""
+    if not isinstance(atom, Matching):
+        return [atom]
+    keys = atom.keys
+    if isinstance(keys, Beside):
+        names = keys.names.union(*(words.get(one, ()) for one in keys.patterns))
+        patterns = tuple(one for one in keys.patterns if one not in words)
+        return [Matching(Beside(names, patterns), atom.value)]
+    return [Named(word, atom.value) for word in sorted(words[keys])] if keys in words else [atom]
+
+
+def _united(parts: "Iterable[Expr | None]") -> Expr | None:
+    listed = list(parts)
+    told = [part for part in listed if part is not None]
+    return alt(*told) if len(told) == len(listed) else None
 
 
 def _languages(atoms: Iterable[Atom]) -> list[Expr]:

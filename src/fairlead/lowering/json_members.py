@@ -99,7 +99,7 @@ class MembersTemplate:
     ) -> None:
         listed = atoms(said)
         self._said, self._value, self.style = said, value, style
-        self._content = keysets.content
+        self._keysets = keysets
         names = keysets.names(listed)
         self.names = tuple(str(key.name) for key in names)
         self._numbers = {name: key for key, name in enumerate(self.names)}
@@ -115,7 +115,7 @@ class MembersTemplate:
 
     def alone(self) -> Alone | None:
         """Its members, if none says anything of another."""
-        return told_alone(self._said, self._keys, self._content, self._value)
+        return told_alone(self._said, self._keys, self._keysets, self._value)
 
     def start(self) -> Expr:
         """The whole object."""

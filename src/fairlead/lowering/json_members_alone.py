@@ -12,7 +12,7 @@ from typing import final
 
 from fairlead.lowering.json_atoms import Matching, Named, Required
 from fairlead.lowering.json_formulas import Atom, Every, Formula, Leaf
-from fairlead.lowering.json_keysets import KeyClass, said_by_cases
+from fairlead.lowering.json_keysets import KeyClass, Keysets, Unnamed, said_by_cases
 from fairlead.lowering.nodes import Expr
 
 
@@ -25,19 +25,19 @@ class Alone:
         names: all that are mentioned.
         values: the value of each.
         required: whether each must be there.
-        classes: of other keys, what is between their quotes, names perhaps among it, and the value.
+        classes: of other keys, and the value of each.
     """
 
     names: tuple[str, ...]
     values: tuple[Expr, ...]
     required: tuple[bool, ...]
-    classes: tuple[tuple[Expr, Expr], ...]
+    classes: tuple[tuple[Unnamed, Expr], ...]
 
 
 def told_alone(
     said: Formula,
     keys: Sequence[KeyClass],
-    content: Callable[[KeyClass], Expr],
+    keysets: Keysets,
     value: Callable[[Formula], Expr],
 ) -> Alone | None:
     """The members of an object of which this is said, if none hangs on another.
@@ -45,21 +45,22 @@ def told_alone(
     Args:
         said: of the whole object.
         keys: names, then classes.
-        content: what is between the quotes of a class.
+        keysets: tells what classes hold.
         value: the values that a formula allows.
     """
     case = _atoms_of(said)
     if case is None:
         return None
     names = [key for key in keys if key.name is not None]
+    classes = keys[len(names) :]
     about, required = said_by_cases(keys), {a.name for a in case if isinstance(a, Required)}
     return Alone(
         tuple(str(key.name) for key in names),
         tuple(value(about(case, number)) for number in range(len(names))),
         tuple(key.name in required for key in names),
         tuple(
-            (content(keys[number]), value(about(case, number)))
-            for number in range(len(names), len(keys))
+            (keysets.unnamed(part, classes), value(about(case, number)))
+            for number, part in enumerate(classes, len(names))
         ),
     )
 

@@ -43,6 +43,7 @@ from fairlead.lowering.expr import (
     literal,
 )
 from fairlead.lowering.json_keys import KeyTrie
+from fairlead.lowering.json_keysets import Unnamed
 from fairlead.lowering.json_room import among, room, writes
 from fairlead.lowering.json_text import QUOTE, JsonStyle
 from fairlead.lowering.nodes import Expr, Look
@@ -68,8 +69,7 @@ class Members:
         others: the value of every undeclared key, EMPTY if there may be none.
         allowed: what is between the quotes of any key, None if that may be anything.
         ordered: whether declared keys come in order, and undeclared ones after them.
-        unnamed: what is between the quotes of an undeclared key, declared ones perhaps among it;
-            None where that is not known.
+        unnamed: undeclared keys, names perhaps among them; None where that is not known.
         tame: whether values may be made when they are first entered, since nothing in them can be
             refused.
     """
@@ -81,7 +81,7 @@ class Members:
     allowed: Expr | None
     ordered: bool
     tame: bool = False
-    unnamed: Expr | None = None
+    unnamed: "Unnamed | None" = None
 
 
 def json_object(members: Members, style: JsonStyle, *, inhabited: bool = False) -> Expr:

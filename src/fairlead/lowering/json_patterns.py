@@ -19,6 +19,7 @@ from fairlead.lowering.nodes import Expr
 from fairlead.lowering.regex import lower_search
 from fairlead.lowering.regular import contains
 from fairlead.syntax.regex_tree import Pattern
+from fairlead.syntax.regex_words import words_of_pattern
 
 _found: "WeakKeyDictionary[Expr, Pattern]" = WeakKeyDictionary()
 _parts: "WeakKeyDictionary[Expr, frozenset[Expr]]" = WeakKeyDictionary()  # of what has any of many
@@ -43,6 +44,20 @@ def any_of_strings(parts: Iterable[Expr]) -> Expr:
     if made not in listed:
         _parts[made] = frozenset(listed)
     return made
+
+
+def plain_strings(strings: Expr) -> Expr | None:
+    """The same strings in UTF-8, if they are those with one of some patterns."""
+    found = [_plain(part) for part in _parts.get(strings, (strings,))]
+    told = [part for part in found if part is not None]
+    return alt(*told) if len(told) == len(found) else None
+
+
+def words_with(strings: Expr) -> frozenset[str] | None:
+    """The strings, if they are those with one of some patterns, and plainly few."""
+    patterns = [_found.get(part) for part in _parts.get(strings, (strings,))]
+    told = [words for one in patterns if one and (words := words_of_pattern(one)) is not None]
+    return frozenset[str]().union(*told) if len(told) == len(patterns) else None
 
 
 def has_string(strings: Expr, text: str, spelling: Spelling) -> bool:

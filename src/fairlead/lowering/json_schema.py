@@ -283,6 +283,8 @@ class Lowering:
     # Objects
 
     def _object(self, case: Case) -> Expr:
+        if not self._style.ordered:
+            case = self.keysets.spelled_out(case)
         plain = self.keysets.plain(case)
         if plain is None:
             return self._general("object", all_of(*map(leaf, case)))

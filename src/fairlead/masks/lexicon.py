@@ -15,6 +15,7 @@ from typing import Final, final
 import numpy as np
 
 from fairlead.automata.derivative import Derivatives
+from fairlead.lowering.endless import surely_open
 from fairlead.lowering.expr import ALL_BYTES, EMPTY, UNSURE
 from fairlead.lowering.json_text import QUOTE
 from fairlead.lowering.nodes import Expr, Repeat, operands
@@ -28,7 +29,7 @@ from fairlead.masks.space import untouched
 MOST_STATES: Final = 1 << 19  # 1 KB each
 _WORTH_COUNTING: Final = 4
 _MOST_SMALL: Final = 32  # states
-_MOST_OPEN: Final = 256
+_MOST_OPEN: Final = 512
 _AHEAD: Final = 16  # states that are made together
 RENEW_AT: Final = 1 << 16  # when a new constraint gets a new lexicon,
 RENEW_AT_PARTS: Final = 1 << 19  # so that one that has met a huge language fails no other
@@ -174,7 +175,7 @@ class Lexicon:
         """
         found = self._open.get(expr)
         if found is None:
-            found = self._open[expr] = self._goes_on(self.state(expr))
+            found = self._open[expr] = surely_open(expr) or self._goes_on(self.state(expr))
         return found
 
     def _goes_on(self, state: int) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import ALL_BYTES, EMPTY, EPSILON, concat, literal
+from fairlead.lowering.json_keysets import Unnamed
 from fairlead.lowering.json_objects import ObjectTemplate
 from fairlead.lowering.json_text import QUOTE, JsonStyle
 from fairlead.lowering.json_words import words_of
@@ -38,11 +39,11 @@ def is_plain_object(template: ObjectTemplate, lexicon: Lexicon) -> bool:
     )
 
 
-def can_be_class(keys: Expr, lexicon: Lexicon, ordered: bool) -> bool:
+def can_be_class(keys: Unnamed, lexicon: Lexicon, ordered: bool) -> bool:
     """Whether the kernels can read keys of a class: none of them begins in vain."""
-    if ordered or lexicon.spellable != ALL_BYTES or not keys.regular or keys.looks:
+    if ordered or lexicon.spellable != ALL_BYTES or keys.plain is None:
         return False
-    return not lexicon.alive(keys) or lexicon.is_open(keys)
+    return not lexicon.alive(keys.plain) or lexicon.is_open(keys.plain)
 
 
 def can_spell(names: tuple[str, ...], spellable: int) -> bool:
@@ -87,7 +88,7 @@ class Declared(Protocol):
 
 def describe_members(
     members: Declared,
-    classes: Iterable[tuple[Expr, Expr]],
+    classes: Iterable[tuple[Unnamed, Expr]],
     style: JsonStyle,
     network: Nodes,
     machine: Derivatives,
@@ -96,7 +97,7 @@ def describe_members(
 
     Args:
         members: the names; they are in no class, even if they are among its keys.
-        classes: for each, the keys between their quotes, and their value.
+        classes: of other keys, and the value of each.
         style: of the object.
         network: what the node belongs to.
         machine: tells what can be completed.
@@ -104,8 +105,8 @@ def describe_members(
     lexicon, fields = network.lexicon, _object_fields(style, network)
     rows = list[list[int]]()
     for keys, value in classes:
-        if lexicon.alive(keys) and machine.alive(value):
-            begun = concat(keys, QUOTE)
+        if lexicon.alive(keys.spelled) and machine.alive(value):
+            begun = concat(keys.spelled, QUOTE)
             row = [*fields]
             row[at.O_START], row[at.O_QUOTED] = (
                 lexicon.state(begun),

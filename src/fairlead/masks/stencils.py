@@ -4,10 +4,11 @@ from typing import Protocol
 
 import numpy as np
 
-from fairlead.lowering.expr import EPSILON, concat, literal
+from fairlead.lowering.expr import EPSILON, concat, literal, repeat
 from fairlead.lowering.json_schema import lower_part
-from fairlead.lowering.json_text import json_style
+from fairlead.lowering.json_text import QUOTE, json_style
 from fairlead.lowering.nodes import Expr
+from fairlead.lowering.unicode import SCALARS
 from fairlead.masks.arena import Arena
 from fairlead.masks.forest import address
 from fairlead.masks.kernels import layout as at
@@ -50,7 +51,10 @@ def stencil_of(network: Nodes) -> Stencil:
     fields = describe_style(style, network.lexicon)
     made[of.T_START], made[of.T_QUOTED] = fields[at.O_START], fields[at.O_QUOTED]
     made[of.T_PLAIN] = fields[at.O_PLAIN]
-    made[of.T_BRACKETS] = network.arena.pool(b"{[]truefalse")
+    made[of.T_BRACKETS] = network.arena.pool(b'{[]truefalse"')
+    made[of.T_CHARACTERS] = network.lexicon.state(style.spelling.content)
+    filled = concat(QUOTE, repeat(style.spelling.character(SCALARS), 1), QUOTE)
+    made[of.T_FILLED] = network.lexicon.state(filled)
     stencil = np.array(made, np.int32)
     network.arena.context[at.STENCIL] = address(stencil)
     return stencil

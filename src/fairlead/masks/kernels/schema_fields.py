@@ -18,7 +18,9 @@ from fairlead.masks.kernels.schema_layout import (
     PARTS,
     PLAIN,
     S_EDGE,
+    S_HIGH,
     S_KIND,
+    S_LOW,
     S_SURE,
     S_TYPES,
     S_VALUE,
@@ -26,6 +28,7 @@ from fairlead.masks.kernels.schema_layout import (
     SOURCE,
     STRICT,
     STRING,
+    TEXT,
     TYPE_COUNT,
     TYPED,
     V_BEGIN,
@@ -211,16 +214,28 @@ def _is_surely_a_number(context: Context, types: int) -> bool:
 
 @inner
 def _is_surely_a_string(context: Context, types: int) -> bool:
-    """Whether the part that is read has a string: of a format, or of some length."""
-    said = context[SAID]
-    if types != STRING or said & _TYPE == 0:
-        return False
-    if said == _TYPE | 1 << W_FORMAT:
-        return context[STRICT] == 0 and first_byte(context, held(context, W_FORMAT)) == _QUOTE
-    if said & ~(_TYPE | _SHORT) != 0:
-        return False
-    low, high = count_held(context, W_SHORTEST, 0), count_held(context, W_LONGEST, 1 << 30)
-    return 0 <= low <= high
+    """Whether the part that is read has a string: of a format."""
+    formatted = types == STRING and context[SAID] == _TYPE | 1 << W_FORMAT
+    return (
+        formatted
+        and context[STRICT] == 0
+        and first_byte(context, held(context, W_FORMAT)) == _QUOTE
+    )
+
+
+@inner
+def _text(context: Context, part: int) -> int:
+    """Strings of some length."""
+    low, high = count_held(context, W_SHORTEST, 0), count_held(context, W_LONGEST, -1)
+    if low < 0 or high < -1 or 0 <= high < low:
+        return ask(context, part)
+    if low == 0 and high < 0:
+        return typed(context, part, STRING)
+    set_field(context, part, S_KIND, TEXT)
+    set_field(context, part, S_SURE, 1)
+    set_field(context, part, S_LOW, low)
+    set_field(context, part, S_HIGH, high)
+    return PLAIN
 
 
 @inner
@@ -230,6 +245,8 @@ def read_scalar(context: Context, part: int, types: int) -> int:
     named = numbers and first_byte(context, held(context, W_FORMAT)) == _QUOTE
     if named and context[STRICT] == 0:  # formats are of strings
         return typed(context, part, types)
+    if types == STRING and context[SAID] & ~(_TYPE | _SHORT) == 0:
+        return _text(context, part)
     if _is_surely_a_string(context, types) or _is_surely_a_number(context, types):
         return leaf(context, part)
     return ask(context, part)

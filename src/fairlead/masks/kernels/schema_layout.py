@@ -50,7 +50,7 @@ S_COUNT: Final = 4  # how many,
 S_OTHER: Final = 5  # the part of all others, or ANY_PART
 S_ITEM: Final = 6  # of an array: the part of its items, or ANY_PART,
 S_LOW: Final = 7  # how many at least,
-S_HIGH: Final = 8  # at most, or -1; of a LEAF, where it begins and ends
+S_HIGH: Final = 8  # at most, or -1; characters of a TEXT; of a LEAF, where it begins and ends
 S_OBJECT: Final = 9  # a row of OBJECT,
 S_KEYS: Final = 10  # the first of KEYS,
 S_EDGE: Final = 11  # and of EDGE, all counted from where those of the schema begin
@@ -77,6 +77,7 @@ PARTED: Final = 4  # objects or arrays with parts, or all values of other types
 WORDS: Final = 5  # one of some strings, or null, true, false
 LEAF: Final = 6  # what others read
 GROUP: Final = 7  # any of some parts, which are listed like members
+TEXT: Final = 8  # strings of S_LOW to S_HIGH characters
 
 # Types.
 NULL: Final = 1
@@ -131,8 +132,10 @@ T_LAST: Final = 12  # and of an array, with what stands before it
 T_START: Final = 13  # fields of OBJECT
 T_QUOTED: Final = 14
 T_PLAIN: Final = 15
-T_BRACKETS: Final = 16  # where "{[]truefalse" is in POOL
+T_BRACKETS: Final = 16  # where "{[]truefalse" and a quote are in POOL
 T_EDGE: Final = 17  # around the whole text
-STENCIL_SIZE: Final = 18
+T_FILLED: Final = 18  # lexical states: strings that are not empty, with quotes,
+T_CHARACTERS: Final = 19  # and any characters of a string
+STENCIL_SIZE: Final = 20
 
 ROOT: Final = 1 << 20  # instead of a count of items: the whole text

@@ -3,6 +3,7 @@
     part                   nodes
     TYPED                  those of the stencil, which every schema has
     WORDS                  MEMBER, as names behind which nothing else is; null, true, false
+    TEXT                   LITERAL quote, COUNTED
     PARTED: an object      LITERAL "{", OPENED
     PARTED: an array       LITERAL "[", then EXPR of how many items have come
     LEAF                   what Python makes of it
@@ -14,10 +15,12 @@ from fairlead.masks.kernels.frames import build_keys, first_frame
 from fairlead.masks.kernels.intern import full, node_of
 from fairlead.masks.kernels.layout import (
     CHOICE,
+    COUNTED,
     DEAD,
     EDGE,
     EXPR,
     LAID,
+    LEXEME,
     LITERAL,
     MEMBER,
     N_AT,
@@ -78,16 +81,19 @@ from fairlead.masks.kernels.schema_layout import (
     S_TYPES,
     T_ANYTHING,
     T_BRACKETS,
+    T_CHARACTERS,
     T_CLOSING,
     T_COLON,
     T_COMMA,
     T_EDGE,
+    T_FILLED,
     T_LAST,
     T_OPENED,
     T_PLAIN,
     T_QUOTED,
     T_START,
     T_TYPES,
+    TEXT,
     TYPE_COUNT,
     TYPED,
     WORD_FALSE,
@@ -193,6 +199,18 @@ def _strings(context: Context, part: int) -> int:
     int32s(context, OBJECT)[thing * 16 + O_BARE] = 1
     frame = first_frame(context, thing)
     return node_of(context, MEMBER, frame, 0, 0, 0, 0) if frame >= 0 else frame
+
+
+@inner
+def _text(context: Context, part: int) -> int:
+    """The node of strings of some length."""
+    low, high = _field(context, part, S_LOW), _field(context, part, S_HIGH)
+    if low == 1 and high < 0:
+        return node_of(context, LEXEME, _stencil(context, T_FILLED), 0, 0, 0, 0)
+    quote, state = _stencil(context, T_BRACKETS) + 12, _stencil(context, T_CHARACTERS)
+    end = node_of(context, LITERAL, quote, 1, NIL, 0, 0)
+    counted = node_of(context, COUNTED, state, low, high, state, 0)
+    return node_of(context, LITERAL, quote, 1, _behind(context, counted, end), 0, 0)
 
 
 @inner
@@ -316,6 +334,8 @@ def lay(context: Context, node: int) -> int:
         made = _items(context, part, items)
     elif kind == WORDS:
         made = _words(context, part)
+    elif kind == TEXT:
+        made = _text(context, part)
     elif kind == GROUP:
         made = _group(context, part)
     else:
