@@ -1,9 +1,10 @@
 """What is written to an arena can be read again, however often it grew meanwhile."""
 
 import fairlead as fl
-from fairlead.masks.arena import Arena, Plan
+from fairlead.masks.arena import Arena
 from fairlead.masks.gallery import Gallery
 from fairlead.masks.lexicon import Lexicon
+from fairlead.masks.plans import Plan
 
 VOCABULARY = fl.Vocabulary([*(bytes((b,)) for b in range(256)), b"<end>"], eos_ids={256})
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fairlead as fl
-from fairlead.masks import arena, gallery, lexicon
+from fairlead.masks import arena, gallery, lexicon, plans
 from fairlead.masks.rows import Rows
 from fairlead.masks.shelf import Shelf
 from two_engines import Both, explored, vocabulary
@@ -234,12 +234,13 @@ def test_a_lexicon_that_has_grown_is_left_to_those_who_use_it(
 
 def test_arrays_that_grow_keep_what_they_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     small = {
-        count: arena._Table(
-            table.room, 64 if count == arena.at.BITS else 16, table.arrays, table.hashes
+        count: plans.Table(
+            table.room, 64 if count == plans.at.BITS else 16, table.arrays, table.hashes
         )
-        for count, table in arena._TABLES.items()
+        for count, table in plans.TABLES.items()
     }
-    monkeypatch.setattr(arena, "_TABLES", small)
+    for module in (arena, plans):
+        monkeypatch.setattr(module, "TABLES", small)
     words = vocabulary(400)
     for name in ("declared and others", "distinct texts", "nested", "one of two"):
         both = Both(fl.JsonSchema(SCHEMAS[name]), words)

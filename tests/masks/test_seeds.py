@@ -4,17 +4,19 @@ import gc
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 
 import fairlead as fl
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.json_schema import lower_json_schema
-from fairlead.masks.arena import Arena, Plan
+from fairlead.masks.arena import Arena
 from fairlead.masks.gallery import Gallery, shared_gallery
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.lexicon import Lexicon, shared_lexicon
 from fairlead.masks.network import Network
 from fairlead.masks.networks import new_network
+from fairlead.masks.plans import Plan
 from fairlead.masks.seeds import Seed
 
 VOCABULARY = fl.Vocabulary([*(bytes((b,)) for b in range(256)), b'": ', b"[{", b"<end>"], {258})
@@ -79,15 +81,20 @@ def test_arenas_that_begin_alike_go_on_apart() -> None:
 def test_memory_that_was_used_before_is_as_good_as_new() -> None:
     plan = Plan.empty(Gallery(VOCABULARY, Lexicon(VOCABULARY.spellable)))
     block = plan.block()
-    fresh = block.tobytes()
-    block[:] = 7
-    plan.take_back(block)
+    fresh, context = block.memory.tobytes(), block.context.copy()
+    context[[at.STACKS, at.MACROS, at.CONFIGS, at.TEXTS]] = 3, 5, 1 << 20, 2
+    bytes_used = {at.STACK: 24, at.MACRO: 80, at.FIRST: 160, at.MACRO_LOOP: 160, at.MACRO_ELSE: 5}
+    bytes_used |= {at.TEXT: 16, at.NODE: 0, at.TARGET: 0, at.SETTLED: 0, at.PAIR: 8, at.LENGTH: 32}
+    for slot, (begin, kind, count) in plan.parts.items():
+        size = bytes_used.get(slot, count * np.dtype(kind).itemsize)
+        block.memory[begin : begin + size] = 7
+    plan.take_back(block, context)
     again = plan.block()
     assert again is block
-    assert again.tobytes() == fresh
+    assert again.memory.tobytes() == fresh
     blocks = [plan.block() for _ in range(100)]
     for given in blocks:
-        plan.take_back(given)
+        plan.take_back(given, given.context)
     given_again = {id(plan.block()) for _ in range(16)}
     assert given_again <= {id(given) for given in blocks}
     assert id(plan.block()) not in given_again

@@ -55,7 +55,7 @@ class Key:
         return isinstance(other, Key) and self.parts == other.parts
 
 
-remembered: Remembered[Key, CompiledConstraint] = Remembered(most=64, most_bytes=512 << 20)
+remembered: Remembered[Key, CompiledConstraint] = Remembered(64, 512 << 20, spare=16)
 """The constraints compiled last."""
 
 

@@ -21,13 +21,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlead.masks.arena import Plan
 from fairlead.masks.bits import Row, pack, words
 from fairlead.masks.forest import MOST_FIRST, Forest, address
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.kernels.layout import CURSOR, NEED_LEX, NO_PICTURE, WIDE_EXITS
 from fairlead.masks.lexicon import MOST_STATES, Lexicon
 from fairlead.masks.memory import Held, track_shared
+from fairlead.masks.plans import Plan
 from fairlead.masks.shelf import Shelf
 from fairlead.masks.space import untouched
 from fairlead.vocabulary.spellings import Vocabulary

@@ -40,9 +40,10 @@ class Known:
 
     def __init__(self, old: Facts) -> None:
         self._old, self._first = old, len(old.exprs)
-        self._nodes = dict[Expr, int]()
-        self._exprs = list[Expr]()
-        self._told, self._words = set[int](), set[Alt]()
+        self._nodes: dict[Expr, int] = {}
+        self._exprs: list[Expr] = []
+        self._told: set[int] = set()
+        self._words: set[Alt] = set()
 
     def facts(self) -> Facts:
         """All of it, for a seed."""

@@ -219,7 +219,7 @@ class Layer:
 
     def __init__(self, arena: Arena, *, lays: bool) -> None:
         self._arena, self._lays = arena, lays
-        self._laid = list[tuple[PlainSchema, NDArray[np.int32]]]()
+        self._laid: list[tuple[PlainSchema, NDArray[np.int32]]] = []
 
     def lay(self, expr: Expr) -> int | None:
         """The node of such a schema, if that is what an expression is."""

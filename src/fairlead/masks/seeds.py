@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from fairlead.lowering.expr import EMPTY, EPSILON
 from fairlead.lowering.json_schema import lower_json_schema
 from fairlead.lowering.nodes import Expr
-from fairlead.masks.arena import Arena, Plan
+from fairlead.masks.arena import Arena
 from fairlead.masks.bounded import Bounds, shared_bounds
 from fairlead.masks.gallery import Gallery
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.known import Facts
+from fairlead.masks.plans import Plan
 from fairlead.masks.shelf import Shelf
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.json_schema_values import TYPES
