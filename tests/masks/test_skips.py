@@ -1,6 +1,7 @@
 """What is said of parts of a vocabulary's trie is what walking them finds."""
 
 import random
+from itertools import product
 
 import fairlead as fl
 from fairlead.masks.bits import unpack
@@ -22,6 +23,13 @@ WHOLE = (
     ],
 )
 PATTERNS = (".*x?", "[^x]*", "(?:é|[a-z])*", "[^\\u2028]+é", "(?:[^é]|éa)*", ".*a.*", "[ -~]*z")
+# Characters that are counted in states: some of these accept, and some read fewer than others.
+COUNTED = (
+    "(?:[a-z]{9}b|[axy]{3,7}z|[bz]{2,5}x)",
+    "(?:[a-z]{4}x*|[x-z]{2,6}a)?",
+    "(?:[abxz]{2}a?b?){3}|z",
+    "(?:[a-z]{2,4}1|[a-z]{2,7}|22)?(?:[bz][a-z]|1)",
+)
 
 
 def _vocabulary(seed: int) -> fl.Vocabulary:
@@ -36,16 +44,31 @@ def _vocabulary(seed: int) -> fl.Vocabulary:
     return fl.Vocabulary([*ordered, b"<end>"], eos_ids={len(ordered)})
 
 
-def test_masks_of_patterns_that_loop_have_what_reading_each_token_finds() -> None:
-    words = _vocabulary(7)
-    chance = random.Random(8)
-    for pattern in PATTERNS:
-        constraint = fl.compile(fl.Regex(pattern), words)
-        states = constraint._states
+def _agree(pattern: str, words: fl.Vocabulary, chance: random.Random) -> None:
+    """Masks of a pattern have the tokens that are read, at the beginning and behind some tokens."""
+    constraint = fl.compile(fl.Regex(pattern), words)
+    states = constraint._states
+    for _ in range(2):
+        state = constraint.start()
         for _ in range(2):
-            state = constraint.start()
-            for _ in range(2):
-                allowed = set(unpack(constraint.mask(state)).tolist()) - words.eos_ids
-                for token in range(len(words.tokens) - 1):
-                    assert (token in allowed) == (states.after(state, token) is not None)
+            allowed = set(unpack(constraint.mask(state)).tolist()) - words.eos_ids
+            for token in range(len(words.tokens) - 1):
+                assert (token in allowed) == (states.after(state, token) is not None)
+            if allowed:
                 state = constraint.advance(state, chance.choice(sorted(allowed)))
+
+
+def test_masks_of_patterns_that_loop_have_what_reading_each_token_finds() -> None:
+    words, chance = _vocabulary(7), random.Random(8)
+    for pattern in PATTERNS:
+        _agree(pattern, words, chance)
+
+
+def test_masks_of_patterns_that_count_in_states_have_what_reading_each_token_finds() -> None:
+    every = [bytes(word) for n in range(1, 6) for word in product(b"abxz", repeat=n)]
+    words, chance = (
+        fl.Vocabulary([*every, b"1", b"<end>"], eos_ids={len(every) + 1}),
+        random.Random(9),
+    )
+    for pattern in COUNTED:
+        _agree(pattern, words, chance)

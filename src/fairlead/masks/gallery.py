@@ -68,6 +68,8 @@ class Gallery:
         self.pictures = untouched((MOST_PICTURES, 6), np.int32)
         self.loop = untouched((MOST_STATES, 2), np.uint64)
         self.loops = untouched(MOST_STATES, np.uint8)
+        self.way = untouched((MOST_STATES, 2), np.uint64)
+        self.way_to = untouched(MOST_STATES, np.int32)
         self.exits = untouched((_ALL_EXITS, 2), np.int32)
         self.wide = untouched((_ALL_WIDE, 6), np.int64)
         self.listed = untouched(_ALL_LISTED, np.int32)
@@ -117,6 +119,8 @@ class Gallery:
             (at.PICTURE, self.pictures),
             (at.LOOP, self.loop),
             (at.LOOPS, self.loops),
+            (at.WAY, self.way),
+            (at.WAY_TO, self.way_to),
             (at.EXIT, self.exits),
             (at.WIDE, self.wide),
             (at.LISTED, self.listed),

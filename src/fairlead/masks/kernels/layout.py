@@ -123,6 +123,10 @@ SHELF_CODE: Final = 112  # int64[n]: its hash
 SHELF_ROW: Final = 113  # int64[n]: its address
 SHELF_ROOM: Final = 114  # how many there may be
 ROW_CODE: Final = 115  # the hash of the last mask
+WAY: Final = (
+    116  # uint64[lexical states, 2]: the ASCII bytes that lead from a state to the same one,
+)
+WAY_TO: Final = 117  # int32[lexical states]: and to which; 0 unknown, below 0: to none
 COUNT_AT: Final = 101  # int32[lexical states]: as PICTURE_AT, of states between counted items
 # Of this constraint, for bounded patterns (`kernels.bounds`):
 PAIR: Final = 128  # int64[n]: lexical state of a pattern << 32 | of what its characters are

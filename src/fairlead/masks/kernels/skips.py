@@ -3,6 +3,9 @@
 Within a string almost every text leads back to where it began: "a" does, and so does any other
 character but a few. If all that is below a trie node is of such characters, all of it can be read,
 and nobody has to walk there. What a part of the trie consists of is written down once.
+
+Where characters are counted in states, as up to 64 letters of a mailbox are, text leads to the next
+of them instead, and from there to the next: then as many are looked at as the part is high.
 """
 
 from typing import Final
@@ -11,6 +14,7 @@ import numpy as np
 
 from fairlead.masks.kernels.layout import (
     ACCEPTS,
+    DOUBTS,
     EXPANDED,
     HEIGHT,
     HOLD,
@@ -25,10 +29,13 @@ from fairlead.masks.kernels.layout import (
     TRIE_END,
     WALK,
     WANT,
+    WAY,
+    WAY_TO,
 )
 from fairlead.masks.kernels.views import (
     Context,
     Sets,
+    apart,
     inner,
     int32s,
     once,
@@ -47,6 +54,7 @@ _ALL: Final = 4  # which are, too
 _INVALID: Final = 8
 EVERYWHERE: Final = 2
 _SMALL: Final = 5  # parts that are walked as fast as they are looked at
+_HIGHEST: Final = 255  # what is so high may be higher
 _LARGE: Final = 64  # a part with exits everywhere is worth no list of them
 
 
@@ -126,9 +134,60 @@ def stays(context: Context, node: int, state: int, leads: Sets) -> int:
     or a code below 0.
     """
     code = leads_back(context, node, state)
+    if code == 0 and int32s(context, TRIE_END)[node] - node >= _SMALL:
+        return _leads_on(context, node, state)
     if code <= 0 or uint8s(context, LEX_FLAG)[state] & ACCEPTS == 0:
         return code
     return _leaves_from(context, node, leads)
+
+
+@inner
+def _leads_on(context: Context, node: int, state: int) -> int:
+    """Whether a state reads all below a node of the vocabulary's trie, by way of others like it.
+
+    0 if not, or where a text may end on the way; 1 if so; or a code below 0.
+    """
+    apart()
+    flags, height = uint8s(context, LEX_FLAG), int(uint8s(context, HEIGHT)[node])
+    if uint8s(context, PART)[node] & _OTHER or height >= _HIGHEST:
+        return 0
+    holds, ways = uint64s(context, HOLD), uint64s(context, WAY)
+    one, other = holds[node * 2], holds[node * 2 + 1]
+    for _ in range(height):
+        if flags[state] & (ACCEPTS | DOUBTS):
+            return 0
+        after = _way_to(context, state)
+        if after < 0:
+            return NEED_LEX if after == NEED_LEX else 0
+        if one & ~ways[state * 2] != 0 or other & ~ways[state * 2 + 1] != 0:
+            return 0
+        state = after
+    return 1 if flags[state] & (ACCEPTS | DOUBTS) == 0 else 0
+
+
+@once
+def _way_to(context: Context, state: int) -> int:
+    """The state that most letters lead to, or most digits if no letter does; WAY has the bytes.
+
+    Below 0 if neither is read, or NEED_LEX.
+    """
+    found = int(int32s(context, WAY_TO)[state])
+    if found != 0:
+        return found
+    rows, ways = int32s(context, LEX), uint64s(context, WAY)
+    if uint8s(context, LEX_FLAG)[state] & EXPANDED == 0:
+        context[WANT] = state
+        return NEED_LEX
+    e, t = int(rows[state * 256 + 0x65]), int(rows[state * 256 + 0x74])
+    found = e if e == t and e > 0 else int(rows[state * 256 + 0x61])
+    found = int(rows[state * 256 + 0x31]) if found < 0 else found
+    ways[state * 2] = ways[state * 2 + 1] = np.uint64(0)
+    if found > 0:
+        for byte in range(0x80):
+            if rows[state * 256 + byte] == found:
+                ways[state * 2 + (byte >> 6)] |= np.uint64(1) << np.uint64(byte & 63)
+    int32s(context, WAY_TO)[state] = found
+    return found
 
 
 @inner
