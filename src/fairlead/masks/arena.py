@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fairlead.masks.bits import Row, unpack
 from fairlead.masks.forest import address
 from fairlead.masks.kernels import layout as at
+from fairlead.masks.kernels import lexer_layout as seen
 from fairlead.masks.plans import AHEAD, TABLES, Plan
 
 _ZEROS: Final = (0, 0, 0, 0, 0)
@@ -193,6 +194,15 @@ class Arena:
     def write(self, slot: int, begin: int, values: NDArray[Any]) -> None:
         """Write to what was reserved in such an array."""
         self._array(slot)[begin : begin + len(values)] = values
+
+    def exits(self, place: int) -> NDArray[np.int32]:
+        """The trie nodes of an exit in SEEN_LIST."""
+        listed, begin = self._array(seen.SEEN_LIST), place + seen.X_NODES
+        return listed[begin : begin + int(listed[place + seen.X_COUNT])]
+
+    def set_root(self, place: int, root: int) -> None:
+        """Say what the trie of such an exit is."""
+        self._array(seen.SEEN_LIST)[place + seen.X_ROOT] = root
 
     def set_scanner(self, table: int, state: int, start: int, count: int) -> None:
         """Say what may be taken in a state of a table."""

@@ -15,12 +15,14 @@ Made once for a state, a trie and a vocabulary, and never moved.
 
 import threading
 from collections.abc import Callable
+from hashlib import blake2b
 from typing import Final, final
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlead.masks.arena import Arena
 from fairlead.masks.bits import Row, pack, words
 from fairlead.masks.forest import MOST_FIRST, Forest, address
 from fairlead.masks.kernels import layout as at
@@ -78,6 +80,7 @@ class Gallery:
         self._wide_states: dict[int, tuple[int, int]] = {}
         self._large: dict[int, NDArray[np.int32]] = {}  # the exits of states with rows, ascending
         self._found = untouched(max(_TOKENS, vocabulary.width), np.int32)
+        self._planted: dict[bytes, int] = {}  # by the nodes that are left
         self._every: Row | None = None  # all tokens
         self._left = untouched(_MOST_EXITS, np.int32)
         self._lock = threading.Lock()
@@ -127,6 +130,17 @@ class Gallery:
             (at.ENDS, self.ends),
         ):
             context[slot] = address(array)
+
+    def serve(self, code: int, wanted: int, arena: Arena) -> None:
+        """Make what a kernel lacks of pictures."""
+        if code == at.NEED_PICTURE:
+            self.make(wanted, int(arena.context[at.WANT_BELOW]))
+        elif code == at.NEED_EXITS:
+            self.make_exits(wanted, arena.leads())
+        elif code == at.NEED_COUNT:
+            self.make_counted(wanted)
+        else:
+            arena.set_root(wanted, self.trie(arena.exits(wanted)))
 
     def make(self, state: int, below: int = 0) -> None:
         """Make the picture of a lexical state over what is below a node of the forest."""
@@ -186,6 +200,18 @@ class Gallery:
         """Tries of exits, as `_roots` has them, for a picture that is not kept here."""
         with self._lock:
             return self._roots(left)
+
+    def trie(self, left: "NDArray[np.int32]") -> int:
+        """The trie of all that begins with one of these nodes, once; NO_PICTURE without room."""
+        key = blake2b(left.tobytes(), digest_size=16).digest()
+        with self._lock:
+            found = self._planted.get(key)
+            if found is None:
+                root = None
+                if len(left) <= MOST_FIRST:
+                    root = self.forest.plant(self._context, left)
+                found = self._planted[key] = NO_PICTURE if root is None else root
+            return found
 
     def _roots(self, left: "NDArray[np.int32]") -> list[int] | None:
         """Tries of exits of all numbers of items, and of each; fields of a picture."""

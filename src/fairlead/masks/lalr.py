@@ -19,10 +19,12 @@ from fairlead.lowering.nodes import Expr
 from fairlead.lowering.preferred import Exit
 from fairlead.masks.arena import Arena
 from fairlead.masks.kernels import layout as at
+from fairlead.masks.kernels import lexer_layout as lexed
 from fairlead.masks.lexicon import Lexicon
 from fairlead.masks.objects import Nodes
 from fairlead.syntax.lark_tree import END, LarkTable
 
+_WORD: Final = 32  # bits
 _ROOM: Final = (
     64  # states that a reduction may put on a stack, besides one for each of the automaton
 )
@@ -48,7 +50,7 @@ class LalrNodes:
         self._free: Freedom | None = places.freedom(lexicon.spellable)
         self._ends = places.ends(lexicon.spellable)
         self._known = dict[tuple[Way, ...], tuple[int, int]]()
-        self._ways = dict[Way, Sequence[int]]()
+        self._ways, self._spacers = dict[Way, Sequence[int]](), dict[bytes, int]()
         self.table = self._describe(places.table)
 
     def node(self, argument: Place | ReadLine) -> int:
@@ -162,8 +164,10 @@ class LalrNodes:
         productions = [number for pair in pairs for number in pair]
         actions, cells = _rows(zip(table.shifts, table.reductions, strict=True), self._numbers)
         gotos, more = _rows([(row, {}) for row in table.gotos], numbers)
+        sets = self._sets(table)
         sizes = [len(actions), len(gotos), len(productions), len(self._names), 2 * states]
-        fields = (at.T_ACTION, at.T_GOTO, at.T_PRODUCTION, at.T_BRACKET, at.T_SCANNER)
+        sizes.append(len(sets))
+        fields = (at.T_ACTION, at.T_GOTO, at.T_PRODUCTION, at.T_BRACKET, at.T_SCANNER, lexed.T_SETS)
         begin = arena.reserve(at.LALR, at.T_FIELDS + sum(sizes) + len(cells) + len(more))
         head: NDArray[np.int32] = np.zeros(at.T_FIELDS, np.int32)
         place = begin + at.T_FIELDS
@@ -172,12 +176,14 @@ class LalrNodes:
             place += size
         actions[::3] += place
         gotos[::3] += place + len(cells)
+        sets[:states] += head[lexed.T_SETS]
         head[at.T_TERMINALS] = len(self._names)
         for field, values in (
             (at.T_ACTION, actions),
             (at.T_GOTO, gotos),
             (at.T_PRODUCTION, productions),
             (at.T_BRACKET, self._brackets()),
+            (lexed.T_SETS, sets),
         ):
             arena.write(at.LALR, int(head[field]), np.array(values, np.int32))
         arena.write(at.LALR, place, np.concatenate((cells, more)))
@@ -193,10 +199,39 @@ class LalrNodes:
             head[at.T_DEDENT] = self._numbers.get(self._lines.dedent, at.IGNORED)
             head[at.T_TAB] = self._lines.tab
             head[at.T_LINE] = 0 if self._free is None else self._spacer(b"\n")
+        head[lexed.T_WORDS] = self._words
         arena.write(at.LALR, begin, head)
-        arena.reserve(at.LALR_WORK, len(table.shifts) + 2 * _ROOM)
+        arena.reserve(at.LALR_WORK, len(table.shifts) + 2 * _ROOM + 3 * self._words)
         arena.context[at.LALRS] = 1
         return begin
+
+    @property
+    def _words(self) -> int:
+        """How many words a set of terminals has."""
+        return -(-len(self._names) // _WORD)
+
+    def _sets(self, table: LarkTable) -> "NDArray[np.int32]":
+        """What `lexed.T_SETS` has, places counted from there on; equal states once."""
+        known, places, listed = dict[object, int](), list[int](), list[int]()
+        states = len(table.shifts)
+        for shifts, reductions in zip(table.shifts, table.reductions, strict=True):
+            key = (*shifts, None, *reductions.items())
+            if key not in known:
+                known[key] = states + len(listed)
+                before = dict[int, list[str]]()
+                for name, number in reductions.items():
+                    before.setdefault(number, []).append(name)
+                listed += [*self._set(shifts), len(before)]
+                # The first goes on where it is, the others are looked at one by one.
+                for number in sorted(before, key=lambda each: -len(before[each])):
+                    listed += [number, *self._set(before[number])]
+            places.append(known[key])
+        return np.array(places + listed, np.int64).astype(np.int32)
+
+    def _set(self, names: Iterable[str]) -> list[int]:
+        """The words of a set of terminals, without the end."""
+        bits = sum(1 << self._numbers[name] for name in names if name != END)
+        return [bits >> _WORD * word & (1 << _WORD) - 1 for word in range(self._words)]
 
     def _brackets(self) -> list[int]:
         if self._lines is None:
@@ -205,8 +240,11 @@ class LalrNodes:
         return [(name in opening) - (name in closing) for name in self._names]
 
     def _spacer(self, text: bytes) -> int:
-        clear = self._arena.make(at.CLEAR)
-        return self._arena.make(at.LITERAL, self._arena.pool(text), len(text), clear)
+        if text not in self._spacers:
+            clear = self._arena.make(at.CLEAR)
+            made = self._arena.make(at.LITERAL, self._arena.pool(text), len(text), clear)
+            self._spacers[text] = made
+        return self._spacers[text]
 
 
 def _rows(

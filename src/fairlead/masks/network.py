@@ -52,6 +52,7 @@ from fairlead.masks.bits import Row
 from fairlead.masks.conjunctions import bounded_fields, counted_apart
 from fairlead.masks.gallery import Gallery
 from fairlead.masks.kernels import layout as at
+from fairlead.masks.kernels.lexer_layout import NEED_TRIE
 from fairlead.masks.known import Known
 from fairlead.masks.lalr import LalrNodes
 from fairlead.masks.literals import lexeme_of, run_of
@@ -174,12 +175,8 @@ class Network:
             self.arena.grow(wanted)
         elif code == at.NEED_LEX:
             self.lexicon.expand(wanted, ahead)
-        elif code == at.NEED_PICTURE:
-            self.gallery.make(wanted, int(self.arena.context[at.WANT_BELOW]))
-        elif code == at.NEED_EXITS:
-            self.gallery.make_exits(wanted, self.arena.leads())
-        elif code == at.NEED_COUNT:
-            self.gallery.make_counted(wanted)
+        elif code in (at.NEED_PICTURE, at.NEED_EXITS, at.NEED_COUNT, NEED_TRIE):
+            self.gallery.serve(code, wanted, self.arena)
         elif code == at.NEED_BOUND:
             self._measure(wanted)
         elif code == at.NEED_JUDGE:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fairlead.masks.forest import address
 from fairlead.masks.kernels import layout as at
+from fairlead.masks.kernels import lexer_layout as seen
 from fairlead.masks.space import untouched
 
 
@@ -78,6 +79,16 @@ TABLES: Final[dict[int, Table]] = {
         ((at.SCANNED_HASH, np.int32, 2),),
     ),
     at.SCAN_LISTED: Table(at.SCAN_LIST_ROOM, 16, ((at.SCAN_LIST, np.int64, 1),)),
+    seen.OUTLOOKS: Table(
+        seen.OUTLOOK_ROOM,
+        16,
+        ((seen.OUTLOOK, np.int64, 1), (seen.OUTLOOK_AT, np.int32, 4)),
+        ((seen.OUTLOOK_HASH, np.int32, 2),),
+    ),
+    seen.SEEN_LISTED: Table(seen.SEEN_LIST_ROOM, 16, ((seen.SEEN_LIST, np.int32, 1),)),
+    seen.LEAVINGS: Table(
+        seen.LEAVING_ROOM, 16, ((seen.LEFT_BY, np.int64, 3), (seen.LEFT_AT, np.int64, 1))
+    ),
     at.VISITED: Table(
         at.WORK_ROOM,
         64,
@@ -220,6 +231,7 @@ class Plan:
         gallery.describe(context)
         for count in (at.STACKS, at.MACROS, at.TEXTS, at.EXTRAS, at.PAIRS, at.JUDGEMENTS, at.SCANS):
             context[count] = 1
+        context[seen.OUTLOOKS] = 1
         sizes: dict[int, tuple[Any, int]] = {}
         for table in TABLES.values():
             context[table.room] = table.first

@@ -33,6 +33,7 @@ from fairlead.masks.kernels.layout import (
     EDGE,
     EXPANDED,
     EXPR,
+    FIRST,
     FORKED,
     FOUND,
     GOES_ON,
@@ -81,6 +82,7 @@ from fairlead.masks.kernels.layout import (
     WANT,
     WORK_ROOM,
 )
+from fairlead.masks.kernels.lexer_layout import APART, LEXER
 from fairlead.masks.kernels.scanned import leave_scan
 from fairlead.masks.kernels.scans import expand_line, expand_scan
 from fairlead.masks.kernels.schema_nodes import NOT_LAID, lay
@@ -101,6 +103,13 @@ from fairlead.masks.kernels.worklist import found, push, push_under
 def close(context: Context, node: int, stack: int) -> int:
     """Add all that a configuration comes to without a byte; OK, or a code below 0."""
     code = push(context, node, stack)
+    return close_pushed(context) if code == OK else code
+
+
+@inner
+def close_pushed(context: Context) -> int:
+    """The same of what has been put on the work list."""
+    code = OK
     scratch, nodes = int64s(context, SCRATCH), int32s(context, NODE)
     while code == OK and context[TODO] > 0:
         context[TODO] -= 1
@@ -155,7 +164,7 @@ def _expand_rare(context: Context, kind: int, node: int, frame: int, stack: int)
         return expand_line(context, node, stack)
     if kind == FORKED:
         return _forked(context, node)
-    if kind in (PLACE, SCAN, TOOK, LINED, CLEAR):
+    if kind in (PLACE, SCAN, TOOK, LINED, CLEAR, LEXER):
         return expand_scan(context, kind, node, stack)
     if kind in (AHEAD, STOP):
         return _look(context, kind, node, stack)
@@ -356,7 +365,13 @@ def add_leads(context: Context, leads: Sets, place: int, node: int) -> None:
     if nodes[at] == GUARDED:
         at = nodes[at + 1] * 6
     kind = nodes[at]
-    if kind in (LITERAL, MEMBER):
+    if kind in (TOOK, APART):
+        return
+    if kind == LEXER:
+        first = uint64s(context, FIRST)
+        for word in range(4):
+            leads[place + word] |= first[nodes[at + 1] * 4 + word]
+    elif kind in (LITERAL, MEMBER):
         byte = QUOTE_BYTE if kind == MEMBER else int(uint8s(context, POOL)[nodes[at + 1]])
         leads[place + (byte >> 6)] |= np.uint64(1) << np.uint64(byte & 63)
     else:

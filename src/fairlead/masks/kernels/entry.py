@@ -40,7 +40,6 @@ from fairlead.masks.kernels.layout import (
     MAKE_TEXT,
     MARKED,
     MARKS,
-    MEASURE,
     NODES,
     OK,
     PAIR,
@@ -67,8 +66,18 @@ from fairlead.masks.kernels.layout import (
     TOKEN_AT,
 )
 from fairlead.masks.kernels.lexemes import explore, state_of, write
+from fairlead.masks.kernels.lexer_layout import (
+    NEED_LEXER,
+    NEED_OUTLOOK,
+    NEED_STEP,
+    OUTLOOK,
+    OUTLOOK_HASH,
+    OUTLOOK_ROOM,
+    OUTLOOKS,
+)
 from fairlead.masks.kernels.linking import KernelPipeline, forget_sources
 from fairlead.masks.kernels.macros import finish, step, step_with
+from fairlead.masks.kernels.outlooks import learn
 from fairlead.masks.kernels.pictures import count_rows as _count_rows
 from fairlead.masks.kernels.pictures import draw_picture, remember_picture, take_picture
 from fairlead.masks.kernels.pictures import stack_rows as _stack_rows
@@ -156,6 +165,8 @@ def _rehash(context: Context, what: int) -> None:
         rehash_pairs(context, SCANNED, SCANNED_HASH, SCANS, SCAN_ROOM)
     elif what == PAIRS:
         rehash_pairs(context, PAIR, PAIR_HASH, PAIRS, PAIR_ROOM)
+    else:
+        rehash_pairs(context, OUTLOOK, OUTLOOK_HASH, OUTLOOKS, OUTLOOK_ROOM)
 
 
 @_kernels.compiled("int64(int64[::1], int64, int64, int64, uint32[::1], uint32[::1])")
@@ -171,19 +182,24 @@ def run(slots: WholeNumbers, what: int, a: int, b: int, row: WholeWords, spare: 
     then.
     """
     context = bare(slots)
-    if what == FILL:
-        if b != 0:
-            context[PENDING] = 0
-        return _fill(context, a, bare(row), bare(spare))
-    if what == READ:
-        return _advance(context, a, b)
-    if what == ENTER:
-        return _enter(context, a)
-    if what == JUDGE:
-        return search(context, a, b)
-    if what == MEASURE:
-        return measure(context, a, b, bare(row), spare)
-    return OK
+    if what == FILL and b != 0:
+        context[PENDING] = 0
+    code = NEED_STEP
+    while code in (NEED_LEXER, NEED_STEP, NEED_OUTLOOK):
+        if what == FILL:
+            code = _fill(context, a, bare(row), bare(spare))
+        elif what == READ:
+            code = _advance(context, a, b)
+        elif what == ENTER:
+            code = _enter(context, a)
+        elif what == JUDGE:
+            code = search(context, a, b)
+        else:
+            code = measure(context, a, b, bare(row), spare)
+        if code in (NEED_LEXER, NEED_STEP, NEED_OUTLOOK):
+            learned = learn(context, code)
+            code = code if learned == OK else learned
+    return code
 
 
 @_kernels.compiled("int64(int64[::1], int64, int64, int64, int64, int64, int64, int64)")

@@ -12,12 +12,12 @@ walks the tokens, which is short where few bytes lead on.
 import numpy as np
 
 from fairlead.masks.kernels.bounded import bounded_walk, draw_bounded
-from fairlead.masks.kernels.closure import add_leads, close
+from fairlead.masks.kernels.closure import close
 from fairlead.masks.kernels.frames import frame_after_other, frame_field, object_field
+from fairlead.masks.kernels.guarded_walks import guarded_walk
 from fairlead.masks.kernels.intern import node_of
 from fairlead.masks.kernels.key_walks import walk_keys
 from fairlead.masks.kernels.layout import (
-    ACCEPT,
     B_EXIT,
     B_EXITS,
     BLUR,
@@ -29,15 +29,13 @@ from fairlead.masks.kernels.layout import (
     CONFIG,
     COUNT_AT,
     COUNTED,
-    DOUBTFUL,
     ENDS,
     EXIT,
-    FOUND,
     FULL,
     GUARDED,
     KEY,
-    LEADS,
     LEXEME,
+    LINE,
     LITERAL,
     MACRO,
     MEMBER,
@@ -59,9 +57,7 @@ from fairlead.masks.kernels.layout import (
     REACHED,
     RESUME,
     ROW_WORDS,
-    SCRATCH,
-    TRIE_BYTE,
-    TRIE_END,
+    TOOK,
     UNKNOWN_TEXT,
     UNSURE,
     UNSURE_COUNT,
@@ -74,13 +70,16 @@ from fairlead.masks.kernels.leaves import (
     leave_found,
     leaves_surely,
 )
-from fairlead.masks.kernels.macros import finish, settle_found
-from fairlead.masks.kernels.pictures import is_lead, picture_of
+from fairlead.masks.kernels.lexer_layout import APART, LEXER
+from fairlead.masks.kernels.line_walks import walk_lines
+from fairlead.masks.kernels.lookouts import look_out
+from fairlead.masks.kernels.macros import finish
+from fairlead.masks.kernels.pictures import picture_of
 from fairlead.masks.kernels.reach import put, reach_begin, spread, spread_found
 from fairlead.masks.kernels.scraps import is_scrap, walk_scrap
 from fairlead.masks.kernels.shelf import shelved
-from fairlead.masks.kernels.step import step_config, value_follows
-from fairlead.masks.kernels.tries import child_of, has_below, set_tokens
+from fairlead.masks.kernels.step import value_follows
+from fairlead.masks.kernels.tries import child_of, set_tokens
 from fairlead.masks.kernels.views import (
     Context,
     Words,
@@ -90,9 +89,8 @@ from fairlead.masks.kernels.views import (
     once,
     uint8s,
     uint32s,
-    uint64s,
 )
-from fairlead.masks.kernels.walks import add_items, add_picture, note_unsure, walk_below
+from fairlead.masks.kernels.walks import add_items, add_picture, walk_below
 from fairlead.masks.kernels.worklist import begin
 
 
@@ -257,50 +255,21 @@ def _leaf(context: Context, row: Words, below: int, node: int, stack: int) -> in
         return _bounded(context, row, below, node, stack)
     if kind in (MEMBER, KEY) and (below > 0 or frame_field(context, nodes[node * 6 + 1], 5) == 0):
         return walk_keys(context, row, below, node, stack)
-    if kind == GUARDED:
-        return _guarded(context, row, below, node, stack)
+    if kind in (LEXER, TOOK, APART, LINE, GUARDED):
+        return _of_automaton(context, row, below, node, stack)
     return _walked(context, row, below, node, stack)
 
 
 @once
-def _guarded(context: Context, row: Words, below: int, node: int, stack: int) -> int:
-    """Byte by byte, as long as there are guards; they mostly want one byte or two."""
-    bytes_, ends = uint8s(context, TRIE_BYTE), int32s(context, TRIE_END)
-    leads = uint64s(context, LEADS)
-    for word in range(4):
-        leads[word] = np.uint64(0)
-    add_leads(context, leads, 0, node)
-    child, last = below + 1, int(ends[below])
-    while child < last:
-        if is_lead(leads, 0, int(bytes_[child])):
-            begin(context)
-            code = step_config(context, node, stack, int(bytes_[child]))
-            if code == OK:
-                code = _behind_byte(context, row, child)
-            if code < 0:
-                return code
-        child = int(ends[child])
-    return OK
-
-
-@inner
-def _behind_byte(context: Context, row: Words, at: int) -> int:
-    """What the closure has found may follow the byte of a trie node."""
-    code = settle_found(context)
-    if code < 0:
-        return code
-    found, nodes = int64s(context, SCRATCH), int32s(context, NODE)
-    if context[FOUND] != 0 or context[ACCEPT] != 0:
-        set_tokens(context, row, at, at + 1)
-    elif context[DOUBTFUL] != 0:
-        note_unsure(context, at, at + 1)
-    if not has_below(context, at):
-        return OK
-    for index in range(context[FOUND]):
-        if nodes[(found[index] >> 32) * 6] == GUARDED:
-            macro = finish(context)
-            return walk_below(context, row, at, macro) if macro > 0 else macro
-    return spread_found(context, at)
+def _of_automaton(context: Context, row: Words, below: int, node: int, stack: int) -> int:
+    """The same of what Lark's automaton reads, and of all that is guarded."""
+    nodes = int32s(context, NODE)
+    core = int(nodes[node * 6 + 1]) if nodes[node * 6] == GUARDED else node
+    if nodes[core * 6] == LINE:
+        return walk_lines(context, row, below, node, stack)
+    if nodes[core * 6] in (LEXER, TOOK, APART):
+        return look_out(context, row, below, node, stack)
+    return guarded_walk(context, row, below, node, stack)
 
 
 @inner

@@ -52,6 +52,12 @@ from fairlead.masks.kernels.layout import (
     WANT,
     WORK_ROOM,
 )
+from fairlead.masks.kernels.lexer_layout import (
+    OUTLOOK,
+    OUTLOOK_HASH,
+    OUTLOOK_ROOM,
+    OUTLOOKS,
+)
 from fairlead.masks.kernels.views import Context, inner, int32s, int64s
 
 
@@ -154,6 +160,12 @@ def judgement_of(context: Context, node: int, stack: int) -> int:
 def scan_of_place(context: Context, node: int, stack: int) -> int:
     """The number of a place of Lark's automaton; none is 0."""
     return _pair_of(context, node, stack, SCANNED, SCANNED_HASH, SCANS, SCAN_ROOM)
+
+
+@inner
+def outlook_of(context: Context, below: int, macro: int) -> int:
+    """The number of what a macro state of terminals sees below a trie node; none is 0."""
+    return _pair_of(context, below, macro, OUTLOOK, OUTLOOK_HASH, OUTLOOKS, OUTLOOK_ROOM)
 
 
 @inner

@@ -36,7 +36,16 @@ from fairlead.masks.kernels.layout import (
     T_TAB,
     T_TERMINALS,
 )
-from fairlead.masks.kernels.views import Context, Ints, apart, inner, int32s, int64s
+from fairlead.masks.kernels.lexer_layout import SETS, T_SETS, T_WORDS
+from fairlead.masks.kernels.views import (
+    Context,
+    Ints,
+    apart,
+    inner,
+    int32s,
+    int64s,
+    lowest_bit,
+)
 
 NO_STACK: Final = 0  # there is none: never the stack of a state
 _LONGEST: Final = 1 << 16  # reductions in a row that take nothing from a stack, but without end
@@ -87,6 +96,103 @@ def _reduced(context: Context, table: int, stack: int, terminal: int) -> int:
         pushed[depth] = _cell(tables, row, int(tables[production + 1])) - 1
         depth += 1
     return 0
+
+
+@inner
+def accepted(context: Context, table: int, stack: int) -> int:
+    """The SETS of all terminals that the automaton can make something of, or a code below 0.
+
+    As `_reduced` for all of them at once, as long as one production is reduced before what is left;
+    the few before which another one is are asked for one by one.
+    """
+    apart()
+    tables, pushed, pairs = (
+        int32s(context, LALR),
+        int32s(context, LALR_WORK),
+        int64s(context, STACK),
+    )
+    words, wanted = int(tables[table + T_WORDS]), int(tables[table + T_DEPTH]) + 1
+    depth, idle, states, best = 0, 0, stack, 0
+    for word in range(words):
+        pushed[wanted + word] = -1
+        pushed[wanted + words + word] = pushed[wanted + 2 * words + word] = 0
+    while best >= 0 and depth < tables[table + T_DEPTH] and idle < _LONGEST:
+        state = int(pushed[depth - 1]) if depth > 0 else top_field(context, states, 2)
+        best = _narrowed(context, table, state, wanted)
+        if best < 0:
+            continue
+        production = tables[table + T_PRODUCTION] + 2 * best
+        left, idle = int(tables[production]) - depth, idle + 1
+        depth = max(-left, 0)
+        while left > 0:
+            states, left, idle = int(pairs[states] & 0xFFFFFFFF), left - 1, 0
+        state = int(pushed[depth - 1]) if depth > 0 else top_field(context, states, 2)
+        row = int(tables[table + T_GOTO]) + 3 * state
+        pushed[depth] = _cell(tables, row, int(tables[production + 1])) - 1
+        depth += 1
+    _add_others(context, table, stack, wanted + words)
+    return _sets_of(context, wanted + words, words)
+
+
+@inner
+def _narrowed(context: Context, table: int, state: int, wanted: int) -> int:
+    """Note what a state shifts of what is wanted, and want what is reduced by one production.
+
+    Gives that, -1 if none is; before others it is done later.
+    """
+    tables, sets = int32s(context, LALR), int32s(context, LALR_WORK)
+    words, best = int(tables[table + T_WORDS]), -1
+    place = int(tables[tables[table + T_SETS] + state])
+    found, later, first = wanted + words, wanted + 2 * words, 0
+    for word in range(words):
+        sets[found + word] |= tables[place + word] & sets[wanted + word]
+    for index in range(tables[place + words]):
+        begin, some = place + words + 1 + index * (words + 1), 0
+        for word in range(words):
+            some |= int(tables[begin + 1 + word] & sets[wanted + word])
+        if some != 0 and best < 0:
+            best, first = int(tables[begin]), begin
+        elif some != 0:
+            for word in range(words):
+                sets[later + word] |= tables[begin + 1 + word] & sets[wanted + word]
+    for word in range(words if best >= 0 else 0):
+        sets[wanted + word] &= tables[first + 1 + word]
+    return best
+
+
+@inner
+def _add_others(context: Context, table: int, stack: int, found: int) -> None:
+    """Look at those that were left for later, one by one."""
+    sets, words = int32s(context, LALR_WORK), int(int32s(context, LALR)[table + T_WORDS])
+    for word in range(words):
+        rest = int(sets[found + words + word]) & 0xFFFFFFFF
+        while rest != 0:
+            bit = lowest_bit(rest)
+            rest &= rest - 1
+            if _reduced(context, table, stack, word * 32 + bit) != 0:
+                sets[found + word] |= 1 << bit
+
+
+@inner
+def _sets_of(context: Context, begin: int, words: int) -> int:
+    """The SETS of some words, or a code below 0."""
+    sets, made, word = int32s(context, LALR_WORK), 0, (words - 1) & ~3
+    while word >= 0 and made >= 0:
+        a, b, c, d = int(sets[begin + word]), 0, 0, 0
+        b = int(sets[begin + word + 1]) if word + 1 < words else 0
+        c = int(sets[begin + word + 2]) if word + 2 < words else 0
+        d = int(sets[begin + word + 3]) if word + 3 < words else 0
+        made, word = node_of(context, SETS, a, b, c, d, made), word - 4
+    return made
+
+
+@inner
+def is_in_sets(context: Context, sets: int, terminal: int) -> bool:
+    """Whether a terminal is in SETS."""
+    nodes = int32s(context, NODE)
+    while terminal >= 128:
+        sets, terminal = int(nodes[sets * 6 + 5]), terminal - 128
+    return (nodes[sets * 6 + 1 + (terminal >> 5)] >> (terminal & 31)) & 1 != 0
 
 
 @inner

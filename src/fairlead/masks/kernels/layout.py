@@ -212,7 +212,7 @@ ASIDE_IS: Final = 202  # uint8[room of SCRATCH]: and what is known of it
 JUDGING: Final = 203  # whether it is
 SEARCH_LEADS: Final = 204  # uint64[4]: the bytes by which the search reads on
 SHORT: Final = 205  # scalar: places of a search that comes before the plain engine
-CONTEXT_SIZE: Final = 208
+CONTEXT_SIZE: Final = 224
 
 # What `entry.build` and, from ENTER on, `entry.run` can be asked for.
 MAKE_NODE: Final = 0
@@ -267,7 +267,10 @@ AHEAD: Final = 21  # lexical state, level: from here on a guard
 STOP: Final = 22  # level: the guards of it end here
 PLACE: Final = 23  # table, LINES, start in EDGE of states and margins, how many, LINE or 0
 SCAN: Final = 24  # table, state, LINES, whether the text must not end here
-TOOK: Final = 25  # table, terminal or IGNORED, LINES
+TOOK: Final = (
+    25  # table, terminal or IGNORED, LINES; in a lexer, if IGNORED, also a node as T_FREE of
+)
+# a text that is accepted there, or 0, and whether it is INSIDE of brackets
 READ_STATE: Final = 26  # table, state, margin, the stack below the lowest state
 LINE: Final = 27  # lexical state, columns or -1, lexical state of what follows, width of tabs, and
 # whether each newline in it is the beginning of any line
@@ -356,9 +359,7 @@ T_NEWLINE: Final = 2  # terminals, -1 if lines are not indented
 T_INDENT: Final = 3
 T_DEDENT: Final = 4
 T_TAB: Final = 5
-T_FREE: Final = (
-    6  # a node: from each stack a text leads to the end behind it; 0 if that is not known
-)
+T_FREE: Final = 6  # a node: behind it each stack has a text to the end; 0: that is not known
 T_DEPTH: Final = 7  # more states than a reduction puts on a stack, unless without end
 T_ACTION: Final = 8  # where in LALR: for each state the row of its terminals, with the next state
 T_GOTO: Final = 9  # plus one or a production as -1 - n; of its rules, with the next state plus one;
@@ -369,7 +370,7 @@ T_LEVEL: Final = 13  # at which it looks ahead
 T_REACHED: Final = 14  # a CLEAR node that does not ask for guards
 T_LINE: Final = 15  # as T_FREE, where a newline may follow; 0 if lines are not indented
 T_MORE: Final = 16  # T_REACHED behind one more byte
-T_FIELDS: Final = 17
+T_FIELDS: Final = 19
 # A row is three numbers: where in LALR its first column would be, and the columns that it has, the
 # first and the one behind the last; in all others there is 0.
 # A way is four numbers: a node, the terminal or IGNORED, where it is one, and a node as T_FREE of

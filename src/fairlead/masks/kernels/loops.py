@@ -25,9 +25,11 @@ from fairlead.masks.kernels.layout import (
     NODE,
     PART,
     POOL,
+    TOOK,
     TRIE_BYTE,
     TRIE_END,
 )
+from fairlead.masks.kernels.lexer_layout import APART
 from fairlead.masks.kernels.macros import step
 from fairlead.masks.kernels.pictures import is_lead
 from fairlead.masks.kernels.skips import all_else_loop, find_loops, is_in_characters
@@ -123,6 +125,8 @@ def _config_else(context: Context, node: int, byte: int) -> int:
     if nodes[node * 6] == GUARDED:
         node, guards = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
     kind, state = nodes[node * 6], int(nodes[node * 6 + 1])
+    if kind in (TOOK, APART):
+        return _ALL  # it reads none
     if kind == LITERAL:
         first = int(uint8s(context, POOL)[state])
         return _ALL if first != byte and first < 128 else _NONE

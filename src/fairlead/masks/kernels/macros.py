@@ -6,9 +6,17 @@ each was found between two closures, the first mask of python.lark had 3,400 of 
 
 import numpy as np
 
-from fairlead.masks.kernels.closure import add_leads
+from fairlead.masks.kernels.closure import add_leads, close
 from fairlead.masks.kernels.forks import MANY, fork_found
-from fairlead.masks.kernels.intern import macro_of, remember_step, step_place
+from fairlead.masks.kernels.intern import (
+    macro_of,
+    node_of,
+    remember_step,
+    stack_of,
+    step_place,
+)
+from fairlead.masks.kernels.judging import ASKING, judge_found, keep_living
+from fairlead.masks.kernels.lalr import is_in_sets
 from fairlead.masks.kernels.layout import (
     ACCEPT,
     ASIDE,
@@ -16,25 +24,49 @@ from fairlead.masks.kernels.layout import (
     BLUR,
     CONFIG,
     DOUBTFUL,
+    EDGE,
+    EVERYWHERE,
     FIRST,
     FOUND,
     FOUND_IS,
+    GUARDING,
+    IGNORED,
+    INSIDE,
     JUDGING,
     LALRS,
     LOOKS,
     MACRO,
     MARK_TEXT,
+    NODE,
     OK,
     OPEN_SCANS,
+    OUTSIDE,
     SCRATCH,
     STEP_KEY,
     STEP_VALUE,
+    TARGET,
+    TOOK,
+    WANT,
+    WANT_BELOW,
+)
+from fairlead.masks.kernels.lexer_layout import (
+    NEED_LEXER,
+    NEED_STEP,
 )
 from fairlead.masks.kernels.scanned import remember_scans
 from fairlead.masks.kernels.searches import judge_asked
 from fairlead.masks.kernels.step import step_config
-from fairlead.masks.kernels.verdicts import ASKING, judge_found, keep_living
-from fairlead.masks.kernels.views import Context, Sets, inner, int32s, int64s, once, uint8s, uint64s
+from fairlead.masks.kernels.views import (
+    Context,
+    Sets,
+    apart,
+    inner,
+    int32s,
+    int64s,
+    once,
+    uint8s,
+    uint64s,
+)
 from fairlead.masks.kernels.worklist import begin
 
 
@@ -48,7 +80,7 @@ def finish(context: Context) -> int:
         return code
     macro = macro_of(context, context[FOUND], context[ACCEPT], context[DOUBTFUL])
     if macro > 0:
-        _set_first(context, macro)
+        set_first(context, macro)
     return macro
 
 
@@ -89,7 +121,7 @@ def _judge_aside(context: Context) -> int:
 
 
 @inner
-def _set_first(context: Context, macro: int) -> None:
+def set_first(context: Context, macro: int) -> None:
     """The bytes that may lead on: all that do, and for keys perhaps others."""
     first, macros, configs = (
         uint64s(context, FIRST),
@@ -131,7 +163,87 @@ def step_with(context: Context, macro: int, byte: int, text: int) -> int:
 
 @inner
 def _step_anew(context: Context, macro: int, byte: int) -> int:
-    """The same, not looked up; apart, so that the look-up is short enough to be put into walks."""
+    """The same, not looked up; apart, so that the look-up is short enough to be put into walks.
+
+    What a lexer lacks is made at once: as long as Python's caller did that, walks began anew.
+    """
+    apart()
+    after = _step_all(context, macro, byte)
+    while after in (NEED_STEP, NEED_LEXER):
+        code = learn_lexer(context, after)
+        if code < 0:
+            return code
+        after = _step_all(context, macro, byte)
+    return after
+
+
+@inner
+def learn_lexer(context: Context, code: int) -> int:
+    """Make what a lexer lacks, as `code` says; OK, or a code below 0."""
+    apart()
+    if code == NEED_LEXER:
+        return _make_lexer(context, int(context[WANT]))
+    macro, byte = int(context[WANT]), int(context[WANT_BELOW])
+    after = _step_all(context, macro, byte)
+    return (
+        min(remember_step(context, ((macro << 9) | byte) + 1, after), OK) if after >= 0 else after
+    )
+
+
+@once
+def _make_lexer(context: Context, node: int) -> int:
+    """The macro state of what is read of some terminals."""
+    nodes, edges = int32s(context, NODE), int32s(context, EDGE)
+    start, where = nodes[node * 6 + 2], int(nodes[node * 6 + 3] & 3)
+    last, table = start + 4 * (nodes[node * 6 + 3] >> 2), int(nodes[node * 6 + 5])
+    guards, word = int(nodes[node * 6 + 4]), _some_word(context, node)
+    begin(context)
+    for way in range(start, last, 4):
+        terminal, there = int(edges[way + 1]), int(edges[way + 2])
+        if there == OUTSIDE or there not in (EVERYWHERE, where):
+            continue
+        if not _takes(context, node, terminal):
+            continue
+        took = 0
+        if terminal == IGNORED:
+            took = node_of(context, TOOK, table, terminal, 0, word, 1 if where == INSIDE else 0)
+        else:
+            took = node_of(context, TOOK, table, terminal, 0, 0, 0)
+        stack = stack_of(context, took, 0) if took >= 0 else took
+        if stack < 0:
+            return stack
+        context[GUARDING] = guards
+        code = close(context, int(edges[way]), stack)
+        if code < 0:
+            return code
+    macro = finish(context)
+    if macro >= 0:
+        int32s(context, TARGET)[node] = macro + 1
+    return min(macro, OK)
+
+
+@inner
+def _takes(context: Context, lexes: int, terminal: int) -> bool:
+    return terminal == IGNORED or is_in_sets(
+        context, int(int32s(context, NODE)[lexes * 6 + 1]), terminal
+    )
+
+
+@inner
+def _some_word(context: Context, lexes: int) -> int:
+    """The node of a text of one of the terminals, 0 if none has one that is so."""
+    nodes, edges = int32s(context, NODE), int32s(context, EDGE)
+    start = int(nodes[lexes * 6 + 2])
+    for way in range(start, start + 4 * (nodes[lexes * 6 + 3] >> 2), 4):
+        if edges[way + 3] != 0 and _takes(context, lexes, int(edges[way + 1])):
+            return int(edges[way + 3])
+    return 0
+
+
+@inner
+def _step_all(context: Context, macro: int, byte: int) -> int:
+    """What all its configurations become."""
+    apart()
     macros, configs = int32s(context, MACRO), int64s(context, CONFIG)
     begin(context)
     first = macros[macro * 4]

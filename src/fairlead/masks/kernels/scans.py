@@ -2,11 +2,12 @@
 
 from fairlead.masks.kernels.intern import node_of, stack_of
 from fairlead.masks.kernels.lalr import (
+    accepted,
+    brackets_after,
     fed,
     lines_behind_line,
     lines_taken,
     may_end,
-    may_take,
     scan_of,
     stack_behind_line,
     top_field,
@@ -15,6 +16,7 @@ from fairlead.masks.kernels.layout import (
     ACCEPT,
     ACCEPTS,
     AHEAD,
+    CAPTURES,
     EDGE,
     EVERYWHERE,
     EXPANDED,
@@ -35,15 +37,25 @@ from fairlead.masks.kernels.layout import (
     READ_STATE,
     SCAN,
     STACK,
+    T_FREE,
     T_LEVEL,
     T_NEWLINE,
     T_SCANNER,
+    TARGET,
     TOOK,
+    V_ALIVE,
     WANT,
 )
+from fairlead.masks.kernels.lexer_layout import (
+    LEXER,
+    LEXES,
+    NEED_LEXER,
+)
+from fairlead.masks.kernels.lexers import push_lexer
 from fairlead.masks.kernels.scanned import enter_scan
+from fairlead.masks.kernels.verdicts import verdict_of
 from fairlead.masks.kernels.views import Context, inner, int32s, int64s, once, uint8s
-from fairlead.masks.kernels.worklist import found, push
+from fairlead.masks.kernels.worklist import found, found_alive, push
 
 
 @once
@@ -52,8 +64,10 @@ def expand_scan(context: Context, kind: int, node: int, stack: int) -> int:
     if kind == SCAN:
         code = enter_scan(context, node, stack)
         return _scan(context, node, stack) if code == OK else min(code, OK)
+    if kind == LEXER:
+        return found_alive(context, node, stack)
     if kind == TOOK:
-        return _took(context, node, stack)
+        return _took(context, node, stack) if stack != 0 else found(context, node, stack)
     if kind == LINED:
         return _lined(context, node, stack)
     if kind == PLACE:
@@ -101,7 +115,7 @@ def _push_on_took(
 @inner
 def _scan(context: Context, node: int, stack: int) -> int:
     """All that may be taken; and the end, where the text may end."""
-    nodes, tables, edges = int32s(context, NODE), int32s(context, LALR), int32s(context, EDGE)
+    nodes, tables = int32s(context, NODE), int32s(context, LALR)
     table, state = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
     lines = int(nodes[node * 6 + 3])
     scanner = tables[table + T_SCANNER] + 2 * state
@@ -118,13 +132,55 @@ def _scan(context: Context, node: int, stack: int) -> int:
     where = EVERYWHERE
     if lines != 0:
         where = INSIDE if nodes[lines * 6 + 1] > 0 else OUTSIDE
-    for way in range(start, start + 4 * tables[scanner + 1], 4):
-        if edges[way + 2] in (EVERYWHERE, where):
+    return _push_ways(context, table, start, int(tables[scanner + 1]) * 4 + where, stack, lines)
+
+
+@inner
+def _push_ways(context: Context, table: int, start: int, which: int, stack: int, lines: int) -> int:
+    """Some ways, as many as `which` says, and where."""
+    edges, ways, where = int32s(context, EDGE), which >> 2, which & 3
+    lexed = lexes(context, table, stack)
+    code = _lexer(context, table, start, which, stack, lines) if lexed > 0 else lexed
+    if code < 0:
+        return code
+    for way in range(start, start + 4 * ways, 4):
+        # The ends of lines are read with the states.
+        by_itself = lexed == 0 or edges[way + 2] == OUTSIDE
+        if by_itself and edges[way + 2] in (EVERYWHERE, where):
             read, terminal = int(edges[way]), int(edges[way + 1])
             code = _push_on_took(context, read, table, terminal, lines, stack)
             if code < 0:
                 return code
     return OK
+
+
+@inner
+def lexes(context: Context, table: int, stack: int) -> int:
+    """Whether what may be taken can be read as one: 1, 0, or a code below 0.
+
+    It has to be the same on all stacks whether it comes to an end.
+    """
+    if int32s(context, LALR)[table + T_FREE] == 0 or context[CAPTURES] != 0:
+        return 0
+    outside = verdict_of(context, NIL, top_field(context, stack, 4))
+    return min(outside, OK) if outside != V_ALIVE else 1
+
+
+@inner
+def _lexer(context: Context, table: int, start: int, which: int, stack: int, lines: int) -> int:
+    """The LEXER of `which` ways, those of terminals that the automaton accepts."""
+    guards, sets = int(context[GUARDING]), accepted(context, table, stack)
+    key = node_of(context, LEXES, sets, start, which, guards, table) if sets >= 0 else sets
+    if key < 0:
+        return key
+    macro = int(int32s(context, TARGET)[key]) - 1
+    if macro < 0:
+        context[WANT] = key
+        return NEED_LEXER
+    context[GUARDING] = 0
+    code = push_lexer(context, macro, table, lines, stack) if macro > 0 else OK
+    context[GUARDING] = guards
+    return code
 
 
 @inner
@@ -134,7 +190,7 @@ def _took(context: Context, node: int, stack: int) -> int:
     table, terminal = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
     lines = int(nodes[node * 6 + 3])
     if terminal != IGNORED:
-        if not may_take(context, node, stack):
+        if brackets_after(context, table, lines, terminal) < 0:
             return OK
         stack = fed(context, table, stack, terminal, -1)
         if stack <= 0:

@@ -1,7 +1,7 @@
 """One byte of a macro state: what each of its configurations becomes."""
 
 from fairlead.masks.kernels.bounds import after_byte
-from fairlead.masks.kernels.closure import close
+from fairlead.masks.kernels.closure import close, close_pushed
 from fairlead.masks.kernels.frames import (
     frame_after_name,
     frame_after_other,
@@ -48,6 +48,8 @@ from fairlead.masks.kernels.layout import (
     UNKNOWN_TEXT,
     WANT,
 )
+from fairlead.masks.kernels.lexer_layout import LEXER
+from fairlead.masks.kernels.lexers import leaves_lexer, step_lexer
 from fairlead.masks.kernels.views import Context, inner, int32s, once, uint8s
 
 
@@ -55,6 +57,8 @@ from fairlead.masks.kernels.views import Context, inner, int32s, once, uint8s
 def step_config(context: Context, node: int, stack: int, byte: int) -> int:
     """Add what a configuration becomes by one byte to the closure; OK, or a code below 0."""
     nodes, guards = int32s(context, NODE), 0
+    if leaves_lexer(context, node):
+        return OK
     if nodes[node * 6] == GUARDED:
         guards = guards_after(context, int(nodes[node * 6 + 2]), byte)
         if guards < 0:
@@ -79,6 +83,9 @@ def _step_config(context: Context, node: int, stack: int, byte: int) -> int:  # 
         return _step_key(context, node, stack, byte)
     if kind == MEMBER:
         return _step_member(context, a, stack) if byte == QUOTE_BYTE else OK
+    if kind == LEXER:
+        code = step_lexer(context, node, stack, byte)
+        return close_pushed(context) if code == OK else code
     state = int(int32s(context, LEX)[a * 256 + byte])
     if state < 0:
         return OK

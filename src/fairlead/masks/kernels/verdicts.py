@@ -8,6 +8,8 @@ its place, a node and a stack, whose verdict is remembered; `searches` and Pytho
 
 from typing import Final
 
+import numpy as np
+
 from fairlead.masks.kernels.guards import GONE, guards_after
 from fairlead.masks.kernels.intern import judgement_of, node_of, stack_of
 from fairlead.masks.kernels.lalr import (
@@ -20,27 +22,21 @@ from fairlead.masks.kernels.lalr import (
     top_field,
 )
 from fairlead.masks.kernels.layout import (
-    ASKED,
-    ASKED_AT,
-    ASKED_COUNT,
     BEHIND,
     BOUNDED,
     CAPTURE,
     CLEAR,
     COUNTED,
     DOUBT,
-    DOUBTFUL,
     EDGE,
     EXPR,
-    FOUND,
-    FOUND_IS,
     GUARDED,
     IGNORED,
     KEY,
     LALR,
-    LALRS,
     LAST_LINE,
     LEX,
+    LEX_FIRST,
     LEXEME,
     LINE,
     LITERAL,
@@ -55,11 +51,9 @@ from fairlead.masks.kernels.layout import (
     NEWLINE_BYTE,
     NIL,
     NODE,
-    OK,
     OPENED,
     READ_STATE,
     RESUME,
-    SCRATCH,
     SETTLED,
     STACK,
     STOP,
@@ -77,59 +71,24 @@ from fairlead.masks.kernels.layout import (
     VERDICT,
     WANT,
 )
-from fairlead.masks.kernels.views import Context, apart, inner, int32s, int64s, uint8s
+from fairlead.masks.kernels.lexer_layout import LEXER, V_APART
+from fairlead.masks.kernels.views import (
+    Context,
+    apart,
+    inner,
+    int32s,
+    int64s,
+    lowest_bit,
+    uint64s,
+)
 
 _ABOVE: Final = 4  # nodes at most between what is read and what is done with it
-ASKING: Final = 1
+_IN_CHARACTER: Final = 3  # bytes that may be lacking of a character
 SURE: Final = 0  # no place: it can come to an end
 
 
 @inner
-def judge_found(context: Context) -> int:
-    """Tell what the closure has found that cannot come to an end; OK, or a code below 0.
-
-    If it is ASKING, the verdicts of the places in ASKED are missing.
-    """
-    apart()
-    found, marks, automata = (
-        int64s(context, SCRATCH),
-        uint8s(context, FOUND_IS),
-        context[LALRS] != 0,
-    )
-    asked = int32s(context, ASKED)
-    context[ASKED_COUNT] = context[ASKED_AT] = 0
-    for index in range(context[FOUND]):
-        if marks[index] != V_UNKNOWN:
-            continue
-        config = int(found[index])
-        verdict = _freely(context, config >> 32, config & 0xFFFFFFFF) if automata else V_UNKNOWN
-        if verdict == V_UNKNOWN:
-            verdict = _verdict(context, config >> 32, config & 0xFFFFFFFF)
-        if verdict == NEED_JUDGE:
-            asked[context[ASKED_COUNT]] = context[WANT]
-            context[ASKED_COUNT] += 1
-            continue
-        if verdict < 0:
-            return verdict
-        if verdict == V_DOUBT:
-            context[DOUBTFUL] |= 1
-        marks[index] = verdict
-    return OK if context[ASKED_COUNT] == 0 else ASKING
-
-
-@inner
-def keep_living(context: Context) -> None:
-    """Leave that out."""
-    found, marks, kept = int64s(context, SCRATCH), uint8s(context, FOUND_IS), 0
-    for index in range(context[FOUND]):
-        if marks[index] == V_ALIVE:
-            found[kept], marks[kept] = found[index], V_ALIVE
-            kept += 1
-    context[FOUND] = kept
-
-
-@inner
-def _verdict(context: Context, node: int, stack: int) -> int:
+def verdict_of(context: Context, node: int, stack: int) -> int:
     """The verdict of a configuration, or a code below 0."""
     place = place_of(context, node, stack)
     if place <= SURE:
@@ -142,7 +101,7 @@ def _verdict(context: Context, node: int, stack: int) -> int:
 
 
 @inner
-def _freely(context: Context, node: int, stack: int) -> int:
+def freely(context: Context, node: int, stack: int) -> int:
     """The verdict of what Lark's automaton is to take, V_UNKNOWN if it is none, or a code below 0.
 
     Where there is a text to the end from each of its stacks, behind what T_FREE says, only what is
@@ -150,6 +109,8 @@ def _freely(context: Context, node: int, stack: int) -> int:
     """
     apart()
     nodes, pairs, at = int32s(context, NODE), int64s(context, STACK), stack
+    if _is_taken(context, node):
+        return _taken_verdict(context, node)
     above, kind = 0, int(nodes[(pairs[at] >> 32) * 6]) if at != 0 else NIL
     while kind not in (TOOK, READ_STATE, NIL) and above < _ABOVE:
         at, above = int(pairs[at] & 0xFFFFFFFF), above + 1
@@ -157,6 +118,8 @@ def _freely(context: Context, node: int, stack: int) -> int:
     if kind != TOOK:
         return V_UNKNOWN
     took, states = int(pairs[at] >> 32), int(pairs[at] & 0xFFFFFFFF)
+    if states == 0:
+        return _lexed_verdict(context, node, stack, above, took)
     if not may_take(context, took, states):
         return V_DEAD
     table = int(nodes[took * 6 + 1])
@@ -166,10 +129,53 @@ def _freely(context: Context, node: int, stack: int) -> int:
         return free
     # On nothing else does it depend whether what is read comes to its own end.
     reached = _on_free(context, stack, above, int(int32s(context, LALR)[table + T_REACHED]))
-    verdict = _verdict(context, node, reached) if reached > 0 else reached
+    verdict = verdict_of(context, node, reached) if reached > 0 else reached
     if verdict == V_ALIVE:
         verdict = _at_the_end(context, node, stack, above, took)
     return V_UNKNOWN if verdict == V_DOUBT else verdict
+
+
+@inner
+def _is_taken(context: Context, node: int) -> bool:
+    """Whether a node says, on no states, that a terminal is taken."""
+    nodes = int32s(context, NODE)
+    return nodes[(int(nodes[node * 6 + 1]) if nodes[node * 6] == GUARDED else node) * 6] == TOOK
+
+
+@inner
+def _taken_verdict(context: Context, node: int) -> int:
+    """The verdict of that on any states: alive if guards let pass what may always follow."""
+    nodes, tables = int32s(context, NODE), int32s(context, LALR)
+    if nodes[node * 6] == TOOK:
+        return V_ALIVE
+    took, guards = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
+    table, word = int(nodes[took * 6 + 1]), int(nodes[took * 6 + 4])
+    behind = node_of(context, GUARDED, int(tables[table + T_FREE]), guards, 0, 0, 0)
+    verdict = verdict_of(context, behind, 0) if behind >= 0 else behind
+    if verdict in (V_DEAD, V_DOUBT) and word != 0:
+        behind = node_of(context, GUARDED, word, guards, 0, 0, 0)
+        verdict = verdict_of(context, behind, 0) if behind >= 0 else behind
+    return V_APART if verdict in (V_DEAD, V_DOUBT) else verdict
+
+
+@inner
+def _lexed_verdict(context: Context, node: int, stack: int, above: int, took: int) -> int:
+    """The verdict of what a lexer reads, on any states that accept its terminal."""
+    tables, nodes = int32s(context, LALR), int32s(context, NODE)
+    table = int(nodes[took * 6 + 1])
+    for kind in range(3):
+        free = int(nodes[took * 6 + 4])
+        if kind != 1:
+            free = int(tables[table + (T_FREE if kind == 0 else T_LINE)])
+        if free == 0 or (kind == 2 and nodes[took * 6 + 5] == 0):
+            continue
+        judged = _on_free(context, stack, above, free)
+        verdict = verdict_of(context, node, judged) if judged > 0 else judged
+        if verdict not in (V_DEAD, V_DOUBT):
+            return verdict
+    reached = _on_free(context, stack, above, int(tables[table + T_REACHED]))
+    verdict = verdict_of(context, node, reached) if reached > 0 else reached
+    return V_APART if verdict in (V_ALIVE, V_DOUBT) else verdict
 
 
 @inner
@@ -179,7 +185,7 @@ def _at_the_end(context: Context, node: int, stack: int, above: int, took: int) 
     nodes, states = int32s(context, NODE), stack
     table, terminal = int(nodes[took * 6 + 1]), int(nodes[took * 6 + 2])
     more = _on_free(context, stack, above, int(int32s(context, LALR)[table + T_MORE]))
-    verdict = _verdict(context, node, more) if more > 0 else more
+    verdict = verdict_of(context, node, more) if more > 0 else more
     if verdict != V_DEAD:
         return verdict if verdict < 0 else V_UNKNOWN
     for _ in range(above + 1):
@@ -194,7 +200,7 @@ def _at_the_end(context: Context, node: int, stack: int, above: int, took: int) 
     if ends <= 0 or outside != 0:
         return ends if ends < 0 else V_DEAD if ends == 0 else V_UNKNOWN
     last = _on_free(context, stack, above, 0)
-    return _verdict(context, node, last) if last >= 0 else last
+    return verdict_of(context, node, last) if last >= 0 else last
 
 
 @inner
@@ -206,14 +212,14 @@ def _free_verdict(context: Context, node: int, stack: int, above: int, took: int
         return V_UNKNOWN
     for _ in range(above + 1):
         at = int(int64s(context, STACK)[at] & 0xFFFFFFFF)
-    outside = _verdict(context, NIL, top_field(context, at, 4))
+    outside = verdict_of(context, NIL, top_field(context, at, 4))
     if outside != V_ALIVE:
         return outside if outside < 0 else V_UNKNOWN
     core = int(nodes[node * 6 + 1]) if nodes[node * 6] == GUARDED else node
     if nodes[core * 6] == LINE:
         return _line_freely(context, node, core, took, at)
     judged = _on_free(context, stack, above, free)
-    verdict = _verdict(context, node, judged) if judged > 0 else judged
+    verdict = verdict_of(context, node, judged) if judged > 0 else judged
     line = int(int32s(context, LALR)[nodes[took * 6 + 1] + T_LINE])
     if verdict in (V_DEAD, V_DOUBT) and line != 0:
         # A comment goes over any space.
@@ -222,7 +228,7 @@ def _free_verdict(context: Context, node: int, stack: int, above: int, took: int
             return may
         if may == 1:
             judged = _on_free(context, stack, above, line)
-            verdict = _verdict(context, node, judged) if judged > 0 else judged
+            verdict = verdict_of(context, node, judged) if judged > 0 else judged
     if verdict in (V_DEAD, V_DOUBT) and nodes[took * 6 + 2] == IGNORED:
         verdict = _before_words(context, node, stack, above, took)
     return V_UNKNOWN if verdict in (V_DEAD, V_DOUBT) else verdict
@@ -249,7 +255,7 @@ def _before_words(context: Context, node: int, stack: int, above: int, took: int
             return each
         if may_take(context, each, states):
             judged = _on_free(context, stack, above, int(edges[way + 3]))
-            verdict = _verdict(context, node, judged) if judged > 0 else judged
+            verdict = verdict_of(context, node, judged) if judged > 0 else judged
             if verdict not in (V_DEAD, V_DOUBT):
                 return verdict
     return V_UNKNOWN
@@ -302,6 +308,13 @@ def _line_freely(context: Context, node: int, line: int, took: int, states: int)
     if fits <= 0:
         return V_DEAD if fits == 0 else fits
     following = int(int32s(context, LEX)[lexical * 256 + NEWLINE_BYTE])
+    left = _IN_CHARACTER if node == line else 0
+    while following < 0 and left > 0:
+        byte = _least_lead(context, lexical)
+        lexical, left = int(int32s(context, LEX)[lexical * 256 + byte]), left - 1
+        if lexical <= 0:
+            return V_UNKNOWN
+        following = int(int32s(context, LEX)[lexical * 256 + NEWLINE_BYTE])
     if following == 0:
         context[WANT] = lexical
         return NEED_LEX
@@ -310,6 +323,16 @@ def _line_freely(context: Context, node: int, line: int, took: int, states: int)
         if guards != 0:
             return guards if guards < 0 and guards != GONE else V_UNKNOWN
     return V_ALIVE if following > 0 else V_UNKNOWN
+
+
+@inner
+def _least_lead(context: Context, state: int) -> int:
+    """The least of the bytes that are not ASCII that lead on from a lexical state, or 0."""
+    first = uint64s(context, LEX_FIRST)
+    for word in range(2, 4):
+        if first[state * 4 + word] != 0:
+            return 64 * word + lowest_bit(int(np.int64(first[state * 4 + word])))
+    return 0
 
 
 @inner
@@ -322,6 +345,8 @@ def place_of(context: Context, node: int, stack: int) -> int:
         settled = _is_settled(context, node)
         if settled < 0:
             return settled
+        if nodes[node * 6] == LEXER:
+            return SURE
         if settled == 0:
             return judgement_of(context, node, stack)
         if stack == 0:

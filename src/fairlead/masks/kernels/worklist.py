@@ -15,6 +15,7 @@ from fairlead.masks.kernels.layout import (
     SCANNING,
     SCRATCH,
     TODO,
+    V_ALIVE,
     V_UNKNOWN,
     VISITED,
     WORK_ROOM,
@@ -73,3 +74,12 @@ def found(context: Context, node: int, stack: int) -> int:
     uint8s(context, FOUND_IS)[context[FOUND]] = V_UNKNOWN
     context[FOUND] += 1
     return OK
+
+
+@inner
+def found_alive(context: Context, node: int, stack: int) -> int:
+    """One that can come to an end."""
+    code = found(context, node, stack)
+    if code == OK:
+        uint8s(context, FOUND_IS)[context[FOUND] - 1] = V_ALIVE
+    return code
