@@ -182,7 +182,6 @@ class Plan:
         self._begins = [self.parts[slot][0] for slot in lists]
         self._counts = np.array([_LISTS[slot][0] for slot in lists], np.int64)
         self._each = np.array([_LISTS[slot][1] for slot in lists], np.int64)
-        self._sizes = np.diff([*self._begins, self.size])
         self.slots = np.array([*self.parts])
         self.offsets = np.array([offset for offset, _, _ in self.parts.values()])
         image = np.zeros(self.size, np.uint8)
@@ -219,8 +218,8 @@ class Plan:
         """
         if len(self._used) < most:
             block.memory[len(self.image) : self._whole] = 0
-            ends = np.minimum(context[self._counts] * self._each, self._sizes)
-            for begin, size in zip(self._begins, ends.tolist(), strict=True):
+            used = (context[self._counts] * self._each).tolist()  # at most all that is behind it
+            for begin, size in zip(self._begins, used, strict=True):
                 block.memory[begin : begin + size] = 0
             self._used.append(block)
 
