@@ -11,9 +11,13 @@ from typing import Any
 import jsonschema
 import pytest
 
+import fairlead as fl
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import UNSURE
+from fairlead.lowering.json_endless import is_endless
+from fairlead.lowering.json_schema import lower_json_schema
 from fairlead.lowering.nodes import Capture, Expr
+from fairlead.syntax.json_schema_source import JsonSchema
 from json_schemas import machine, matches
 
 VALUES = ("a", "b", "c", None)
@@ -148,3 +152,48 @@ def test_what_is_drawn_agrees_with_all_arrays_one_by_one():
 def test_what_is_drawn_agrees_with_all_arrays_one_by_one_a_thousand_times():
     for seed in range(60, 1060):
         check(drawn(random.Random(seed)))
+
+
+ENDLESS: list[Any] = [
+    *({"type": "integer"}, {"type": "number"}, {"type": ["null", "integer"]}, {"type": "string"}),
+    *({"not": {"type": "string"}}, {"type": "integer", "multipleOf": 11}),
+]
+ENDED: list[Any] = [
+    *({"const": 1}, {"enum": [1, 11, 111, "1"]}, {"type": "boolean"}, {"type": "null"}),
+    *({"type": "integer", "minimum": 1, "maximum": 111}, {"type": "string", "maxLength": 1}),
+    *({"const": [1]}, {"const": {}}, {"const": "1"}),
+    {"type": "integer", "minimum": 111, "maximum": 111},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", ENDED)
+def test_values_that_have_an_end_are_not_called_endless(value: Any) -> None:
+    assert not is_endless(lower_json_schema(JsonSchema(value)))
+
+
+@pytest.mark.parametrize("value", ENDLESS)
+def test_of_endless_values_many_that_differ_take_no_search(value: Any) -> None:
+    engine = machine({"items": value, "type": "array", "uniqueItems": True, "minItems": 500})
+    state: Expr | None = engine.start()
+    assert engine.alive(engine.start())
+    for byte in b"[1,2,3," if value != {"type": "string"} else b'["a","b",':
+        state = None if state is None else engine.step(state, byte)
+    assert (state is not None) == ("multipleOf" not in value)
+
+
+def test_endless_values_leave_others_what_they_need() -> None:
+    engine = machine(
+        {"prefixItems": [{"type": "integer"}, {"enum": [1, 2]}, {"const": 1}], "minItems": 4,
+         "maxItems": 4, "uniqueItems": True}
+    )  # fmt: skip
+    for text, right in (("[3,2,1,0]", True), ("[2,2,1,0]", False), ("[3,1,1,0]", False),
+                        ("[1,2,1,0]", False), ("[3,2,1,2]", False)):  # fmt: skip
+        assert matches(engine, text) == right
+
+
+def test_where_ones_cannot_be_spelled_endless_values_are_searched() -> None:
+    words = fl.Vocabulary([b"[", b"]", b",", b"0", b"2", b"<eos>"], {5})
+    schema = {"type": "array", "items": {"type": "integer"}, "uniqueItems": True, "minItems": 3}
+    constraint = fl.compile(fl.JsonSchema(schema, whitespace="compact"), words)
+    assert constraint.matches("[0,2,22]")
+    assert not constraint.matches("[0,2,2]")

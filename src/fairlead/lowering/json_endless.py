@@ -2,17 +2,24 @@
 
     any string, or one of two characters at least    however it begins, it may go on endlessly
     an object with a member of such a value          there are endlessly many that are not empty
+    any number, or any integer                       1, 11, 111, and so on
 
 What this module does not know: formulas, arrays.
 """
 
 from collections.abc import Iterable
+from typing import Final
+from weakref import WeakKeyDictionary
 
 from fairlead.lowering.endless import surely_open
 from fairlead.lowering.json_objects import START, ObjectTemplate
 from fairlead.lowering.json_text import QUOTE
 from fairlead.lowering.json_words import words_of
 from fairlead.lowering.nodes import Alt, Call, Concat, Expr, Rule
+from fairlead.lowering.regular import derivative
+
+_ONES: Final = 32  # digits until they have to come again
+_endless: "WeakKeyDictionary[Expr, bool]" = WeakKeyDictionary()
 
 
 def options_in(value: Expr) -> Iterable[Expr]:
@@ -46,6 +53,32 @@ def is_endless_object(value: Expr) -> bool:
         return False
     parts = (*members.values, members.others)
     return any(is_open_string(option) for part in parts for option in options_in(part))
+
+
+def is_endless(value: Expr) -> bool:
+    """Whether there plainly are endlessly many of these values, if there are any.
+
+    >>> from fairlead.lowering.number_forms import PLAIN_INTEGER
+    >>> from fairlead.lowering.expr import byte_set, literal
+    >>> is_endless(PLAIN_INTEGER), is_endless(byte_set(b"0123456789"))
+    (True, False)
+    """
+    found = _endless.get(value)
+    if found is None:
+        options = options_in(value)
+        found = any(is_open_string(o) or is_endless_object(o) or _repeats(o) for o in options)
+        _endless[value] = found
+    return found
+
+
+def _repeats(option: Expr) -> bool:
+    """Whether some of 1, 11, 111 and so on come again and again: no two are the same number."""
+    seen = dict[Expr, None]()
+    while option.regular and option not in seen and len(seen) < _ONES:
+        seen[option] = None
+        option = derivative(option, ord("1"))
+    around = [*seen][[*seen].index(option) :] if option in seen else ()
+    return any(node.nullable for node in around)
 
 
 def _body(value: Expr) -> Expr:

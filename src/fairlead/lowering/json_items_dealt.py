@@ -5,19 +5,25 @@
 An item that finds all its values taken takes one from another item, if that has another (Kuhn 1955,
 "The Hungarian method": a matching grows along a path of such exchanges, or there is none larger).
 No set of values has to be listed for it: it is enough to ask for a value beside some, and whether
-one of those would do. Where an array may go on in several ways, they are tried one after another.
+one of those would do. An item of which there are endlessly many waits for the end: whatever the
+others have, some are left. Where an array may go on in several ways, they are tried one after
+another.
 
 What this module does not know: spelling, texts.
 """
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import final
+from typing import Final, final
 
+from fairlead.lowering.expr import literal
+from fairlead.lowering.json_endless import is_endless
 from fairlead.lowering.json_formulas import Formula
 from fairlead.lowering.json_items_ways import Rest, Used, Ways, among, beside, pay
 from fairlead.lowering.json_objects import Least
 from fairlead.lowering.json_values import Exact, read_exact
+
+_SPELLED: Final = literal(bytes(range(256)))  # only where every byte can be spelled
 
 
 def deal(ways: Ways, start: Rest, least: Least) -> "Dealt | None":
@@ -94,7 +100,7 @@ class Dealt:
     def add(self, value: Formula) -> bool:
         """Find a value for one more item; where there is none, nothing is changed."""
         self.items.append(value)
-        if self._find(len(self.items) - 1, self.used):
+        if self._is_endless(value) or self._find(len(self.items) - 1, self.used):
             return True
         self.items.pop()
         return False
@@ -108,7 +114,8 @@ class Dealt:
     def scarce(self) -> list[Exact]:
         """The values of items for which there is none to spare."""
         taken = self.used | self.owners.keys()
-        spare = {one: self._word(beside(one, taken)) is not None for one in set(self.items)}
+        owning = {self.items[item] for item in self.owners.values()}
+        spare = {one: self._word(beside(one, taken)) is not None for one in owning}
         return [value for value, item in self.owners.items() if not spare[self.items[item]]]
 
     def can_do_without(self, value: Exact) -> bool:
@@ -118,6 +125,10 @@ class Dealt:
             return True
         self.owners[value] = index
         return False
+
+    def _is_endless(self, value: Formula) -> bool:
+        """Whether there are more such values than anybody may take, all of which can be spelled."""
+        return is_endless(self.ways.value(value)) and self.least(_SPELLED) is not None
 
     def _find(self, index: int, used: Used) -> bool:
         """Find a value for an item, along a path of exchanges."""

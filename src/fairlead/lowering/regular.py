@@ -182,6 +182,8 @@ def _derived(node: Expr, byte: int, made: dict[Expr, Expr]) -> Expr:  # noqa: PL
             return both(made[left], made[right])
         case Not(item):
             return complement(made[item])
+        case Rule() if node.regular:
+            return made[node.body]
         case Rule() | Call() | Capture() | Ahead() | Stop() | Unsure():
             raise FairleadError("only regular expressions are searched here")
         case _:
@@ -190,6 +192,8 @@ def _derived(node: Expr, byte: int, made: dict[Expr, Expr]) -> Expr:  # noqa: PL
 
 def _firsts(node: Expr) -> tuple[Expr, ...]:
     """The parts whose derivatives make up that of `node`."""
+    if isinstance(node, Rule) and node.regular:
+        return (node.body,)
     if isinstance(node, Concat) and not node.head.nullable:
         return (node.head,)
     return parts_of(node)

@@ -198,8 +198,7 @@ def tools(
         SourceError: there is no tool, two have one name, or a format or choice is unknown.
         UnsupportedError: a name cannot stand in a call, or a type's JSON is no object.
     """
-    one = isinstance(given, str | Mapping | type) or not isinstance(given, Iterable)
-    listed = () if one else tuple(map(_tool, given))
+    listed = () if _is_one(given) else tuple(map(_tool, given))
     names = [tool.name for tool in listed]
     if not names:
         raise SourceError("tools are a list of models, callables or descriptions; there is none")
@@ -212,6 +211,11 @@ def tools(
             f"{did_you_mean(format, FORMATS)}"
         )
     return Tools(listed, format, _checked_choice(choice, names), parallel)
+
+
+def _is_one(given: object) -> bool:
+    """Whether this is no list, but a tool by itself, or nothing like it."""
+    return isinstance(given, str | Mapping | type) or not isinstance(given, Iterable)
 
 
 def tools_of(source: Source) -> list[dict[str, Any]]:
