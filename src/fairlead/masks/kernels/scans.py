@@ -5,6 +5,7 @@ from fairlead.masks.kernels.lalr import (
     accepted,
     brackets_after,
     fed,
+    is_in_sets,
     lines_behind_line,
     lines_taken,
     may_end,
@@ -139,15 +140,19 @@ def _scan(context: Context, node: int, stack: int) -> int:
 def _push_ways(context: Context, table: int, start: int, which: int, stack: int, lines: int) -> int:
     """Some ways, as many as `which` says, and where."""
     edges, ways, where = int32s(context, EDGE), which >> 2, which & 3
-    lexed = lexes(context, table, stack)
-    code = _lexer(context, table, start, which, stack, lines) if lexed > 0 else lexed
+    lexed, sets = lexes(context, table, stack), 0
+    if lexed > 0:
+        sets = accepted(context, table, stack)
+    code = _lexer(context, table, start, which, sets, stack, lines) if lexed > 0 else lexed
     if code < 0:
         return code
     for way in range(start, start + 4 * ways, 4):
+        read, terminal = int(edges[way]), int(edges[way + 1])
         # The ends of lines are read with the states.
-        by_itself = lexed == 0 or edges[way + 2] == OUTSIDE
+        by_itself = lexed == 0 or (
+            edges[way + 2] == OUTSIDE and is_in_sets(context, sets, terminal)
+        )
         if by_itself and edges[way + 2] in (EVERYWHERE, where):
-            read, terminal = int(edges[way]), int(edges[way + 1])
             code = _push_on_took(context, read, table, terminal, lines, stack)
             if code < 0:
                 return code
@@ -167,9 +172,11 @@ def lexes(context: Context, table: int, stack: int) -> int:
 
 
 @inner
-def _lexer(context: Context, table: int, start: int, which: int, stack: int, lines: int) -> int:
-    """The LEXER of `which` ways, those of terminals that the automaton accepts."""
-    guards, sets = int(context[GUARDING]), accepted(context, table, stack)
+def _lexer(
+    context: Context, table: int, start: int, which: int, sets: int, stack: int, lines: int
+) -> int:
+    """The LEXER of `which` ways, those of terminals in SETS."""
+    guards = int(context[GUARDING])
     key = node_of(context, LEXES, sets, start, which, guards, table) if sets >= 0 else sets
     if key < 0:
         return key
