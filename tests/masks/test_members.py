@@ -113,6 +113,17 @@ FINITE: dict[str, dict[str, Any]] = {
         "patternProperties": {"^[a-c]{1,4}$": INT},
         "additionalProperties": False,
     },
+    "keys that no pattern tells": {
+        "type": "object",
+        "propertyNames": {"maxLength": 3},
+        "patternProperties": {"^a": INT},
+    },
+    "keys of which one pattern tells": {
+        "type": "object",
+        "propertyNames": {"maxLength": 3},
+        "patternProperties": {"^a": {"type": "integer"}, "^b": {"type": "integer"}},
+        "additionalProperties": False,
+    },
 }
 
 
@@ -167,6 +178,14 @@ def test_so_they_are_where_no_member_hangs_on_another(
 ) -> None:
     both = Both(fl.JsonSchema((ALONE | FINITE)[name], spelling=spelling), vocabulary(400))
     for at in explored(both, name, 6, 25):
+        both.check(at)
+    assert bool(whole) == (name in ALONE and name != "others than a few words")
+
+
+@pytest.mark.parametrize("name", [*ALONE, *FINITE])
+def test_so_are_the_first_of_them(name: str, whole: list[int]) -> None:
+    both = Both(fl.JsonSchema((ALONE | FINITE)[name]), vocabulary(300))
+    for at in explored(both, name, 2, 8):
         both.check(at)
     assert bool(whole) == (name in ALONE and name != "others than a few words")
 

@@ -24,7 +24,7 @@ _endless: "WeakKeyDictionary[Expr, bool]" = WeakKeyDictionary()
 
 def options_in(value: Expr) -> Iterable[Expr]:
     """The options of a value, of each type."""
-    value = _body(value)
+    value = value_of(value)
     return value.options if isinstance(value, Alt) else (value,)
 
 
@@ -45,7 +45,7 @@ def is_open_string(value: Expr) -> bool:
 
 def is_endless_object(value: Expr) -> bool:
     """Whether these are objects of which there are endlessly many, if there are any."""
-    call = _body(value)
+    call = value_of(value)
     if not isinstance(call, Call) or not isinstance(call.template, ObjectTemplate):
         return False
     members = call.template.members
@@ -81,7 +81,7 @@ def _repeats(option: Expr) -> bool:
     return any(node.nullable for node in around)
 
 
-def _body(value: Expr) -> Expr:
+def value_of(value: Expr) -> Expr:
     """What rules denote; not of long lists of words, which take long to make, and have an end."""
     while isinstance(value, Rule) and words_of(value) is None:
         value = value.body

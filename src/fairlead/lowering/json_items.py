@@ -33,6 +33,7 @@ from fairlead.lowering.json_endless import is_endless_object, is_open_string, op
 from fairlead.lowering.json_formulas import Formula, all_of
 from fairlead.lowering.json_items_dealt import critical, deal
 from fairlead.lowering.json_items_read import told_apart
+from fairlead.lowering.json_items_strings import DifferentStrings, different_strings
 from fairlead.lowering.json_items_twice import can_end, repeatable
 from fairlead.lowering.json_items_ways import Rest, Step, Ways, among, beside
 from fairlead.lowering.json_objects import UNKNOWN, Least
@@ -58,9 +59,14 @@ class ItemsTemplate:
         style: JsonStyle,
         judge: Judge,
     ) -> None:
-        self._said, self._value, self._style = said, value, style
+        self._said, self._value, self.style = said, value, style
         self._ways = Ways(said, value, judge)
         self._unfolded = lru_cache(_REMEMBERED)(self._unfold)
+
+    def different_strings(self, rest: Rest) -> DifferentStrings | None:
+        """The items of the whole array, where nothing more is said than that."""
+        whole = rest.position < 0 and rest.twice is False
+        return different_strings(rest.said, self._value) if whole else None
 
     def start(self) -> Expr:
         """The whole array."""
@@ -124,7 +130,7 @@ class ItemsTemplate:
         return self.least(_behind(cast("Rest", argument), captured), least)
 
     def _unfold(self, rest: Rest, look: Look) -> Expr:
-        style = self._style
+        style = self.style
         close = literal("]") if self._ways.ends(rest) else EMPTY
         item = self._doubtful(rest, look) if UNKNOWN in rest.used else self._item(rest, look)
         if rest.position < 0:
@@ -135,7 +141,7 @@ class ItemsTemplate:
         """An item with what may stand before it: a capture begins right behind a byte."""
         options: list[Expr] = []
         for value, behind in self._options(rest, look, look.word):
-            item = concat(self._style.opened, self._value(value))
+            item = concat(self.style.opened, self._value(value))
             if behind.twice is None:
                 options.append(concat(item, call(self, behind)))
             else:
@@ -152,7 +158,7 @@ class ItemsTemplate:
         if not begun:
             return UNSURE
         others = [] if len(begun) == len(options) else [concat(_OTHERS, UNSURE)]
-        return concat(self._style.opened, alt(*begun, *others))
+        return concat(self.style.opened, alt(*begun, *others))
 
     def _begun(self, value: Expr, look: Look) -> Expr | None:
         """As much of some values as endlessly many begin with; None if that is not plain."""
@@ -160,7 +166,7 @@ class ItemsTemplate:
             return concat(value, UNSURE)
         if is_endless_object(value) and look(value):
             member = alt(concat(QUOTE, SOMETHING), concat(literal("}"), UNSURE))
-            return concat(literal("{"), self._style.opened, member)
+            return concat(literal("{"), self.style.opened, member)
         return None
 
     def _options(

@@ -27,7 +27,6 @@ import numpy as np
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import ANYTHING, EPSILON, concat, repeat
 from fairlead.lowering.json_members import MembersTemplate, Rest
-from fairlead.lowering.json_objects import START, ObjectTemplate
 from fairlead.lowering.json_text import alternatives_in, is_choice_of_words
 from fairlead.lowering.json_words import words_of
 from fairlead.lowering.lark_contextual import Places
@@ -58,7 +57,7 @@ from fairlead.masks.lalr import LalrNodes
 from fairlead.masks.literals import lexeme_of, run_of
 from fairlead.masks.marks import Marks, is_marked, last_value
 from fairlead.masks.members import MemberNodes
-from fairlead.masks.objects import describe_object, describe_words, is_plain_object
+from fairlead.masks.objects import describe_whole, describe_words
 from fairlead.masks.records import readable
 from fairlead.masks.schemas import Layer
 from fairlead.masks.seeds import Seed, Stencil
@@ -358,15 +357,10 @@ class Network:
         template = expr.template
         if isinstance(template, Places) and isinstance(expr.argument, Place | ReadLine):
             return self._automaton_of(template).node(expr.argument)
-        if (
-            isinstance(template, ObjectTemplate)
-            and expr.argument == START
-            and is_plain_object(template, self.lexicon)
-        ):
-            return describe_object(template, self, self._machine)
         if isinstance(template, MembersTemplate) and isinstance(expr.argument, Rest):
             return self._members_of(template).node(expr.argument)
-        return self._entering(self._machine.unfold(expr))
+        found = describe_whole(expr, self, self._machine)
+        return self._entering(self._machine.unfold(expr)) if found is None else found
 
     def _automaton_of(self, places: Places) -> LalrNodes:
         found = self._tables.get(places)

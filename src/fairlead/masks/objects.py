@@ -1,4 +1,4 @@
-"""Objects of the plain kind, as the tables that the kernels read: names, values, key trie."""
+"""Objects, and arrays of different strings, as tables that kernels read: names, values, tries."""
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -8,11 +8,14 @@ import numpy as np
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import ALL_BYTES, EMPTY, EPSILON, concat, literal
+from fairlead.lowering.json_items import ItemsTemplate
+from fairlead.lowering.json_items_strings import DifferentStrings
+from fairlead.lowering.json_items_ways import Rest
 from fairlead.lowering.json_keysets import Unnamed
-from fairlead.lowering.json_objects import ObjectTemplate
+from fairlead.lowering.json_objects import START, ObjectTemplate
 from fairlead.lowering.json_text import QUOTE, JsonStyle
 from fairlead.lowering.json_words import words_of
-from fairlead.lowering.nodes import Expr, Rule
+from fairlead.lowering.nodes import Call, Expr, Rule
 from fairlead.masks.arena import Arena
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.lexicon import Lexicon
@@ -27,6 +30,19 @@ class Nodes(Protocol):
     def node(self, expr: Expr) -> int:
         """The node of an expression."""
         ...
+
+
+def describe_whole(call: Call, network: Nodes, machine: Derivatives) -> int | None:
+    """The node of an object, or of an array of different strings, if the kernels can read it."""
+    match call.template, call.argument:
+        case ObjectTemplate() as template, argument if argument == START:
+            plain = is_plain_object(template, network.lexicon)
+            return describe_object(template, network, machine) if plain else None
+        case ItemsTemplate() as template, Rest() as argument:
+            strings = template.different_strings(argument)
+            return None if strings is None else describe_strings(strings, template.style, network)
+        case _:
+            return None
 
 
 def is_plain_object(template: ObjectTemplate, lexicon: Lexicon) -> bool:
@@ -65,6 +81,36 @@ def describe_object(template: ObjectTemplate, network: Nodes, machine: Derivativ
     fields[at.O_OTHER], fields[at.O_ORDERED] = network.node(other), style.ordered
     values = _value_nodes(members, network, machine)
     return _opened(names.frame(values, members.required, fields), style, network)
+
+
+def describe_strings(strings: DifferentStrings, style: JsonStyle, network: Nodes) -> int | None:
+    """The node of an array of different strings, read as keys are, behind which nothing is.
+
+    None if not each can be spelled in every way.
+    """
+    lexicon, arena = network.lexicon, network.arena
+    if not can_spell(strings.words, lexicon.spellable):
+        return None
+    fields = describe_style(style, lexicon)
+    if strings.content is not EMPTY:
+        if lexicon.spellable != ALL_BYTES:
+            return None
+        begun = concat(strings.content, QUOTE)
+        fields[at.O_START], fields[at.O_QUOTED] = (
+            lexicon.state(begun),
+            lexicon.state(concat(QUOTE, begun)),
+        )
+        fields[at.O_OTHER] = at.NIL
+    fields[at.O_COMMA] = network.node(concat(style.edge, literal(","), style.opened))
+    fields[at.O_CLOSING] = network.node(concat(style.closing, literal("]")))
+    fields[at.O_COLON] = at.NIL
+    count, names = len(strings.words), Names(strings.words, arena)
+    member = arena.make(at.MEMBER, names.frame([at.NIL] * count, [False] * count, fields))
+    if not strings.filled:
+        member = arena.choice([network.node(literal("]")), member])
+    if style.opened is not EPSILON:
+        member = arena.make(at.SEQUENCE, network.node(style.opened), member)
+    return arena.make(at.LITERAL, arena.pool(b"["), 1, member)
 
 
 class Declared(Protocol):
