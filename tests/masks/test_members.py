@@ -113,6 +113,11 @@ FINITE: dict[str, dict[str, Any]] = {
         "patternProperties": {"^[a-c]{1,4}$": INT},
         "additionalProperties": False,
     },
+    "keys of many kinds": {
+        "type": "object",
+        "patternProperties": {f"^{chr(0x61 + n)}": {"const": n} for n in range(17)},
+        "additionalProperties": False,
+    },
     "keys that no pattern tells": {
         "type": "object",
         "propertyNames": {"maxLength": 3},

@@ -33,6 +33,7 @@ from fairlead.lowering.unicode import TEXT
 
 MOST_CLASSES = 256
 _REMEMBERED = 1 << 14
+_MOST_TOLD = 16  # key languages, which all have a say in each class; kernels try all classes
 
 
 @final
@@ -160,7 +161,10 @@ class Keysets:
     def unnamed(self, part: KeyClass, classes: Iterable[KeyClass]) -> Unnamed:
         """The keys of a class among others."""
         languages = {keys for one in classes for keys in one.inside}
-        told = {keys: plain for keys in languages if (plain := plain_strings(keys)) is not None}
+        known = map(plain_strings, languages if len(languages) <= _MOST_TOLD else ())
+        told = {
+            keys: plain for keys, plain in zip(languages, known, strict=False) if plain is not None
+        }
         if len(told) < len(languages):
             return Unnamed(self.content(part), None)
         found = TEXT
