@@ -33,7 +33,16 @@ from fairlead.masks.kernels.lexer_layout import APART
 from fairlead.masks.kernels.macros import step
 from fairlead.masks.kernels.pictures import is_lead
 from fairlead.masks.kernels.skips import all_else_loop, find_loops, is_in_characters
-from fairlead.masks.kernels.views import Context, inner, int32s, int64s, once, uint8s, uint64s
+from fairlead.masks.kernels.views import (
+    Context,
+    inner,
+    int32s,
+    int64s,
+    lowest_bit,
+    once,
+    uint8s,
+    uint64s,
+)
 
 _UNKNOWN: Final = 0
 _NONE: Final = 1  # of the characters that are not ASCII,
@@ -68,9 +77,10 @@ def _loops(context: Context, node: int, byte: int, part: int, macro: int) -> int
         unknown = wanted & ~loops[macro * 4 + word]
         if wanted & ~unknown & ~loops[macro * 4 + 2 + word] != 0:
             return 0
-        for bit in range(64):
-            if (unknown >> np.uint64(bit)) & np.uint64(1) == 0:
-                continue
+        rest = int(np.int64(unknown))
+        while rest != 0:
+            bit = lowest_bit(rest)
+            rest &= rest - 1
             after = step(context, macro, word * 64 + bit)
             if after < 0:
                 return after

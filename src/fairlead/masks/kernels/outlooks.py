@@ -10,6 +10,8 @@ of another outlook. Where there are many nodes they become one trie, of what is 
 
 from typing import Final
 
+import numpy as np
+
 from fairlead.masks.kernels.intern import full, outlook_of
 from fairlead.masks.kernels.layout import (
     CONFIG,
@@ -64,6 +66,7 @@ from fairlead.masks.kernels.views import (
     inner,
     int32s,
     int64s,
+    lowest_bit,
     once,
     uint8s,
     uint16s,
@@ -238,9 +241,12 @@ def _leaves_below(context: Context, macro: int, node: int) -> bool:
             continue
         if nodes[by * 6] == APART or parts[node] != 0:
             return True
-        for byte in range(128):
-            if is_lead(holds, node * 2, byte) and _lets_pass(context, by, byte):
-                return True
+        for word in range(2):
+            rest = int(np.int64(holds[node * 2 + word]))
+            while rest != 0:
+                if _lets_pass(context, by, word * 64 + lowest_bit(rest)):
+                    return True
+                rest &= rest - 1
     return False
 
 
