@@ -15,6 +15,7 @@ What this module does not know: other parts.
 """
 
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import Any, Final
 
@@ -31,15 +32,15 @@ LATE: Final = _OF_KEYS | {"uniqueItems"}
 
 _OF_OBJECTS: Final = frozenset(("type", "required", "properties", "additionalProperties"))
 _MOST_FRESH: Final = 8
-Said = Callable[[Any], "set[str]"]
+Said = Callable[[Any], AbstractSet[str]]
 
 
-def allows_nothing(raw: Raw, said: set[str]) -> bool:
+def allows_nothing(raw: Raw, said: AbstractSet[str]) -> bool:
     """Whether a part is `{"not": {}}`, which many write for what may not be there."""
     return said == {"not"} and (raw["not"] is True or raw["not"] == {})
 
 
-def needs_of_late(raw: Raw, said: set[str], said_of: Said) -> list[Any] | None:
+def needs_of_late(raw: Raw, said: AbstractSet[str], said_of: Said) -> list[Any] | None:
     """The parts that need an instance so that a late part has one; None if it is not late.
 
     >>> later = {"uniqueItems": True, "items": {"type": "null"}}
@@ -62,7 +63,7 @@ def needs_of_late(raw: Raw, said: set[str], said_of: Said) -> list[Any] | None:
     return _needs_of_object(raw, late)
 
 
-def _is_plain(raw: Raw, late: set[str], said_of: Said) -> bool:
+def _is_plain(raw: Raw, late: AbstractSet[str], said_of: Said) -> bool:
     """Whether the late keywords of an object hold what they can hold, and nothing that meets."""
     counts = (raw[name] for name in late & _COUNTS)
     lists = [part for name in late & _NEEDS for part in _mapped(raw[name])]
@@ -89,7 +90,7 @@ def _is_names(value: Any) -> bool:
     return value.__class__ is list and all(name.__class__ is str for name in value)
 
 
-def _conditions(raw: Raw, late: set[str]) -> list[Any]:
+def _conditions(raw: Raw, late: AbstractSet[str]) -> list[Any]:
     """The schemas that look at the object itself."""
     found = [part for name in late & _BRANCHED for part in raw[name]]
     return [*found, raw["not"]] if "not" in late else found
@@ -141,7 +142,7 @@ def beginning(text: str) -> str:
 # Witnesses
 
 
-def _needs_of_object(raw: Raw, late: set[str]) -> list[Any] | None:
+def _needs_of_object(raw: Raw, late: AbstractSet[str]) -> list[Any] | None:
     types = raw.get("type", "object")
     if types != "object" and (types.__class__ is str or "object" not in types):
         return None
@@ -164,7 +165,7 @@ def _enough(raw: Raw, names: set[str]) -> set[str]:
     return names.union(others[: max(missing, 0)])
 
 
-def _fits(raw: Raw, late: set[str], names: set[str], branches: list[list[str]]) -> bool:
+def _fits(raw: Raw, late: AbstractSet[str], names: set[str], branches: list[list[str]]) -> bool:
     """Whether an object with these names satisfies all keywords, but for its values."""
     if "oneOf" in late and sum(names.issuperset(branch) for branch in branches) != 1:
         return False

@@ -5,11 +5,14 @@ What this module does not know: where the parts are, and whether they have what 
 
 import re
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from typing import Any, Final, TypeAlias
 
 from fairlead.syntax.json_schema_strings import has_string
 
 Raw: TypeAlias = "dict[str, Any]"
+Said: TypeAlias = AbstractSet[str]
+"""The keywords of a part that assert something."""
 
 VALUED: Final = frozenset(("enum", "const"))
 _TYPES: Final[dict[type, set[str]]] = {
@@ -29,7 +32,7 @@ _ANY_LENGTH: Final = re.compile(
 )
 
 
-def needs(raw: Raw, said: set[str]) -> list[Any] | None:
+def needs(raw: Raw, said: Said) -> list[Any] | None:
     """The parts that need an instance so that a schema has one; None where that takes a search.
 
     >>> needs({"type": "array", "items": False, "minItems": 1}, {"type", "items", "minItems"})
@@ -45,14 +48,14 @@ def needs(raw: Raw, said: set[str]) -> list[Any] | None:
     return (_JUDGES[types] if types.__class__ is str else _any_type)(raw, said)
 
 
-def _any_type(raw: Raw, said: set[str]) -> list[Any] | None:
+def _any_type(raw: Raw, said: Said) -> list[Any] | None:
     if "type" not in raw:
         return []
     found = [_JUDGES[name](raw, said) for name in raw["type"]]
     return [] if [] in found else next((needed for needed in found if needed), None)
 
 
-def _valued(raw: Raw, said: set[str]) -> list[Any] | None:
+def _valued(raw: Raw, said: Said) -> list[Any] | None:
     """The same for `enum` or `const`: sure alone, or with a type that a value has."""
     if len(said) == 1:
         return []
@@ -63,11 +66,11 @@ def _valued(raw: Raw, said: set[str]) -> list[Any] | None:
     return [] if any(types & _TYPES.get(value.__class__, set()) for value in values) else None
 
 
-def _surely(raw: Raw, said: set[str]) -> list[Any]:
+def _surely(raw: Raw, said: Said) -> list[Any]:
     return []
 
 
-def _string(raw: Raw, said: set[str]) -> list[Any] | None:
+def _string(raw: Raw, said: Said) -> list[Any] | None:
     if "pattern" in said:
         plain = len(said) == 2 and _ANY_LENGTH.fullmatch(raw["pattern"])
         return [] if plain or has_string(raw) else None
@@ -76,7 +79,7 @@ def _string(raw: Raw, said: set[str]) -> list[Any] | None:
     return [] if raw.get("minLength", 0) <= raw.get("maxLength", _MANY) else None
 
 
-def _number(raw: Raw, said: set[str]) -> list[Any] | None:
+def _number(raw: Raw, said: Said) -> list[Any] | None:
     if said.isdisjoint(_LOWER) or said.isdisjoint(_UPPER):
         return []
     closed = "minimum" in said and "maximum" in said and said.isdisjoint(_OPEN_OR_FEWER)
@@ -84,7 +87,7 @@ def _number(raw: Raw, said: set[str]) -> list[Any] | None:
     return [] if low.__class__ is int and low <= raw["maximum"] else None
 
 
-def _array(raw: Raw, said: set[str]) -> list[Any] | None:
+def _array(raw: Raw, said: Said) -> list[Any] | None:
     low = raw.get("minItems", 0)
     if low > raw.get("maxItems", low):
         return None
@@ -96,13 +99,15 @@ def _array(raw: Raw, said: set[str]) -> list[Any] | None:
     return [part for part in needed if part is not True]
 
 
-def _object(raw: Raw, said: set[str]) -> list[Any] | None:
+def _object(raw: Raw, said: Said) -> list[Any] | None:
+    if "required" not in said:
+        return []
     properties, others = raw.get("properties", {}), raw.get("additionalProperties", True)
-    needed = (properties.get(name, others) for name in raw.get("required", ()))
+    needed = (properties.get(name, others) for name in raw["required"])
     return [part for part in needed if part is not True]
 
 
-_JUDGES: Final[dict[str, Callable[[Raw, set[str]], "list[Any] | None"]]] = {
+_JUDGES: Final[dict[str, Callable[[Raw, Said], "list[Any] | None"]]] = {
     "null": _surely,
     "boolean": _surely,
     "string": _string,

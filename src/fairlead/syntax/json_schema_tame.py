@@ -22,12 +22,12 @@ from fairlead.syntax.json_schema_crowds import Crowds
 from fairlead.syntax.json_schema_keywords import LATEST, Draft, find_draft
 from fairlead.syntax.json_schema_later import LATE, allows_nothing, needs_of_late
 from fairlead.syntax.json_schema_multiples import factor_of
-from fairlead.syntax.json_schema_needs import VALUED, Raw, needs
+from fairlead.syntax.json_schema_needs import Raw, Said, needs
+from fairlead.syntax.json_schema_shapes import Shape
 from fairlead.syntax.json_schema_tame_graph import Instances, has_loop, reaching
-from fairlead.syntax.json_schema_tame_tree import ASSERTED, GROUPS, TameSchema, stands_for
+from fairlead.syntax.json_schema_tame_tree import ASSERTED, TameSchema, stands_for
 from fairlead.syntax.json_schema_tame_values import (
     BELOW,
-    OF_SCALARS,
     PLACED,
     is_plain_pattern,
     is_shallow,
@@ -64,16 +64,15 @@ def read_tame(
         draft: what it is written in if it does not say so.
         lowers: tells whether a pattern is well formed and has an automaton.
     """
-    named: Raw = raw if isinstance(raw, dict) else {}
     try:
-        draft = find_draft(named.get("$schema"), "", draft)
+        draft = find_draft(raw.get("$schema") if isinstance(raw, dict) else None, "", draft)
     except FairleadError:
         return None
     check = _Check(raw, draft, strict, lowers)
     if not check.passes():
         return None
-    sure, eager = check.instances.sure, reaching(check.wild, check.below)
-    wild, late = check.wild, check.late
+    sure, wild, late = check.instances.sure, check.wild, check.late
+    eager = reaching(wild, check.below)
     return TameSchema(raw, draft, check.targets, check.seen, sure, wild, late, eager, check.typed)
 
 
@@ -96,6 +95,7 @@ class _Check:
         self.wild: dict[int, Raw] = {}
         self.late: dict[int, Raw] = {}
         self.typed: dict[int, str] = {}
+        self._shapes: dict[tuple[str, ...], Shape] = {}  # by the keywords of a part
 
     def passes(self) -> bool:
         """Whether all that is not tame can be told apart from what is."""
@@ -127,35 +127,42 @@ class _Check:
 
     def _node(self, raw: Raw) -> bool:
         """Look at one schema; False if nothing can be told any more."""
-        said = raw.keys() & self._asserted
         if raw is not self._root and ("$schema" in raw or self._id in raw) and self._opens(raw):
             if "$schema" in raw:
                 return False
             self._nested_ids = True
-        if not said or (len(said) == 1 and "type" in said and self.is_type(raw["type"])):
+        shape = self._shapes.get(keys := tuple(raw))
+        if shape is None:
+            shape = self._shapes[keys] = Shape(raw.keys() & self._asserted)
+        said = shape.said
+        if not said or (shape.is_type and self.is_type(raw["type"])):
             self.typed[id(raw)] = raw["type"] if said else ""
             self.instances.sure.add(id(raw))
             return True
         if "additionalItems" in said and raw.get("items").__class__ is not list:
-            said.discard("additionalItems")  # which says nothing then
+            shape = Shape(said - {"additionalItems"})  # which says nothing then
+            said = shape.said
         if "$ref" in said and (self._draft <= 7 or len(said) == 1):
             return self._reference(raw)
-        if len(said) == 1 and not said.isdisjoint(GROUPS) and self._group(raw, *said):
+        if shape.group and self._group(raw, shape.group):
             return True
-        if not said.isdisjoint(LATE):
+        if shape.is_late:
             return allows_nothing(raw, said) or self._wait(raw, said) or self._untamed(raw, said)
-        checks = ((_CHECKS.get(name), raw[name]) for name in said)
-        tame = all(check is not None and check(self, held) for check, held in checks)
-        return (tame and self._judge(raw, said)) or self._untamed(raw, said)
+        tame = shape.may_be_sure and self._holds(raw, said) and self._judge(raw, said)
+        return tame or self._untamed(raw, said)
 
-    def _wait(self, raw: Raw, said: set[str]) -> bool:
+    def _holds(self, raw: Raw, said: Said) -> bool:
+        """Whether keywords hold what they can hold, those of tame parts."""
+        for name in said:
+            check = _CHECKS.get(name)
+            if check is None or not check(self, raw[name]):
+                return False
+        return True
+
+    def _wait(self, raw: Raw, said: Said) -> bool:
         """Note a late part, what it needs and what is below it; False if it is none."""
         patterns: Any = raw["patternProperties"] if "patternProperties" in said else ()
-        checks = [(name, _CHECKS.get(name)) for name in said - LATE]
-        if not (
-            all(check is not None and check(self, raw[name]) for name, check in checks)
-            and all(map(self.pattern, patterns))
-        ):
+        if not (self._holds(raw, said - LATE) and all(map(self.pattern, patterns))):
             return False
         needed = needs_of_late(raw, said, lambda part: part.keys() & self._asserted)
         if needed is None:
@@ -192,7 +199,7 @@ class _Check:
         checks = ((_CHECKS.get(name) or _WILDER.get(name), raw[name]) for name in said)
         return all(check is not None and check(self, held) for check, held in checks)
 
-    def _untamed(self, raw: Raw, said: set[str]) -> bool:
+    def _untamed(self, raw: Raw, said: Said) -> bool:
         """Note a wild part, and what is below it."""
         self.wild[id(raw)] = raw
         if not said.isdisjoint(_DYNAMIC) or ("$ref" in said and not self._reference(raw)):
@@ -266,13 +273,8 @@ class _Check:
             return part
         return True if "$ref" in part else {n: part[n] for n in part.keys() & self._asserted}
 
-    def _judge(self, raw: Raw, said: set[str]) -> bool:
-        """Note whether a schema has an instance, or what it needs for that.
-
-        False if it is not tame: if `enum` or `const` stand beside each other or parts.
-        """
-        if not said.isdisjoint(VALUED) and (said >= VALUED or not said <= OF_SCALARS):
-            return False
+    def _judge(self, raw: Raw, said: Said) -> bool:
+        """Note whether a schema has an instance, or what it needs for that."""
         needed = needs(raw, said)
         if needed:
             self.instances.wait(raw, needed, every=True)

@@ -1,0 +1,39 @@
+"""What the keywords of a part of a JSON Schema say of it, whatever they hold.
+
+Of the 3,797 parts of one schema most have the keywords of another, in the same order, so this is
+told once for each list of them.
+
+What this module does not know: what keywords hold.
+"""
+
+from typing import Final, final
+
+from fairlead.syntax.json_schema_later import LATE
+from fairlead.syntax.json_schema_needs import VALUED, Said
+from fairlead.syntax.json_schema_tame_tree import GROUPS
+from fairlead.syntax.json_schema_tame_values import OF_SCALARS
+
+_GROUPED: Final = frozenset(GROUPS)
+
+
+@final
+class Shape:
+    """What some keywords, in their order, say of a part.
+
+    Attributes:
+        said: those that assert something.
+        is_type: whether that is the type alone.
+        group: the one of `GROUPS` that it is, if it is one of these alone; or "".
+        is_late: whether others have to look at it.
+        may_be_sure: not where `enum` or `const` stand beside each other or parts.
+    """
+
+    __slots__ = ("group", "is_late", "is_type", "may_be_sure", "said")
+
+    def __init__(self, said: Said) -> None:
+        self.said = frozenset(said)
+        self.is_type = said == {"type"}
+        self.group = next(iter(said), "") if len(said) == 1 and said <= _GROUPED else ""
+        self.is_late = not said.isdisjoint(LATE)
+        valued = not said.isdisjoint(VALUED)
+        self.may_be_sure = not (valued and (said >= VALUED or not said <= OF_SCALARS))
