@@ -7,7 +7,7 @@ import pytest
 
 import fairlead as fl
 from fairlead.lowering.expr import EPSILON, byte_set, concat, literal, repeat
-from fairlead.masks import gallery
+from fairlead.masks import forest, gallery
 from fairlead.masks.bits import unpack
 from fairlead.masks.gallery import Gallery
 from fairlead.masks.kernels import layout as at
@@ -177,6 +177,28 @@ def test_galleries_count_the_memory_of_what_is_used() -> None:
     words = _words([*AFTER, b"bcad"])
     _allowed(words)
     assert fl.cache_info().state_bytes > 0
+
+
+def test_galleries_over_a_new_lexicon_have_the_tries_of_those_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    words = fl.Vocabulary([*WORDS, b"abb"], eos_ids={len(WORDS) - 1})
+    first = gallery.shared_gallery(words, Lexicon(words.spellable))
+    state = first.lexicon.state(concat(literal("a"), repeat(byte_set(b"b"), 1)))
+    first.make(state)
+    again = gallery.shared_gallery(words, Lexicon(words.spellable))
+    assert again is not first
+    assert again.forest is first.forest
+    alone = Gallery(words, Lexicon(words.spellable))
+    rows = list[list[int]]()
+    for pictures in (again, alone):
+        state = pictures.lexicon.state(concat(literal("a"), repeat(byte_set(b"b"), 1)))
+        pictures.make(state)
+        fields = pictures.pictures[pictures.picture_at[state]]
+        rows.append(sorted(pictures.listed[fields[at.P_LISTED] : fields[at.P_LISTED + 1]].tolist()))
+    assert rows[0] == rows[1] != []
+    monkeypatch.setattr(forest.Forest, "crowded", True)
+    assert gallery.shared_gallery(words, Lexicon(words.spellable)).forest is not first.forest
 
 
 def test_exits_of_a_picture_that_another_thread_has_given_up_are_not_made() -> None:

@@ -184,9 +184,11 @@ class Arena:
         """Room behind what is used of such an array; where it begins."""
         begin = self._used[slot]
         self._used[slot] = begin + size
-        array = self._array(slot)
-        if begin + size > len(array):
-            grown = np.zeros(max(2 * len(array), begin + size), array.dtype)
+        found = self._arrays.get(slot)
+        room = self._parts[slot][2] if found is None else len(found)
+        if begin + size > room:
+            array = self._array(slot)
+            grown = np.zeros(max(2 * room, begin + size), array.dtype)
             grown[:begin] = array[:begin]
             self._place(slot, grown)
         return begin

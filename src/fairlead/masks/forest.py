@@ -4,6 +4,7 @@ Kernels walk any of them alike (`kernels.tries`). They are never moved: the arra
 they may ever get, and the operating system gives memory for what is used.
 """
 
+import threading
 from typing import Any, Final, final
 
 import numpy as np
@@ -42,6 +43,13 @@ class Forest:
         self._first, self._free = nodes, nodes
         self._segments = untouched(2 * MOST_FIRST, np.int32)
         self._levels = np.zeros(COUNTS + 3 * (self.deepest + 2), np.int32)
+        self._lock = threading.Lock()
+
+    @property
+    def crowded(self) -> bool:
+        """Whether a quarter of the room for tries behind the vocabulary's is taken."""
+        tokens = int(self._at[self._free] - self._at[self._first])
+        return self._free - self._first > _MOST_NODES // 4 or tokens > _MOST_TOKENS // 4
 
     @property
     def nbytes(self) -> int:
@@ -78,10 +86,16 @@ class Forest:
 
         There may be MOST_FIRST of them. None if the trie has more than `most` nodes, or no room.
         """
-        from fairlead.masks.kernels.entry import merge
-
         if not len(firsts):
             return 0
+        with self._lock:
+            return self._planted(context, firsts, most)
+
+    def _planted(
+        self, context: "NDArray[np.int64]", firsts: "NDArray[np.int32]", most: int
+    ) -> int | None:
+        from fairlead.masks.kernels.entry import merge
+
         self._segments[: len(firsts)] = firsts
         root = context[at.TRIE_FREE] = self._free
         nodes = min(self._nodes, self._free + most)

@@ -52,14 +52,16 @@ _NO_HOLES: Final = np.zeros(0, np.int32)
 
 @final
 class Gallery:
-    """The pictures of one vocabulary over one lexicon."""
+    """The pictures of one vocabulary over one lexicon; in a forest that others may have, too."""
 
-    def __init__(self, vocabulary: Vocabulary, lexicon: Lexicon) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary, lexicon: Lexicon, forest: Forest | None = None
+    ) -> None:
         self.lexicon = lexicon
         self.words = words(vocabulary.width)
         joined, self.token_at = vocabulary.joined
         self.tokens = np.frombuffer(joined or b"\0", np.uint8)
-        self.forest = Forest(vocabulary.flat_trie)
+        self.forest = Forest(vocabulary.flat_trie) if forest is None else forest
         self.deepest = self.forest.deepest
         self.ends = pack(sorted(vocabulary.eos_ids), vocabulary.width)
         self.picture_at = untouched(MOST_STATES, np.int32)
@@ -90,7 +92,8 @@ class Gallery:
         self.plan = Plan.empty(self)
         self._context = self.plan.context.copy()
         self._context[at.WALK], self._context[at.BEGUN] = address(self._walk), address(self._begun)
-        self.forest.survey(self._context)
+        if forest is None:
+            self.forest.survey(self._context)
 
     @property
     def nbytes(self) -> int:
@@ -388,9 +391,10 @@ track_shared(_Shared())
 
 
 def shared_gallery(vocabulary: Vocabulary, lexicon: Lexicon) -> Gallery:
-    """The pictures of a vocabulary; anew where the lexicon is a new one."""
+    """The pictures of a vocabulary; anew where the lexicon is a new one, but for its trie."""
     with _lock:
         found = _galleries.get(vocabulary)
         if found is None or found.lexicon is not lexicon:
-            found = _galleries[vocabulary] = Gallery(vocabulary, lexicon)
+            forest = None if found is None or found.forest.crowded else found.forest
+            found = _galleries[vocabulary] = Gallery(vocabulary, lexicon, forest)
         return found
