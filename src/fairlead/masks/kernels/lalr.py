@@ -36,7 +36,7 @@ from fairlead.masks.kernels.layout import (
     T_TAB,
     T_TERMINALS,
 )
-from fairlead.masks.kernels.lexer_layout import SETS, T_SETS, T_WORDS
+from fairlead.masks.kernels.lexer_layout import SETS, T_SETS, T_WORDS, WIDENED, WIDENED_IS
 from fairlead.masks.kernels.views import (
     Context,
     Ints,
@@ -311,12 +311,14 @@ def told_apart(context: Context, stack: int, columns: int) -> int:
     widest = int(nodes[nodes[took * 6 + 3] * 6 + 2]) + 1
     if columns <= widest:
         return columns
-    begun = fed(context, table, states, tables[table + T_NEWLINE], -1)
-    if begun > 0:
-        begun = fed(context, table, begun, tables[table + T_INDENT], -1)
-    if begun < 0:
-        return begun
-    return columns if begun > 0 else widest
+    if context[WIDENED] != pairs[stack]:
+        begun = fed(context, table, states, tables[table + T_NEWLINE], -1)
+        if begun > 0:
+            begun = fed(context, table, begun, tables[table + T_INDENT], -1)
+        if begun < 0:
+            return begun
+        context[WIDENED], context[WIDENED_IS] = pairs[stack], begun
+    return columns if context[WIDENED_IS] > 0 else widest
 
 
 @inner

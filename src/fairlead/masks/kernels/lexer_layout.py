@@ -15,6 +15,11 @@ LEFT_BY: Final = 214  # int64[n, 3]: while one is made: config, how many nodes, 
 LEFT_AT: Final = 215  # int64[n]: the one before of the same << 32 | trie node
 LEAVINGS: Final = 216  # scalars
 LEAVING_ROOM: Final = 217
+# What was told last of lines, as each byte of one asks: of which stack and TOOK, and what:
+FITTED: Final = 218  # whether any line may follow,
+FITTED_IS: Final = 219
+WIDENED: Final = 220  # whether a block may begin
+WIDENED_IS: Final = 221
 
 # A code for Python:
 NEED_TRIE: Final = -13  # WANT is where in SEEN_LIST an exit is whose trie is missing

@@ -71,7 +71,7 @@ from fairlead.masks.kernels.layout import (
     VERDICT,
     WANT,
 )
-from fairlead.masks.kernels.lexer_layout import LEXER, V_APART
+from fairlead.masks.kernels.lexer_layout import FITTED, FITTED_IS, LEXER, V_APART
 from fairlead.masks.kernels.views import (
     Context,
     apart,
@@ -303,8 +303,7 @@ def _line_freely(context: Context, node: int, line: int, took: int, states: int)
     free = int(nodes[line * 6 + 5])
     if free == 0:
         return V_UNKNOWN
-    table, lines = int(nodes[took * 6 + 1]), int(nodes[took * 6 + 3])
-    fits = some_line_fits(context, table, states, lines, free == LAST_LINE)
+    fits = _some_line_fits(context, took, states, free)
     if fits <= 0:
         return V_DEAD if fits == 0 else fits
     following = int(int32s(context, LEX)[lexical * 256 + NEWLINE_BYTE])
@@ -323,6 +322,20 @@ def _line_freely(context: Context, node: int, line: int, took: int, states: int)
         if guards != 0:
             return guards if guards < 0 and guards != GONE else V_UNKNOWN
     return V_ALIVE if following > 0 else V_UNKNOWN
+
+
+@inner
+def _some_line_fits(context: Context, took: int, states: int, free: int) -> int:
+    """What `some_line_fits` says of newlines that are free as this says: each byte of them asks."""
+    last, nodes = free == LAST_LINE, int32s(context, NODE)
+    asked = (((took << 1) | (1 if last else 0)) << 32) | states
+    if context[FITTED] == asked:
+        return int(context[FITTED_IS])
+    table, lines = int(nodes[took * 6 + 1]), int(nodes[took * 6 + 3])
+    fits = some_line_fits(context, table, states, lines, last)
+    if fits >= 0:
+        context[FITTED], context[FITTED_IS] = asked, fits
+    return fits
 
 
 @inner
