@@ -149,21 +149,3 @@ def test_who_knows_it_sooner_is_asked_whether_a_regular_expression_has_a_text() 
     assert not engine.alive(hard)
     assert engine.alive(engine.start())
     assert asked == [hard]
-
-
-def test_so_it_is_where_a_short_search_does_not_tell() -> None:
-    asked: list[Expr] = []
-
-    def judge(expr: Expr) -> bool:
-        asked.append(expr)
-        return False
-
-    words = repeat(alt(literal("a"), literal("b")))
-    late = concat(words, literal("a"), repeat(alt(literal("a"), literal("b")), 9, 9))
-    easy, hard = both(literal("ab"), complement(literal("ac"))), both(late, complement(late))
-    engine = Derivatives(alt(easy, hard))
-    engine.living.consult(judge, first=False)
-    assert engine.alive(easy)
-    assert not engine.alive(hard)
-    assert not Derivatives(hard).alive(hard)
-    assert asked == [hard]

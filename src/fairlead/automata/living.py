@@ -62,16 +62,10 @@ class Living:
         self._all_bytes = spellable == ALL_BYTES
         self._known: dict[Expr, bool] = {}
         self._judge: Callable[[Expr], bool] | None = None
-        self._judges_all = True
 
-    def consult(self, judge: Callable[[Expr], bool] | None, *, first: bool = True) -> None:
-        """From now on ask `judge` whether a regular expression has a text; None: search for one.
-
-        Args:
-            judge: has to be exact.
-            first: ask before a short search; otherwise only where that does not tell.
-        """
-        self._judge, self._judges_all = judge, first
+    def consult(self, judge: Callable[[Expr], bool] | None) -> None:
+        """From now on ask `judge` whether a regular expression has a text; None: search for one."""
+        self._judge = judge
 
     def forget(self) -> None:
         """Drop everything memoised."""
@@ -150,7 +144,7 @@ class Living:
             case Repeat(item, low):
                 return low == 0 or bool(look(item))
             case And() | Not():
-                return self._is_plain(node) or self._is_found(node)
+                return self._is_plain(node) or (self._judge or self._search)(node)
             case Rule():
                 return bool(look(node.body))
             case Call(template, argument):
@@ -166,12 +160,6 @@ class Living:
         """Whether a regular expression has a string that takes no search."""
         return node.nullable or (self._all_bytes and (node.inhabited or surely_endless(node)))
 
-    def _is_found(self, node: Expr) -> bool:
-        """Whether a regular expression has a string that takes a search."""
-        if self._judge is not None and self._judges_all:
-            return self._judge(node)
-        return self._search(node)
-
     def _search(self, root: Expr) -> bool:
         """Whether any byte leads on to a string, and so on: a few steps deep; then the nearest."""
         known = self._known
@@ -179,9 +167,7 @@ class Living:
         stack = [root]
         while stack:
             if len(came) > _DEEP:
-                return (
-                    self._shortest(root) is not None if self._judge is None else self._judge(root)
-                )
+                return self._shortest(root) is not None
             node = stack.pop()
             for _, target in self._arcs(node):
                 if target in came or known.get(target) is False:
@@ -196,9 +182,6 @@ class Living:
             self._fuel(1)
         known.update(dict.fromkeys(came, False))
         return False
-
-    def _has_word(self, root: Expr) -> bool:
-        return self._shortest(root) is not None
 
     def _read(self, item: Expr, read: bytes | None) -> bytes | None:
         """What a capture may have read in the end, if it is known how that began."""

@@ -24,7 +24,6 @@ from fairlead.lowering.fuel import metered
 from fairlead.lowering.nodes import And, Expr, Not
 from fairlead.lowering.sources import lower_source
 from fairlead.lowering.special import shown
-from fairlead.masks.lexicon import shared_lexicon
 from fairlead.masks.rows import Rows
 from fairlead.masks.schemas import lower_plain
 from fairlead.syntax.json_schema_source import JsonSchema
@@ -129,7 +128,6 @@ def _compile(
     with metered(meter.tick):
         expr = _plainly(resolved) or lower_source(resolved.source, Decisions(meter.tick))
         machine = Derivatives(expr, spelled.spellable, meter.tick)
-        machine.living.consult(shared_lexicon(spelled.spellable).alive, first=False)
         if not machine.alive(expr):  # which lowers what it needs to know
             raise _unsatisfiable(resolved.source, expr, meter)
         machine.settle()
