@@ -268,6 +268,9 @@ SCHEMAS = {
     "key patterns of 2^21 states that ask for the same": r"""{"patternProperties": {
         "^(a|b)*a(a|b){20}$": {"type": "null"}, "^(a|b)*b(a|b){20}$": {"type": "null"}},
         "additionalProperties": false}""",
+    "key patterns that no key has two of": json.dumps(
+        {"type": "object", "patternProperties": {f"^k{n}:": {"minimum": n} for n in range(300)}}
+    ),
     "an enum of long strings": json.dumps(
         {"enum": [f"{n * 7919 % 1009} " * 60 for n in range(300)]}
     ),

@@ -5,8 +5,9 @@ from decimal import Decimal
 
 import pytest
 
+from fairlead.errors import LimitError
 from fairlead.lowering.expr import literal
-from fairlead.lowering.fuel import metered, spend
+from fairlead.lowering.fuel import attempt, metered, spend
 from fairlead.lowering.numbers import lower_other_numbers
 from fairlead.syntax.json_schema_tree import Numbers
 
@@ -47,3 +48,23 @@ def test_all_numbers_but_many_are_paid_for_one_by_one() -> None:
     with metered(made.append):
         lower_other_numbers(Numbers(values=amounts))
     assert sum(made) > len(amounts)  # 20,000 of them take 0.2 s
+
+
+def test_an_attempt_costs_whoever_pays_and_does_not_refuse_what_is_not_paid_for() -> None:
+    paid: list[int] = []
+
+    def refused() -> bool:
+        raise LimitError("too much", limit="parts", given=1, needed=2)
+
+    def worked() -> bool:
+        spend(2)
+        spend(2)
+        return True
+
+    assert not attempt(refused, 1)
+    with metered(paid.append):
+        assert attempt(worked, 4)
+        assert not attempt(worked, 3)
+        with pytest.raises(LimitError, match="too much"):
+            attempt(refused, 1)
+    assert paid == [2, 2, 2, 2]

@@ -5,6 +5,7 @@ from itertools import combinations
 
 import pytest
 
+import fairlead as fl
 from fairlead.lowering import json_keysets
 from fairlead.lowering.json_atoms import Matching
 from fairlead.lowering.json_formulas import FALSE, Atom
@@ -42,3 +43,27 @@ def test_every_key_is_in_the_class_of_the_languages_it_is_in(monkeypatch, most: 
             ]
             assert [part.inside for part in holding] == [inside]
             assert [part for part in classes if keysets.is_of(key, part, languages)] == holding
+
+
+def test_patterns_that_no_key_has_two_of_are_classes_of_their_own() -> None:
+    spelling = Spelling(plain=True)
+    languages = [
+        strings_with(parse_regex(f"^k{n}:", "ecma"), spelling)
+        for n in range(json_keysets.MOST_CLASSES + 1)
+    ]
+    keysets = Keysets(spelling)
+    *classes, others = keysets.classes([Matching(keys, FALSE) for keys in languages])
+    assert [(part.content, part.inside) for part in classes] == [
+        (keys, frozenset((keys,))) for keys in reversed(languages)
+    ]
+    for key, held in ((b"k7:", False), (b"k7", True), (b"k:", True), (b"k256:x", False)):
+        assert contains(keysets.content(others), key) == held
+
+
+def test_patterns_that_overlap_in_too_many_ways_are_refused() -> None:
+    source = fl.JsonSchema(
+        {"patternProperties": {letter: {"minimum": n} for n, letter in enumerate("abcdefghi")}}
+    )
+    vocabulary = fl.Vocabulary([*(bytes([n]) for n in range(256)), None], {256})
+    with pytest.raises(fl.LimitError, match="key patterns overlap in more than 256 ways"):
+        fl.compile(source, vocabulary)

@@ -8,6 +8,9 @@ thread's and not an argument, as every function that builds an expression would 
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from typing import final
+
+from fairlead.errors import LimitError
 
 
 class _Account(threading.local):
@@ -32,6 +35,36 @@ def metered(tick: Callable[[int], None]) -> Generator[None]:
         yield
     finally:
         _account.tick = before
+
+
+@final
+class Enough(Exception):  # noqa: N818  it says that an answer was not worth more, and is no error
+    """What `attempt` had to spare is spent."""
+
+
+def attempt(ask: Callable[[], bool], parts: int) -> bool:
+    """What `ask` says, or False where that takes more than so many parts.
+
+    >>> attempt(lambda: spend(3) is None, 3), attempt(lambda: spend(4) is None, 3)
+    (True, False)
+    """
+    before, left = _account.tick, parts
+
+    def tick(spent: int) -> None:
+        nonlocal left
+        left -= spent
+        if before is not None:
+            before(spent)
+        if left < 0:
+            raise Enough
+
+    try:
+        with metered(tick):
+            return ask()
+    except (Enough, LimitError) as error:
+        if before is not None and isinstance(error, LimitError):
+            raise
+        return False
 
 
 def spend(parts: int) -> None:

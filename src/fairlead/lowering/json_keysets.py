@@ -11,7 +11,7 @@ What this module does not know: values, the order of keys.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import TypeAlias, final
 
 from fairlead.errors import LimitError
 from fairlead.lowering.expr import ANYTHING, EPSILON, alt, both, complement
@@ -56,6 +56,10 @@ class KeyClass:
         if isinstance(keys, Beside):
             return self.name not in keys.names and not self.inside.intersection(keys.patterns)
         return keys in self.inside
+
+
+_Part: TypeAlias = tuple[tuple[Expr, ...], tuple[Expr, ...]]
+"""The languages that keys are in, and those that they are not in and otherwise might be."""
 
 
 @final
@@ -105,20 +109,21 @@ class Keysets:
 
     def classes(self, atoms: Iterable[Atom]) -> list[KeyClass]:
         """All other keys, by the languages they are in; `names` are not taken out of them."""
-        classes = [KeyClass(None, ANYTHING, frozenset())]
-        for language in _languages(atoms):
-            inside = [self._narrowed(part, language) for part in classes]
-            outside = [self._outside(part, language) for part in classes]
-            classes = [part for part in (*inside, *outside) if part is not None]
-            spend(len(classes))
-            if len(classes) > MOST_CLASSES:
+        languages = _languages(atoms)
+        parts: list[_Part] = [((), ())]
+        for language in languages:
+            inside = [self._narrowed(part, language) for part in parts]
+            outside = [self._outside(part, language) for part in parts]
+            parts = [part for part in (*inside, *outside) if part is not None]
+            spend(len(parts))
+            if len(parts) > MOST_CLASSES + len(languages):
                 raise LimitError(
                     f"key patterns overlap in more than {MOST_CLASSES} ways",
                     limit="classes of keys",
                     given=MOST_CLASSES,
-                    needed=len(classes),
+                    needed=len(parts) - len(languages),
                 )
-        return classes
+        return [KeyClass(None, _content(*part), frozenset(part[0])) for part in parts]
 
     def is_of(self, name: str, part: KeyClass, languages: Iterable[Expr]) -> bool:
         """Whether a key is in a class that some languages tell from others."""
@@ -215,21 +220,24 @@ class Keysets:
             found = self._matched[(keys, name)] = has_string(keys, name, self._spelling)
         return found
 
-    def _narrowed(self, part: KeyClass, language: Expr) -> KeyClass | None:
+    def _narrowed(self, part: _Part, language: Expr) -> _Part | None:
         """The keys of a class that are in a language too; None where there plainly are none."""
-        if any(self._exclude(language, other) for other in part.inside):
+        inside, outside = part
+        if any(self._exclude(language, other) for other in inside):
             return None
-        within = any(surely_within(other, language) for other in part.inside)
-        content = part.content if within else _both(part.content, language)
-        return KeyClass(None, content, part.inside | {language})
+        # What is in the language is outside of many others anyway: of 255 keys each that one
+        # pattern matches, 255 opposites a key cost 8 s until the first value, and now .7.
+        met = tuple(other for other in outside if not self._exclude(language, other))
+        return (*inside, language), met
 
-    def _outside(self, part: KeyClass, language: Expr) -> KeyClass | None:
+    def _outside(self, part: _Part, language: Expr) -> _Part | None:
         """The keys of a class that are not in a language; None where there plainly are none."""
-        if any(self._exclude(language, other) for other in part.inside):
+        inside, outside = part
+        if any(self._exclude(language, other) for other in inside):
             return part
-        if any(surely_within(other, language) for other in part.inside):
+        if any(surely_within(other, language) for other in inside):
             return None
-        return KeyClass(None, _both(part.content, complement(language)), part.inside)
+        return inside, (*outside, language)
 
     def _exclude(self, first: Expr, second: Expr) -> bool:
         found = self._disjoint.get((first, second))
@@ -304,6 +312,15 @@ def _languages(atoms: Iterable[Atom]) -> list[Expr]:
             keys = atom.keys
             found |= dict.fromkeys(keys.patterns if isinstance(keys, Beside) else (keys,))
     return list(found)
+
+
+def _content(inside: tuple[Expr, ...], outside: tuple[Expr, ...]) -> Expr:
+    """The keys that are in some languages, and in none of others."""
+    content = ANYTHING
+    for place, language in enumerate(inside):
+        if not any(surely_within(other, language) for other in inside[:place]):
+            content = _both(content, language)
+    return _both(content, complement(alt(*outside))) if outside else content
 
 
 def _both(first: Expr, second: Expr) -> Expr:

@@ -107,6 +107,6 @@ def _plain(strings: Expr) -> Expr | None:
     return None if pattern is None else _utf8(pattern)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def _utf8(pattern: Pattern) -> Expr:
     return lower_search(pattern)

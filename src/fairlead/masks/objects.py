@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Protocol, final
+from typing import Final, Protocol, final
 
 import numpy as np
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import ALL_BYTES, EMPTY, EPSILON, concat, literal
+from fairlead.lowering.fuel import attempt
 from fairlead.lowering.json_items import ItemsTemplate
 from fairlead.lowering.json_items_strings import DifferentStrings
 from fairlead.lowering.json_items_ways import Rest
@@ -19,6 +20,11 @@ from fairlead.lowering.nodes import Call, Expr, Rule
 from fairlead.masks.arena import Arena
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.lexicon import Lexicon
+
+_SEARCHED: Final = 1 << 15
+"""Expressions derived before it is not known whether a key goes on: where key languages of 2^21
+states meet, all would be looked at, for minutes.
+"""
 
 
 class Nodes(Protocol):
@@ -59,7 +65,8 @@ def can_be_class(keys: Unnamed, lexicon: Lexicon, ordered: bool) -> bool:
     """Whether the kernels can read keys of a class: none of them begins in vain."""
     if ordered or lexicon.spellable != ALL_BYTES or keys.plain is None:
         return False
-    return not lexicon.alive(keys.plain) or lexicon.is_open(keys.plain)
+    plain = keys.plain
+    return attempt(lambda: not lexicon.alive(plain) or lexicon.is_open(plain), _SEARCHED)
 
 
 def can_spell(names: tuple[str, ...], spellable: int) -> bool:

@@ -17,6 +17,7 @@ What this module does not know: other parts.
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Final
 
 from fairlead.syntax.json_schema_needs import VALUED, Raw, needs
@@ -112,13 +113,12 @@ def _are_apart(raw: Raw) -> bool:
     names = list(raw.get("properties", {}))
     if not names and len(patterns) == 1:
         return True
-    beginnings = [beginning(pattern) for pattern in patterns]
-    every = [*beginnings, *names]
-    for place, start in enumerate(beginnings):
-        others = every[place + 1 :]
-        if not start or any(one.startswith(start) or start.startswith(one) for one in others):
-            return False
-    return True
+    starts = [(beginning(pattern), False) for pattern in patterns]
+    every = sorted([*starts, *((name, True) for name in names)])
+    # What begins with a text comes next to it in this order.
+    return all(start for start, _ in starts) and not any(
+        after.startswith(start) for (start, named), (after, _) in pairwise(every) if not named
+    )
 
 
 @lru_cache(maxsize=1024)
