@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fairlead.automata.derivative import Derivatives
-from fairlead.errors import UnsupportedError
+from fairlead.errors import LimitError, UnsupportedError
 from fairlead.lowering.expr import EMPTY
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.number_forms import exponents
@@ -24,6 +24,7 @@ from fairlead.lowering.numbers import (
     multiples,
     number_range,
 )
+from fairlead.lowering.regular import contains
 from fairlead.syntax.json_schema_tree import Bound, Numbers
 from json_schemas import matches
 from shares import one_in
@@ -305,3 +306,14 @@ def test_crossed_bounds_leave_nothing():
 
 def test_there_is_no_exponent_between_ends_that_are_the_wrong_way_round():
     assert exponents(3, 2) is EMPTY
+
+
+def test_factors_with_too_many_rests_together_are_refused() -> None:
+    def among(*factors: int) -> Numbers:
+        return Numbers(integer=True, multiples=tuple(map(Decimal, factors)))
+
+    met = lower_numbers(among(251, 257))  # 64,507 rests
+    for text, is_one in ((b"64507", True), (b"129014.0", True), (b"251", False), (b"257", False)):
+        assert contains(met, text) == is_one
+    with pytest.raises(LimitError, match=r"multiples of 3 numbers .* 65536 .* of 129014 do"):
+        lower_numbers(among(2, 251, 257))

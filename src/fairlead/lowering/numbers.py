@@ -23,7 +23,7 @@ from decimal import Decimal
 from functools import lru_cache, reduce
 from math import gcd
 
-from fairlead.errors import UnsupportedError
+from fairlead.errors import LimitError, UnsupportedError
 from fairlead.lowering.alternatives import either
 from fairlead.lowering.expr import EMPTY, EPSILON, alt, both, concat, literal, optional, repeat
 from fairlead.lowering.nodes import Expr
@@ -50,6 +50,7 @@ ZEROS = repeat(literal("0"))
 SHIFTED_DIGITS = 16  # what `repr` writes of a double after the point
 _DEPTHS = (8, 2)  # digits and zeros counted for a power of ten, and for other small factors
 
+_MOST_MET = 1 << 16  # rests of several factors, among which an end is searched for: .15 s
 _FEW = 200  # values that are spelled one by one, each in 2 ms
 
 _DIGITS = Shape(point=False, exponent=False)
@@ -105,7 +106,16 @@ def _factors(numbers: Numbers) -> list[Decimal]:
     if not factors:
         return []
     common = common_multiple(tuple(factors))
-    return factors if _divisible(common) is None else [common]
+    if _divisible(common) is not None:
+        return [common]
+    if len(factors) > 1 and factor_of(common, most=_MOST_MET) is None:
+        raise LimitError(
+            f"multiples of {len(numbers.multiples)} numbers at once leave more than {_MOST_MET} "
+            f"different rests, as those of {without_zeros(common):.6g} do",
+            limit="rests of multipleOf",
+            given=_MOST_MET,
+        )
+    return factors
 
 
 def _beside(factors: list[Decimal]) -> Multiple | None:

@@ -28,8 +28,8 @@ class Factor:
     small: bool
 
 
-def factor_of(value: Decimal) -> Factor | None:
-    """The factor of this value, more than 0; None where too many different rests are left.
+def factor_of(value: Decimal, most: int = MOST_RESTS) -> Factor | None:
+    """The factor of this value, more than 0; None where it leaves more than `most` rests.
 
     >>> factor_of(Decimal("0.25")), factor_of(Decimal(998244353))
     (Factor(whole=25, scale=2, small=False), None)
@@ -43,7 +43,7 @@ def factor_of(value: Decimal) -> Factor | None:
         return Factor(whole, scale, small=True)
     if scale < 0:
         whole, scale = whole * 10 ** min(-scale, _MOST_DIGITS), 0
-    return Factor(whole, scale, small=False) if whole * (scale + 1) <= MOST_RESTS else None
+    return Factor(whole, scale, small=False) if whole * (scale + 1) <= most else None
 
 
 def without_zeros(value: Decimal) -> Decimal:
