@@ -277,6 +277,7 @@ SCHEMAS = {
     "an enum of many strings": json.dumps({"enum": [f"{n * 7919 % 30011}" for n in range(30_000)]}),
     "a length beyond all texts": '{"type": "string", "minLength": 1e400}',
     "a length that no text has": '{"items": {"type": "string", "maxLength": 1e400}}',
+    "an enum of objects": json.dumps({"enum": [{f"k{n}": [n] * 3} for n in range(1000)]}),
     "an enum of decimals": json.dumps({"enum": [number * 7 + 0.5 for number in range(20_000)]}),
     "a few of many names": json.dumps(
         {
@@ -319,6 +320,16 @@ def test_how_far_the_end_of_many_strings_is_takes_no_longer() -> None:
     state = constraint.advance(constraint.start(), ord('"'))
     assert spent(lambda: constraint.distance(state))
     assert constraint.distance(constraint.advance(state, ord("7"))) == 1
+
+
+def test_an_enum_of_objects_has_each_in_any_order_and_no_other() -> None:
+    values = [{"k": n, f"k{n}": [n]} for n in range(100)]
+    constraint = fl.compile(fl.JsonSchema({"enum": values}), BYTES, fl.Budget.untrusted())
+    for n, value in enumerate(values):
+        assert constraint.matches(json.dumps(value))
+        assert constraint.matches(f'{{"k{n}": [{n}e0], "k": {n}}}')
+        assert not constraint.matches(json.dumps(value | {"k": n + 1}))
+        assert not constraint.matches(json.dumps({"k": n}))
 
 
 REFUSED_SCHEMAS = {

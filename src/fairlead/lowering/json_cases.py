@@ -12,11 +12,12 @@ from fairlead.lowering.json_atoms import AtLeast, AtMost, Longer, Named, Require
 from fairlead.lowering.json_formulas import FALSE, Atom, Every, Formula, Leaf, Some
 
 MOST = 24
+MOST_LISTED = 1 << 13  # where nothing has to be multiplied out
 Case: TypeAlias = tuple[Atom, ...]
 
 
-def cases(formula: Formula) -> list[Case] | None:
-    """The cases of a formula in order, [] if none can hold, None if there would be too many."""
+def cases(formula: Formula, most: int = MOST) -> list[Case] | None:
+    """The cases of a formula in order, [] if none can hold, None if there are more than `most`."""
     found: list[Case] = []
     todo = [_Open([formula])]
     made = 1
@@ -29,7 +30,7 @@ def cases(formula: Formula) -> list[Case] | None:
             found.append(tuple(opened.atoms))
             continue
         made += len(options.parts) - 1
-        if made > MOST:
+        if made > most:
             return None
         todo.extend(opened.choose(option) for option in reversed(options.parts))
     return list(dict.fromkeys(found))

@@ -19,7 +19,7 @@ together (`json_meaning`).
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import islice
-from typing import assert_never, final
+from typing import Final, assert_never, final
 
 from fairlead.errors import FairleadError, SourceError, UnsupportedError
 from fairlead.lowering.expr import EMPTY, alt, concat, literal
@@ -27,8 +27,8 @@ from fairlead.lowering.json_alike_texts import AlikeTexts, combines
 from fairlead.lowering.json_apart import Apart
 from fairlead.lowering.json_arrays import json_array
 from fairlead.lowering.json_atoms import Flag, Holds, Item, Items, Longer, Shorter
-from fairlead.lowering.json_cases import Case, cases
-from fairlead.lowering.json_formulas import FALSE, Formula, Leaf, all_of, holds, leaf
+from fairlead.lowering.json_cases import MOST, MOST_LISTED, Case, cases
+from fairlead.lowering.json_formulas import FALSE, Every, Formula, Leaf, Some, all_of, holds, leaf
 from fairlead.lowering.json_items import ItemsTemplate
 from fairlead.lowering.json_keysets import Keysets
 from fairlead.lowering.json_meaning import Meaning
@@ -50,6 +50,7 @@ from fairlead.syntax.json_text import Json, read_json
 from fairlead.syntax.regex_finding import parsed
 
 _KINDS: tuple[Kind, ...] = tuple(sorted(KINDS))
+_MANY: Final = 64
 _parts = Leaves(most=512)
 
 
@@ -245,7 +246,8 @@ class Lowering:
 
     def _cases(self, kind: Kind, said: Formula, lower: Callable[[Case], Expr]) -> Expr:
         """A rule for each case, or one for all."""
-        listed = cases(said)
+        most = MOST_LISTED if kind == "object" and _only_lists(said) else MOST
+        listed = cases(said, most)
         if listed is None and kind == "object":
             parts = self._apart.parts(said)
             if len(parts) > 1:
@@ -327,3 +329,18 @@ def item_of(case: Case, position: int) -> Formula:
             case _:
                 pass
     return all_of(*parts)
+
+
+def _only_lists(said: Formula) -> bool:
+    """Whether many options are said one by one, as an enum of objects does.
+
+    Read as a formula, each of 600 names of such objects took a look at all 600: 6 s, now .6.
+    """
+    return (
+        isinstance(said, Some)
+        and len(said.parts) > _MANY
+        and all(
+            isinstance(part, Every) and all(isinstance(one, Leaf) for one in part.parts)
+            for part in said.parts
+        )
+    )
