@@ -62,6 +62,8 @@ def test_an_attempt_costs_whoever_pays_and_does_not_refuse_what_is_not_paid_for(
         return True
 
     assert not attempt(refused, 1)
+    assert attempt(worked, 4)
+    assert not attempt(worked, 3)
     with metered(paid.append):
         assert attempt(worked, 4)
         assert not attempt(worked, 3)

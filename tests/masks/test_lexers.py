@@ -121,6 +121,9 @@ def test_a_trie_that_has_no_room_is_none(monkeypatch):
     assert made.trie(nodes) == root
     monkeypatch.setattr(Forest, "plant", lambda *_: None)
     assert made.trie(nodes[:1]) == gallery.NO_PICTURE
+    monkeypatch.undo()
+    monkeypatch.setattr(gallery, "MOST_FIRST", 1)
+    assert made.trie(nodes[::-1].copy()) == gallery.NO_PICTURE
 
 
 def _lexicon() -> Any:

@@ -9,11 +9,13 @@ import pytest
 
 import fairlead as fl
 from fairlead.automata.derivative import Derivatives
+from fairlead.lowering.expr import literal
 from fairlead.lowering.json_schema import lower_json_schema
 from fairlead.masks import plans
 from fairlead.masks.arena import Arena
 from fairlead.masks.gallery import Gallery, shared_gallery
 from fairlead.masks.kernels import layout as at
+from fairlead.masks.known import Facts, Known
 from fairlead.masks.lexicon import Lexicon, shared_lexicon
 from fairlead.masks.network import Network
 from fairlead.masks.networks import new_network
@@ -49,6 +51,19 @@ def test_masks_are_those_of_a_network_that_begins_with_nothing(schema: Any, valu
         assert all(macros)
 
 
+def test_what_a_seed_knows_is_known_beside_what_a_network_gets_to_know() -> None:
+    one, two = literal("one"), literal("two")
+    known = Known(Facts({one: 7}, [one], frozenset((7,)), frozenset()))
+    assert known.number(two) == 1
+    known.set_node(two, 8)
+    assert [known[n] for n in range(len(known))] == [one, two]
+    assert (known.node(one), known.node(two)) == (7, 8)
+    assert known.is_told(7)
+    assert not known.is_told(8)
+    facts = known.facts()
+    assert (facts.nodes, facts.exprs) == ({one: 7, two: 8}, [one, two])
+
+
 def test_a_shelf_that_is_full_is_not_begun_with() -> None:
     gallery = Gallery(VOCABULARY, Lexicon(VOCABULARY.spellable))
     expr = lower_json_schema(fl.JsonSchema(True))
@@ -73,9 +88,9 @@ def test_arenas_that_begin_alike_go_on_apart() -> None:
     for number, (arena, node) in enumerate(zip(arenas, made, strict=True)):
         assert arena.pooled(*arena.record(node)[1:3]) == b"own"
         assert arena.record(node)[3] == number
-        for literal, text in zip(literals, texts, strict=True):
-            assert arena.pooled(*arena.record(literal)[1:3]) == text
-            assert arena.make(at.LITERAL, *arena.record(literal)[1:4]) == literal
+        for pooled, text in zip(literals, texts, strict=True):
+            assert arena.pooled(*arena.record(pooled)[1:3]) == text
+            assert arena.make(at.LITERAL, *arena.record(pooled)[1:4]) == pooled
     assert Arena(empty).make(at.DEAD) == 0
 
 

@@ -47,8 +47,7 @@ def warmup() -> None:
     for source in sources:
         constraint = compile_source(source, vocabulary)
         constraint.mask(constraint.start())
-    if _prepare not in prepared:
-        prepared.append(_prepare)
+    prepared[_prepare] = None
     gc.collect()  # no garbage is kept with it
     gc.freeze()
 

@@ -295,7 +295,7 @@ class Vocabulary:
         return f"Vocabulary({len(self.tokens)} tokens, width {self.width}, end ids {ends})"
 
 
-prepared: Final[list[Callable[[Vocabulary], None]]] = []
+prepared: Final[dict[Callable[[Vocabulary], None], None]] = {}
 """What else is made for a vocabulary that a tokenizer has; `fairlead.warmup` adds to it."""
 
 
