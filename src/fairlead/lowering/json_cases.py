@@ -16,8 +16,14 @@ MOST_LISTED = 1 << 13  # where nothing has to be multiplied out
 Case: TypeAlias = tuple[Atom, ...]
 
 
-def cases(formula: Formula, most: int = MOST) -> list[Case] | None:
-    """The cases of a formula in order, [] if none can hold, None if there are more than `most`."""
+def cases(formula: Formula, *, listed: bool = False) -> list[Case] | None:
+    """The cases of a formula in order, [] if none can hold, None if there would be too many.
+
+    Args:
+        formula: what is said.
+        listed: whether it says its cases one by one: then there may be more.
+    """
+    most = MOST_LISTED if listed else MOST
     found: list[Case] = []
     todo = [_Open([formula])]
     made = 1

@@ -27,7 +27,7 @@ from fairlead.lowering.json_alike_texts import AlikeTexts, combines
 from fairlead.lowering.json_apart import Apart
 from fairlead.lowering.json_arrays import json_array
 from fairlead.lowering.json_atoms import Flag, Holds, Item, Items, Longer, Shorter
-from fairlead.lowering.json_cases import MOST, MOST_LISTED, Case, cases
+from fairlead.lowering.json_cases import Case, cases
 from fairlead.lowering.json_formulas import FALSE, Every, Formula, Leaf, Some, all_of, holds, leaf
 from fairlead.lowering.json_items import ItemsTemplate
 from fairlead.lowering.json_keysets import Keysets
@@ -246,8 +246,7 @@ class Lowering:
 
     def _cases(self, kind: Kind, said: Formula, lower: Callable[[Case], Expr]) -> Expr:
         """A rule for each case, or one for all."""
-        most = MOST_LISTED if kind == "object" and _only_lists(said) else MOST
-        listed = cases(said, most)
+        listed = cases(said, listed=kind == "object" and _only_lists(said))
         if listed is None and kind == "object":
             parts = self._apart.parts(said)
             if len(parts) > 1:
