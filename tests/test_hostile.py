@@ -324,7 +324,10 @@ def test_how_far_the_end_of_many_strings_is_takes_no_longer() -> None:
 
 def test_an_enum_of_objects_has_each_in_any_order_and_no_other() -> None:
     values = [{"k": n, f"k{n}": [n]} for n in range(100)]
-    constraint = fl.compile(fl.JsonSchema({"enum": values}), BYTES, fl.Budget.untrusted())
+    source = fl.JsonSchema({"enum": [*values, {}, 3]})
+    constraint = fl.compile(source, BYTES, fl.Budget.untrusted())
+    assert constraint.matches("{}")
+    assert constraint.matches("3")
     for n, value in enumerate(values):
         assert constraint.matches(json.dumps(value))
         assert constraint.matches(f'{{"k{n}": [{n}e0], "k": {n}}}')

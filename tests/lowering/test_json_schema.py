@@ -284,3 +284,27 @@ def test_a_list_of_strings_is_held_to_a_length(values, most):
         for value in values:
             fits = isinstance(value, int) or holds(len(value))
             assert matches(engine, json.dumps([value])) == fits
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"enum": [{f"k{n}": n, "k": [n]} for n in range(70)]},  # of many names, one by one
+        {"enum": [{"k": n, "v": f"w{n}"} for n in range(70)]},  # of two
+        {
+            "type": "object",  # with choices in the options
+            "anyOf": [
+                {"required": [f"k{n}"], "anyOf": [{"required": ["k"]}, {"required": ["v"]}]}
+                for n in range(70)
+            ],
+        },
+    ],
+    ids=["many names", "two names", "choices"],
+)
+def test_many_options_are_read_as_both_validators_read_them(schema):
+    engine = machine(schema)
+    values = [{f"k{n}": n, "k": [n]} for n in (0, 69, 70)]
+    values += [{"k": n, "v": f"w{m}"} for n, m in ((3, 3), (3, 4), (70, 70))]
+    values += [{}, {"k5": 5}, {"k5": 5, "k": [6]}, {"v": "w3", "k": 3}]
+    for value in values:
+        assert matches(engine, json.dumps(value)) == verdict(schema, value), value

@@ -12,7 +12,7 @@ from fairlead.lowering.json_atoms import AtLeast, AtMost, Longer, Named, Require
 from fairlead.lowering.json_formulas import FALSE, Atom, Every, Formula, Leaf, Some
 
 MOST = 24
-MOST_LISTED = 1 << 13  # where nothing has to be multiplied out
+MOST_LISTED = 1 << 16  # where nothing has to be multiplied out
 Case: TypeAlias = tuple[Atom, ...]
 
 
