@@ -45,6 +45,8 @@ class Enough(Exception):  # noqa: N818  it says that an answer was not worth mor
 def attempt(ask: Callable[[], bool], parts: int) -> bool:
     """What `ask` says, or False where that takes more than so many parts.
 
+    They are paid for by whoever pays; where nobody does, what a limit refuses is False as well.
+
     >>> attempt(lambda: spend(3) is None, 3), attempt(lambda: spend(4) is None, 3)
     (True, False)
     """

@@ -226,7 +226,7 @@ class Keysets:
         if any(self._exclude(language, other) for other in inside):
             return None
         # What is in the language is outside of many others anyway: of 255 keys each that one
-        # pattern matches, 255 opposites a key cost 8 s until the first value, and now .7.
+        # pattern matches, 255 opposites a key cost 8 s until the first value, and now .8.
         met = tuple(other for other in outside if not self._exclude(language, other))
         return (*inside, language), met
 

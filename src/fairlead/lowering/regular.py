@@ -63,7 +63,7 @@ def surely_apart(first: Expr, second: Expr) -> bool:
     True
     """
     while isinstance(first, Concat) and isinstance(second, Concat):
-        # What both begin with: 500,000 pairs of keys with a few letters took 20 s, and now 1.
+        # What both begin with: 100,000 pairs of keys with a few letters .19 s -> .05.
         if not isinstance(first.head, Bytes) or not isinstance(second.head, Bytes):
             break
         if not first.head.members & second.head.members:
