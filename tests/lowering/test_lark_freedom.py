@@ -45,6 +45,10 @@ def spacer(text: str, spellable: int = ALL_BYTES, **options) -> bytes | None:
         # Nothing is ignored; or not in front of each.
         ('start: "a" start "b" | "c"', None),
         ('start: "a" | " a" start\n%ignore " "', None),
+        # What is ignored is that of a terminal in some states.
+        ('start: "a" /b+/ start | "a"\n%ignore "b"', None),
+        # A string is that of a regex in some states, and itself in others.
+        ('start: "a" /[a-c]+/ "b" start | "b"\n%ignore " "', b" "),
         # Spaces are counted, and may not be the last.
         ('start: "a" start | "b"\n%ignore / (?=[ab])/', None),
         # What Lark makes of the end of a text, where it may be two things.

@@ -109,12 +109,11 @@ class Ends:
 
     def _freely(self, stack: Frame, free: Freedom) -> Sequence[Beginning]:
         """The same where behind these each stack has a text to the end."""
-        taken = (
-            way
-            for way in self._ways(stack.state)
-            if way in free.words and self._automaton.feed(stack, way.terminal) is not None
-        )
-        words = dict.fromkeys((free.spacer, *(free.words[way] for way in taken)))
+        words = dict.fromkeys((free.spacer,))
+        for way in self._ways(stack.state):
+            word = free.word(way)
+            if word is not None and self._automaton.feed(stack, way.terminal) is not None:
+                words[word] = None
         return [*([END] if self._automaton.ends(stack) else []), *words]
 
     def ends(self, read: Expr, stack: Frame) -> bool | None:

@@ -14,8 +14,7 @@ Where one of these is not so, nothing is said: then each stack is judged by itse
 What this module does not know: how stacks are read.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import islice
 from typing import Final, final
@@ -36,7 +35,6 @@ _BLANK: Final = ord(" ")
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class Freedom:
     """Behind what each stack has a text to the end.
 
@@ -44,14 +42,18 @@ class Freedom:
         spacer: this, where no guard is left behind it.
         lines: and what newlines match of which each newline is the beginning of any line.
         last: and those of which each is the beginning of a last line, of any width.
-        words: a text of each way to take a terminal that it is whatever follows, the spacer behind;
-            none of those that have no such text.
     """
 
-    spacer: bytes
-    lines: frozenset[Exit]
-    last: frozenset[Exit]
-    words: Mapping[Way, bytes]
+    def __init__(
+        self, spacer: bytes, lines: frozenset[Exit], last: frozenset[Exit], spelling: "_Spelling"
+    ) -> None:
+        self.spacer, self.lines, self.last = spacer, lines, last
+        self._spelling = spelling
+
+    def word(self, way: Way) -> bytes | None:
+        """A text that a terminal is whatever follows, the spacer behind; not one of newlines."""
+        word = None if way.ignored else self._spelling.kept_word(way, self.spacer)
+        return None if word is None else word + self.spacer
 
 
 def freedom(grammar: LarkGrammar, scanners: Scanners, spellable: int = ALL_BYTES) -> Freedom | None:
@@ -62,8 +64,8 @@ def freedom(grammar: LarkGrammar, scanners: Scanners, spellable: int = ALL_BYTES
         >>> from fairlead.syntax.lark_source import Lark
         >>> grammar = read_lark(Lark('start: "a" start "b" | "c"\n%ignore " "'))
         >>> found = freedom(grammar, Scanners(grammar))
-        >>> found.spacer, sorted(found.words.values())
-        (b' ', [b'a ', b'b ', b'c '])
+        >>> found.spacer
+        b' '
     """
     table = grammar.table
     # What is no Lark in a grammar ends where it likes.
@@ -83,21 +85,26 @@ class _Spelling:
         lines = grammar.indentation
         self._newline = "" if lines is None else lines.newline
         declared = set[str]() if lines is None else {lines.indent, lines.dedent}
-        wanted = dict[frozenset[str], tuple[Way, ...]]()
-        for shifts, reductions in zip(table.shifts, table.reductions, strict=True):
-            names = frozenset((*shifts, *reductions)) - {END} - declared
-            if names not in wanted:
-                wanted[names] = scanners.ways(sorted(names))
-        self._wanted = wanted
+        rows = zip(table.shifts, table.reductions, strict=True)
+        states = {frozenset((*shifts, *reductions)) for shifts, reductions in rows}
+        self._names = frozenset[str]().union(*states) - {END} - declared
+        self._alike = table.alike
+        self._newlines, self._ignored = list[Way](), list[Way]()
+        self._taken = dict[str, list[Way]]()
+        for called, way in scanners.widest(states):
+            if way.ignored:
+                self._ignored.append(way)
+            elif way.terminal == self._newline:
+                self._newlines.append(way)
+            else:
+                self._taken.setdefault(called, []).append(way)
         self._kept = dict[tuple[Way, bytes], bytes | None]()
         self._completed = dict[frozenset[str], bool]()
         self._after = Remainders()
-        self._afters = dict[tuple[Way, bytes], Sequence[tuple[Expr, set[bytes]]]]()
 
     def freedom(self) -> Freedom | None:
-        """The first text that may."""
-        ways = {way for ways in self._wanted.values() for way in ways if way.ignored}
-        exits = [leaving for way in ways for leaving in way.exits]
+        """Behind the first text that may stand there."""
+        exits = [leaving for way in self._ignored for leaving in way.exits]
         spaces = {
             word
             for leaving in exits
@@ -110,21 +117,16 @@ class _Spelling:
         for word in sorted(spaces, key=lambda each: (len(each), each != _NEWLINE, each)):
             lines = self._parts(word)
             if lines is not None:
-                kept = ((way, kept) for (way, space), kept in self._kept.items() if space == word)
-                words = {way: kept + word for way, kept in kept if kept is not None}
-                return Freedom(word, lines, self._last(), words)
+                return Freedom(word, lines, self._last(), self)
         return None
 
     def _parts(self, space: bytes) -> frozenset[Exit] | None:
         """Where a text may stand between any two terminals, the newlines that begin any line."""
-        spelled, avoided = set[bytes](), set[str]()
-        for names, ways in self._wanted.items():
-            words = self._spelled(ways, space)
-            avoided |= names - words.keys()
-            if not any(way.ignored and self._stands(way, space, words.values()) for way in ways):
-                return None
-            spelled |= {*words.values()}
-        if not self._is_completed(frozenset(avoided)):
+        words = self._spelled(space)
+        spelled = {*words.values()}
+        if not any(self._stands(way, space, spelled) for way in self._ignored):
+            return None
+        if not self._is_completed(self._names.difference(words)):
             return None
         return self._lines(spelled) if self._newline else frozenset()
 
@@ -133,19 +135,21 @@ class _Spelling:
             self._completed[avoided] = always_completed(self._grammar, self._table, avoided)
         return self._completed[avoided]
 
-    def _spelled(self, ways: Sequence[Way], space: bytes) -> dict[str, bytes]:
-        """A text of each terminal, where there is one before a space; lines are ended apart."""
+    def _spelled(self, space: bytes) -> dict[str, bytes]:
+        """A text of each terminal of the automaton that has one before a space in every state.
+
+        Of those that are alike any one will do. Lines are ended apart.
+        """
         found = dict[str, bytes]()
-        for way in ways:
-            if way.terminal == self._newline:
-                found[way.terminal] = _NEWLINE
-            elif not way.ignored and way.terminal not in found:
-                word = self._kept_word(way, space)
-                if word is not None:
-                    found[way.terminal] = word + space
+        for called, ways in self._taken.items():
+            words = [self.kept_word(way, space) for way in ways]
+            if words[0] is not None and None not in words:
+                found[self._alike.get(called, called)] = words[0] + space
+        if self._newlines:
+            found[self._newline] = _NEWLINE
         return found
 
-    def _kept_word(self, way: Way, space: bytes) -> bytes | None:
+    def kept_word(self, way: Way, space: bytes) -> bytes | None:
         """A text of a terminal that it is whatever follows the space behind it."""
         key = way, space
         if key not in self._kept:
@@ -163,29 +167,18 @@ class _Spelling:
 
     def _stands(self, way: Way, space: bytes, words: Iterable[bytes]) -> bool:
         """Whether a space is ignored before each word, and before the end."""
-        afters = self._afters.get((way, space))
-        if afters is None:
-            afters = self._afters[way, space] = self._followed(way, space)
-        for after, stood in afters:
-            new = {*words} - stood
-            if all(
-                self._after(after, word) is ANYTHING and self._holds(way, space + word)
-                for word in new
-            ):
-                stood.update(new)
-                return True
-        return False
-
-    def _followed(self, way: Way, space: bytes) -> Sequence[tuple[Expr, set[bytes]]]:
-        """What has to follow a space that is ignored before the end, with words that do."""
         guard = way.guard
         if isinstance(guard, Ahead) and not self._after(guard.item, space).nullable:
-            return ()
-        return [
-            (leaving.after, set())
+            return False
+        return any(
+            leaving.after.nullable
+            and self._after(leaving.text, space).nullable
+            and all(
+                self._after(leaving.after, word) is ANYTHING and self._holds(way, space + word)
+                for word in words
+            )
             for leaving in way.exits
-            if leaving.after.nullable and self._after(leaving.text, space).nullable
-        ]
+        )
 
     def _holds(self, way: Way, text: bytes) -> bool:
         """Whether no earlier terminal matches, whatever follows the text."""
@@ -200,22 +193,19 @@ class _Spelling:
         if not self._spellable >> _NEWLINE[0] & self._spellable >> _BLANK & 1:
             return None
         found, beginning = set[Exit](), [word for word in words if word != _NEWLINE]
-        newlines = {way for ways in self._wanted.values() for way in ways}
-        for way in newlines:
-            if way.terminal == self._newline:
-                taken = {each for each in way.exits if self._begins_lines(each, beginning)}
-                if not taken or not self._holds(way, _NEWLINE):
-                    return None
-                found |= taken
+        for way in self._newlines:
+            taken = {each for each in way.exits if self._begins_lines(each, beginning)}
+            if not taken or not self._holds(way, _NEWLINE):
+                return None
+            found |= taken
         return frozenset(found)
 
     def _last(self) -> frozenset[Exit]:
         """The newlines behind which nothing comes."""
-        ways = {way for ways in self._wanted.values() for way in ways}
-        exits = {each for way in ways if way.terminal == self._newline for each in way.exits}
         return frozenset(
             each
-            for each in exits
+            for way in self._newlines
+            for each in way.exits
             if _is_last(each.after) and _takes_lines(each.text, self._spellable)
         )
 

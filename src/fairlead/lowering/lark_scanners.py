@@ -13,7 +13,7 @@ string that it equals.
 What this module does not know: stacks, indentation, what may follow.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import final
@@ -115,7 +115,7 @@ class Scanners:
         for name, first in () if grammar.table is None else grammar.table.alike.items():
             self._alike.setdefault(first, []).append(self._terminals[name])
             self._first |= {name: first, first: first}
-        self._known = dict[frozenset[str], tuple[Way, ...]]()
+        self._known = dict[int, tuple[Way, ...]]()
         # Most states have the same ways, and the same rivals of each.
         self._calls = dict[tuple[Terminal, int], Sequence[_Called]]()
         self._joined = dict[tuple[str, Expr, Expr, tuple[bytes | Expr, ...]], Way]()
@@ -128,12 +128,10 @@ class Scanners:
 
     def ways(self, names: Sequence[str]) -> tuple[Way, ...]:
         """What is taken where these terminals have an action."""
-        key = frozenset(name for name in names if name in self._terminals) | self._extra
+        key = self._bits(names)
         found = self._known.get(key)
         if found is None:
-            terminals = [each for name in key for each in self._alike.get(name, ())]
-            terminals += (self._terminals[name] for name in key)
-            ways = self._ways(terminals)
+            ways = self._ways(key)
             found = self._known[key] = tuple(self._together(ways) if self._first else ways)
         if self._parts:
             others = (name for name in names if name in self._parts)
@@ -156,16 +154,65 @@ class Scanners:
         for (name, guard, after), texts in alike.items():
             yield self._one_of(name, guard, after, tuple(one_word(text) or text for text in texts))
 
-    def _ways(self, terminals: Iterable[Terminal]) -> Iterable[Way]:
-        rivals = self._rivals
-        there, gone, inside = 0, 0, dict[Terminal, int]()
-        for each in terminals:
-            there |= rivals.bits[each]
-        for each in rivals.among(there & rivals.regexes):
+    def widest(self, states: Iterable[Iterable[str]]) -> Iterator[tuple[str, Way]]:
+        """What is taken in any of some states, behind all that is tried before it in any of them.
+
+        What holds for a text of such a way holds where fewer are tried before it: 150 of them tell
+        what 2,400 ways of the 146 sets of terminals of python.lark do.
+
+        Args:
+            states: the terminals that have an action in each.
+
+        Yields:
+            A terminal and how it is called; what is ignored once, whatever its strings are called,
+            and only if it is tried in all of them.
+        """
+        rivals, met, within = self._rivals, dict[Terminal, int](), dict[Terminal, int]()
+        everywhere = -1
+        for names in states:
+            there, inside = self._tried(self._bits(names))
+            everywhere &= there
+            for each in rivals.among(there):
+                met[each] = met.get(each, 0) | there
+                within[each] = within.get(each, 0) | inside.get(each, 0)
+        for each, others in met.items():
+            before = others & (rivals.bits[each] - 1)
+            ignored = each.shape.name in self._ignored
+            if ignored and not everywhere & rivals.bits[each]:
+                continue
+            for called in self._called(each, 0 if ignored else within[each]):
+                way = self._way(called, each, called.rivals & before)
+                yield called.terminal.shape.name, way
+
+    def _bits(self, names: Iterable[str]) -> int:
+        """The set of those that are tried for these names, and of what is tried always."""
+        found = 0
+        for name in (*names, *self._extra):
+            found |= self._own.get(name, 0)
+        return found
+
+    @cached_property
+    def _own(self) -> Mapping[str, int]:
+        """The set of each terminal, and of those that are like it."""
+        bits = self._rivals.bits
+        own = {name: bits[each] for name, each in self._terminals.items()}
+        for name, alike in self._alike.items():
+            for each in alike:
+                own[name] |= bits[each]
+        return own
+
+    def _tried(self, there: int) -> tuple[int, dict[Terminal, int]]:
+        """Those of a set that are tried, and the strings of it that each regex swallows."""
+        gone, inside = 0, dict[Terminal, int]()
+        for each in self._rivals.among(there & self._rivals.regexes):
             strings, held = self._inside(each)
             inside[each] = strings & there
             gone |= held & there
-        there &= ~gone
+        return there & ~gone, inside
+
+    def _ways(self, there: int) -> Iterable[Way]:
+        rivals = self._rivals
+        there, inside = self._tried(there)
         alone = dict[str, list[bytes]]()
         for each in rivals.among(there):
             before = there & (rivals.bits[each] - 1)

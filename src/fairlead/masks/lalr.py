@@ -133,7 +133,7 @@ class LalrNodes:
         if way.ignored:
             return [read, at.IGNORED, at.EVERYWHERE, 0]
         if self._lines is None or way.terminal != self._lines.newline:
-            word = None if self._free is None else self._free.words.get(way)
+            word = None if self._free is None else self._free.word(way)
             free = 0 if word is None else self._spacer(word)
             return [read, self._numbers[way.terminal], at.EVERYWHERE, free]
         begun = [self._line(each.text, None, each.after) for each in way.exits]
