@@ -229,30 +229,45 @@ class Automaton:
 
 
 def least_texts(productions: Sequence[Production], widths: Mapping[str, int]) -> dict[str, int]:
-    """The fewest characters of each rule that has a text at all (Knuth 1977)."""
-    waiting = dict[str, list[int]]()
-    missing = list[int]()
-    queue = list[tuple[int, str]]()
-    lengths = [0] * len(productions)
+    """The fewest characters of each rule that has a text at all."""
+    return {rule: length for rule, (length, _) in briefest_texts(productions, widths).items()}
+
+
+def briefest_texts(
+    productions: Sequence[Production], widths: Mapping[str, int]
+) -> dict[str, tuple[int, int]]:
+    """The same with the production of such a text, rules behind those that they need (Knuth 1977).
+
+    Args:
+        productions: of all rules.
+        widths: the fewest characters of each terminal.
+    """
+    waiting, missing = dict[str, list[int]](), list[int]()
+    queue, lengths = list[tuple[int, str, int]](), list[int]()
     for number, production in enumerate(productions):
-        unknown = [symbol for symbol in production.symbols if symbol not in widths]
-        missing.append(len(unknown))
-        lengths[number] = sum(widths.get(symbol, 0) for symbol in production.symbols)
-        for symbol in unknown:
-            waiting.setdefault(symbol, []).append(number)
+        length = unknown = 0
+        for symbol in production.symbols:
+            width = widths.get(symbol)
+            if width is None:
+                unknown += 1
+                waiting.setdefault(symbol, []).append(number)
+            else:
+                length += width
+        missing.append(unknown)
+        lengths.append(length)
         if not unknown:
-            heappush(queue, (lengths[number], production.rule))
-    found = dict[str, int]()
+            heappush(queue, (length, production.rule, number))
+    found = dict[str, tuple[int, int]]()
     while queue:
-        length, rule = heappop(queue)
+        length, rule, number = heappop(queue)
         if rule in found:
             continue
-        found[rule] = length
-        for number in waiting.get(rule, ()):
-            missing[number] -= 1
-            lengths[number] += length
-            if not missing[number]:
-                heappush(queue, (lengths[number], productions[number].rule))
+        found[rule] = length, number
+        for after in waiting.get(rule, ()):
+            missing[after] -= 1
+            lengths[after] += length
+            if not missing[after]:
+                heappush(queue, (lengths[after], productions[after].rule, after))
     return found
 
 

@@ -13,11 +13,12 @@ on the way otherwise, or lines cannot be indented so. What is looked at is more 
 What this module does not know: what terminals match.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias, final
 
-from fairlead.lowering.lark_automaton import least_texts
+from fairlead.lowering.fuel import spend
+from fairlead.lowering.lark_automaton import briefest_texts
 from fairlead.syntax.lark_tree import END, Indentation, LarkGrammar, LarkTable, Production
 
 _Step: TypeAlias = tuple[int, str]  # a state and what is read from it: a terminal or a rule
@@ -43,50 +44,51 @@ def always_completed(
 class _Plan:
     """Which terminals lead to the end from each stack."""
 
-    def __init__(
-        self, grammar: LarkGrammar, table: LarkTable, avoided: frozenset[str] = frozenset()
-    ) -> None:
+    def __init__(self, grammar: LarkGrammar, table: LarkTable, avoided: frozenset[str]) -> None:
         self._grammar, self._table, self._avoided = grammar, table, avoided
+        self._rules = dict[str, list[int]]()
+        for number, each in enumerate(table.productions):
+            self._rules.setdefault(each.rule, []).append(number)
         symbols = {symbol for each in table.productions for symbol in each.symbols}
-        rules = {each.rule for each in table.productions}
-        self._terminals = symbols - rules
-        self._whole = least_texts(table.productions, dict.fromkeys(self._terminals, 1))
-        self._total = self._whole.keys() == rules
-        taken = dict.fromkeys(self._terminals - avoided, 1)
-        rest = least_texts(table.productions, taken) if avoided else self._whole
-        self._least = {**rest, **taken}
-        self._briefest = {
-            each.rule: each
-            for each in reversed(table.productions)
-            if self._total and self._count(each.symbols) == self._least.get(each.rule, -1)
-        }
-        self._below = dict[tuple[int, int], frozenset[int]]()
-        self._closings = dict[_Step, frozenset[_Step]]()
-        self._firsts = dict[Sequence[str], str | None]()
-        self._before = [list[int]() for _ in table.shifts]
-        for state, (shifts, gotos) in enumerate(zip(table.shifts, table.gotos, strict=True)):
-            for after in (*shifts.values(), *gotos.values()):
-                self._before[after].append(state)
-
-    def _count(self, symbols: Sequence[str]) -> int | None:
-        """The fewest terminals of these; None where it takes one that is to be avoided."""
-        if any(symbol not in self._least for symbol in symbols):
-            return None
-        return sum(self._least[symbol] for symbol in symbols)
+        terminals = symbols - self._rules.keys()
+        self._whole = briefest_texts(table.productions, dict.fromkeys(terminals, 1))
+        taken = dict.fromkeys(terminals - avoided, 1)
+        self._briefest = briefest_texts(table.productions, taken) if avoided else self._whole
+        self._least = {rule: least for rule, (least, _) in self._briefest.items()} | taken
+        self._begun = dict[str, set[_Step]]()
+        self._never = dict[str, set[_Step]]()
 
     def holds(self) -> bool:
         """Whether they do."""
-        if not self._total:
+        if self._whole.keys() != self._rules.keys() or not self._is_written():
             return False
-        table, begun = self._table, dict[str, set[_Step]]()
+        self._begin()
+        if END in self._begun or self._grammar.start not in self._least:
+            return False
+        if not self._begun and not self._avoided:
+            return True
+        return self._avoids() and self._shrinks()
+
+    def _is_written(self) -> bool:
+        lines = self._grammar.indentation
+        if lines is None:
+            return True
+        least = {rule: least for rule, (least, _) in self._whole.items()}
+        return _Blocks(lines, self._table.productions, least).hold()
+
+    def _begin(self) -> None:
+        """Find the steps behind which a terminal is not what a rule would have."""
+        table, begun = self._table, self._begun
+        known = dict[tuple[int, int], list[_Step]]()  # the same of most terminals
         for state, number, terminal in table.denied:
-            each = table.productions[number]
-            steps = ((under, each.rule) for under in self._under(state, len(each.symbols)))
-            begun.setdefault(terminal, set()).update(steps)
+            key = state, number
+            if key not in known:
+                each = table.productions[number]
+                unders = self._under(state, len(each.symbols))
+                known[key] = [(under, each.rule) for under in unders]
+            begun.setdefault(terminal, set()).update(known[key])
         lines = self._grammar.indentation
         if lines is not None:
-            if not _Blocks(lines, table.productions, self._whole).hold():
-                return False
             # A line that ends behind another is no line: its newline belongs to that one.
             begun.setdefault(lines.newline, set()).update(
                 (state, end)
@@ -94,61 +96,139 @@ class _Plan:
                 for end in (lines.newline, lines.dedent)
                 if end in shifts
             )
-        if END in begun or self._grammar.start not in self._least:
-            return False
-        endings = {terminal: self._ending(steps) for terminal, steps in begun.items()}
-        if not endings and not self._avoided:
-            return True
-        return all(map(self._avoids, endings.values(), endings)) and self._shrinks(endings)
 
-    def _under(self, state: int, count: int) -> frozenset[int]:
-        """The states that may be so far below another."""
-        key = state, count
-        found = self._below.get(key)
-        if found is None:
-            found = frozenset((state,))
-            if count:
-                above = self._under(state, count - 1)
-                found = frozenset(before for each in above for before in self._before[each])
-            self._below[key] = found
+    @cached_property
+    def _before(self) -> Sequence[Sequence[int]]:
+        """The states that may be below each."""
+        found = [list[int]() for _ in self._table.shifts]
+        for state, (shifts, gotos) in enumerate(
+            zip(self._table.shifts, self._table.gotos, strict=True)
+        ):
+            for after in (*shifts.values(), *gotos.values()):
+                found[after].append(state)
         return found
 
-    def _avoids(self, ending: set[_Step], terminal: str) -> bool:
-        """Whether the briefest texts are completed without this terminal behind these steps."""
-        named = {symbol for _, symbol in ending}
-        touching = {
-            rule: each.symbols
-            for rule, each in self._briefest.items()
-            if self._touches(each.symbols, named, terminal)
+    def _under(self, state: int, count: int) -> set[int]:
+        """The states that may be so far below another."""
+        found = {state}
+        for _ in range(count):
+            found = {before for each in found for before in self._before[each]}
+        return found
+
+    @cached_property
+    def _critical(self) -> Mapping[int, Sequence[tuple[int, str]]]:
+        """The places in productions where a terminal may come that Lark denies there.
+
+        It is the first of the briefest text behind a symbol that may end with one of the steps; of
+        1,500 places of python.lark 20 are left, and states are looked at for these alone.
+        """
+        named = dict[str, list[str]]()
+        for terminal, steps in self._begun.items():
+            for symbol in self._ending({symbol for _, symbol in steps}):
+                named.setdefault(symbol, []).append(terminal)
+        found = dict[int, list[tuple[int, str]]]()
+        for number, each in enumerate(self._table.productions):
+            after: str | None = None
+            for place in range(len(each.symbols) - 1, -1, -1):
+                symbol = each.symbols[place]
+                if after is not None and after in named.get(symbol, ()):
+                    found.setdefault(number, []).append((place, after))
+                if self._least.get(symbol):
+                    after = self._firsts.get(symbol, symbol)
+        return found
+
+    @cached_property
+    def _firsts(self) -> Mapping[str, str]:
+        """The first terminals of the briefest texts that are not empty."""
+        found = dict[str, str]()
+        for rule, (least, number) in self._briefest.items():  # those that others need come first
+            if least:
+                symbols = self._table.productions[number].symbols
+                first = next(symbol for symbol in symbols if self._least[symbol])
+                found[rule] = found.get(first, first)
+        return found
+
+    def _ending(self, symbols: set[str]) -> set[str]:
+        """The symbols that may end with one of these, as far as rules tell."""
+        found, todo = set(symbols), [*symbols]
+        while todo:
+            for rule in self._closed.get(todo.pop(), ()):
+                if rule not in found:
+                    found.add(rule)
+                    todo.append(rule)
+        return found
+
+    @cached_property
+    def _closed(self) -> Mapping[str, Sequence[str]]:
+        """The rules that may end with each symbol."""
+        found = dict[str, list[str]]()
+        for number, each in enumerate(self._table.productions):
+            for place in self._last(number):
+                found.setdefault(each.symbols[place], []).append(each.rule)
+        return found
+
+    def _last(self, number: int) -> Iterator[int]:
+        """The places of a production behind which there may be nothing."""
+        symbols = self._table.productions[number].symbols
+        for place in range(len(symbols) - 1, -1, -1):
+            yield place
+            if self._least.get(symbols[place]) != 0:
+                return
+
+    def _ends(self, step: _Step, terminal: str) -> bool:
+        """Whether a step may end with one behind which the terminal is denied."""
+        never = self._never.setdefault(terminal, set())
+        todo, seen = [step], set[_Step]()
+        while todo:
+            each = todo.pop()
+            if each in self._begun[terminal]:
+                return True
+            if each in seen or each in never:
+                continue
+            spend(1)
+            seen.add(each)
+            state, rule = each
+            for number in self._rules.get(rule, ()):
+                symbols = self._table.productions[number].symbols
+                todo += (
+                    (self._read(state, symbols[:place]), symbols[place])
+                    for place in self._last(number)
+                )
+        never |= seen
+        return False
+
+    def _avoids(self) -> bool:
+        """Whether the briefest texts are completed without what is denied."""
+        critical = {
+            rule: number for rule, (_, number) in self._briefest.items() if number in self._critical
         }
         return all(
-            self._good(state, touching[rule], 0, ending, terminal)
-            for state, gotos in enumerate(self._table.gotos)
-            for rule in gotos
-            if rule in touching
+            self._good(state, critical[rule], 0)
+            for state, gotos in enumerate(self._table.gotos if critical else ())
+            for rule in critical.keys() & gotos.keys()
         )
 
-    def _shrinks(self, endings: Mapping[str, set[_Step]]) -> bool:
+    def _shrinks(self) -> bool:
         """Whether of each state something is completed, and no stack stays as it is for ever.
 
         What is completed behind one symbol puts another state in the place of this one.
         """
         table, waiting = self._table, dict[int, list[set[int]]]()
-        named = {end: {symbol for _, symbol in steps} for end, steps in endings.items()}
         for state, kernel in enumerate(table.kernels):
             if not kernel or state == table.end:
                 continue
-            ordered = sorted(kernel, key=lambda item: item[1] == 1)
-            usable = (item for item in ordered if self._is_completed(state, *item, endings, named))
-            rules = list[str]()
-            for number, read in usable:
-                if read != 1:
-                    break
-                rules.append(table.productions[number].rule)
-            else:
-                if not rules:
-                    return False
-                waiting[state] = [self._behind(state, rule) for rule in rules]
+            if any(
+                read != 1 and self._is_completed(state, number, read) for number, read in kernel
+            ):
+                continue
+            rules = [
+                table.productions[number].rule
+                for number, read in kernel
+                if read == 1 and self._is_completed(state, number, read)
+            ]
+            if not rules:
+                return False
+            waiting[state] = [self._behind(state, rule) for rule in rules]
         while waiting:
             done = [
                 state
@@ -166,98 +246,41 @@ class _Plan:
         gotos = self._table.gotos
         return {gotos[under][rule] for under in self._before[state] if rule in gotos[under]}
 
-    def _is_completed(
-        self,
-        state: int,
-        number: int,
-        read: int,
-        endings: Mapping[str, set[_Step]],
-        named: Mapping[str, set[str]],
-    ) -> bool:
+    def _is_completed(self, state: int, number: int, read: int) -> bool:
         """Whether what is left of a production can be read, whatever Lark has resolved."""
-        symbols = self._table.productions[number].symbols
-        return self._count(symbols[read:]) is not None and all(
-            self._good(state, symbols, read, ending, terminal)
-            for terminal, ending in endings.items()
-            if not named[terminal].isdisjoint(symbols)
-        )
-
-    def _touches(self, symbols: Sequence[str], named: set[str], terminal: str) -> bool:
-        """Whether the terminal comes behind one of the named symbols."""
-        return any(
-            symbol in named and self._first(symbols[place + 1 :]) == terminal
-            for place, symbol in enumerate(symbols)
-        )
-
-    def _good(
-        self, state: int, symbols: Sequence[str], read: int, ending: set[_Step], terminal: str
-    ) -> bool:
-        """Whether what is left of a production is completed without the terminal behind a step."""
-        if read and self._first(symbols[read:]) == terminal:
-            last = symbols[read - 1]
-            if any((before, last) in ending for before in self._before[state]):
-                return False
-        for place in range(read, len(symbols)):
-            if (state, symbols[place]) in ending and (
-                self._first(symbols[place + 1 :]) == terminal
-            ):
-                return False
-            state = self._next(state, symbols[place])
-        return True
-
-    def _next(self, state: int, symbol: str) -> int:
-        shifts, gotos = self._table.shifts[state], self._table.gotos[state]
-        return shifts[symbol] if symbol in shifts else gotos[symbol]
-
-    def _ending(self, steps: set[_Step]) -> set[_Step]:
-        """The steps that may end with one of these, nothing more than needed behind it."""
-        found, todo = set(steps), list(steps)
-        while todo:
-            fresh = self._closing(todo.pop()) - found
-            found |= fresh
-            todo += fresh
-        return found
-
-    def _closing(self, step: _Step) -> frozenset[_Step]:
-        """The steps that may end with this one."""
-        known = self._closings.get(step)
-        if known is None:
-            state, symbol = step
-            known = self._closings[step] = frozenset(
-                (under, rule)
-                for rule, place in self._closed.get(symbol, ())
-                for under in self._under(state, place)
-                if rule in self._table.gotos[under]
-            )
-        return known
+        return read >= self._readable[number] and self._good(state, number, read)
 
     @cached_property
-    def _closed(self) -> Mapping[str, Sequence[tuple[str, int]]]:
-        """The rules that may end with each symbol, and how many symbols are before it."""
-        found = dict[str, list[tuple[str, int]]]()
+    def _readable(self) -> Sequence[int]:
+        """How much of each production has to be read, before nothing is left that is avoided."""
+        found = list[int]()
         for each in self._table.productions:
-            for place in range(len(each.symbols) - 1, -1, -1):
-                symbol = each.symbols[place]
-                found.setdefault(symbol, []).append((each.rule, place))
-                if self._least.get(symbol) != 0:
-                    break
+            read = len(each.symbols)
+            while read and each.symbols[read - 1] in self._least:
+                read -= 1
+            found.append(read)
         return found
 
-    def _first(self, symbols: Sequence[str]) -> str | None:
-        """The first terminal of the briefest text of these."""
-        if symbols not in self._firsts:
-            self._firsts[symbols] = self._found_first(symbols)
-        return self._firsts[symbols]
+    def _good(self, state: int, number: int, read: int) -> bool:
+        """Whether what is left of a production is completed without what is denied."""
+        symbols = self._table.productions[number].symbols
+        for place, terminal in self._critical.get(number, ()):
+            if place >= read:
+                steps = [(self._read(state, symbols[read:place]), symbols[place])]
+            elif place == read - 1:
+                steps = [(before, symbols[place]) for before in self._before[state]]
+            else:
+                continue
+            if any(self._ends(step, terminal) for step in steps):
+                return False
+        return True
 
-    def _found_first(self, symbols: Sequence[str]) -> str | None:
-        todo = list(reversed(symbols))
-        while todo:
-            symbol = todo.pop()
-            if symbol in self._terminals:
-                return symbol
-            if self._least[symbol]:
-                todo += reversed(self._briefest[symbol].symbols)
-        return None
+    def _read(self, state: int, symbols: Sequence[str]) -> int:
+        """The state behind some symbols."""
+        for symbol in symbols:
+            after = self._table.shifts[state].get(symbol)
+            state = self._table.gotos[state][symbol] if after is None else after
+        return state
 
 
 @final

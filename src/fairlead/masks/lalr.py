@@ -3,7 +3,8 @@
 What this module does not know: what the kernels do with them (`kernels.lalr`).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Final, final
 
 import numpy as np
@@ -162,9 +163,13 @@ class LalrNodes:
         numbers = {name: number for number, name in enumerate(rules)}
         pairs = ((len(each.symbols), numbers[each.rule]) for each in table.productions)
         productions = [number for pair in pairs for number in pair]
-        actions, cells = _rows(zip(table.shifts, table.reductions, strict=True), self._numbers)
-        gotos, more = _rows([(row, {}) for row in table.gotos], numbers)
-        sets = self._sets(table)
+        shifts, reductions = (
+            _Cells(table.shifts, self._numbers),
+            _Cells(table.reductions, self._numbers),
+        )
+        actions, cells = _rows(states, (shifts, 1, 1), (reductions, -1, -1))
+        gotos, more = _rows(states, (_Cells(table.gotos, numbers), 1, 1))
+        sets = self._sets(states, shifts, reductions)
         sizes = [len(actions), len(gotos), len(productions), len(self._names), 2 * states]
         sizes.append(len(sets))
         fields = (at.T_ACTION, at.T_GOTO, at.T_PRODUCTION, at.T_BRACKET, at.T_SCANNER, lexed.T_SETS)
@@ -210,28 +215,35 @@ class LalrNodes:
         """How many words a set of terminals has."""
         return -(-len(self._names) // _WORD)
 
-    def _sets(self, table: LarkTable) -> "NDArray[np.int32]":
-        """What `lexed.T_SETS` has, places counted from there on; equal states once."""
-        known, places, listed = dict[object, int](), list[int](), list[int]()
-        states = len(table.shifts)
-        for shifts, reductions in zip(table.shifts, table.reductions, strict=True):
-            key = (*shifts, None, *reductions.items())
-            if key not in known:
-                known[key] = states + len(listed)
-                before = dict[int, list[str]]()
-                for name, number in reductions.items():
-                    before.setdefault(number, []).append(name)
-                listed += [*self._set(shifts), len(before)]
-                # The first goes on where it is, the others are looked at one by one.
-                for number in sorted(before, key=lambda each: -len(before[each])):
-                    listed += [number, *self._set(before[number])]
-            places.append(known[key])
-        return np.array(places + listed, np.int64).astype(np.int32)
-
-    def _set(self, names: Iterable[str]) -> list[int]:
-        """The words of a set of terminals, without the end."""
-        bits = sum(1 << self._numbers[name] for name in names if name != END)
-        return [bits >> _WORD * word & (1 << _WORD) - 1 for word in range(self._words)]
+    def _sets(self, states: int, shifts: "_Cells", reductions: "_Cells") -> "NDArray[np.int32]":
+        """What `lexed.T_SETS` has, places counted from there on."""
+        words, end = self._words, len(self._names) - 1
+        # Each production that is reduced in a state, those of most terminals first: the first goes
+        # on where it is, the others are looked at one by one.
+        wide = int(reductions.values.max(initial=0)) + 1
+        kept, group, sizes = np.unique(
+            reductions.owners.astype(np.int64) * wide + reductions.values,
+            return_inverse=True,
+            return_counts=True,
+        )
+        owners = kept // wide
+        order = np.lexsort((-sizes, owners))
+        counts = np.bincount(owners, minlength=states)
+        lengths = 1 + words + counts * (1 + words)
+        begins = states + np.cumsum(lengths) - lengths
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order)) - (np.cumsum(counts) - counts)[owners[order]]
+        found = np.zeros(states + int(lengths.sum()), np.uint32)
+        found[:states] = begins
+        found[begins + words] = counts
+        places = begins[owners] + words + 1 + rank * (1 + words)
+        found[places] = kept % wide
+        for cells, sets in ((shifts, begins[shifts.owners]), (reductions, places[group] + 1)):
+            some = cells.columns != end
+            column = cells.columns[some]
+            bits = np.uint32(1) << (column % _WORD).astype(np.uint32)
+            np.bitwise_or.at(found, sets[some] + column // _WORD, bits)
+        return found.view(np.int32)
 
     def _brackets(self) -> list[int]:
         if self._lines is None:
@@ -247,35 +259,49 @@ class LalrNodes:
         return self._spacers[text]
 
 
+@final
+class _Cells:
+    """The rows of one part of a table, all in one list.
+
+    Attributes:
+        owners: the rows,
+        columns: the columns,
+        values: and what is there.
+    """
+
+    def __init__(self, rows: Sequence[Mapping[str, int]], numbers: Mapping[str, int]) -> None:
+        counts = np.fromiter(map(len, rows), np.int64, len(rows))
+        size = int(counts.sum())
+        named = map(numbers.__getitem__, chain.from_iterable(rows))
+        self.owners = np.repeat(np.arange(len(rows)), counts)
+        self.columns = np.fromiter(named, np.int64, size)
+        self.values = np.fromiter(chain.from_iterable(row.values() for row in rows), np.int64, size)
+
+
 def _rows(
-    listed: Iterable[tuple[Mapping[str, int], Mapping[str, int]]], numbers: Mapping[str, int]
+    count: int, *parts: tuple[_Cells, int, int]
 ) -> "tuple[NDArray[np.int32], NDArray[np.int32]]":
-    """Rows of a table, equal ones once, each from its first column on to its last.
+    """Rows of a table, each from its first column on to its last.
 
     3,000 rules in a row have two states each with one terminal: as a matrix 144 MB.
 
     Args:
-        listed: of each row the states behind symbols, and the productions before others.
-        numbers: the columns of symbols.
+        count: of the rows.
+        parts: what is in them, with a factor and what is then added.
 
     Returns:
         Of each row its place among the cells, less its first column, that, and the one behind its
         last; and the cells, as `at.T_ACTION` has them.
     """
-    known, index = dict[object, tuple[int, int, int]](), list[int]()
-    places, values, size = list[int](), list[int](), 0
-    for shifts, reductions in listed:
-        key = (*shifts.items(), None, *reductions.items())
-        found = known.get(key)
-        if found is None:
-            columns = [numbers[name] for name in (*shifts, *reductions)]
-            low, high = min(columns, default=0), max(columns, default=-1) + 1
-            found = known[key] = size - low, low, high
-            places += [found[0] + column for column in columns]
-            values += [after + 1 for after in shifts.values()]
-            values += [-1 - number for number in reductions.values()]
-            size += high - low
-        index += found
-    cells = np.zeros(size, np.int32)
-    cells[places] = values
-    return np.array(index, np.int32), cells
+    owners = np.concatenate([cells.owners for cells, _, _ in parts])
+    columns = np.concatenate([cells.columns for cells, _, _ in parts])
+    values = np.concatenate([cells.values * factor + more for cells, factor, more in parts])
+    low, high = np.full(count, np.iinfo(np.int32).max), np.zeros(count, np.int64)
+    np.minimum.at(low, owners, columns)
+    np.maximum.at(high, owners, columns + 1)
+    low = np.minimum(low, high)
+    sizes = high - low
+    places = np.cumsum(sizes) - sizes - low
+    cells = np.zeros(int(sizes.sum()), np.int32)
+    cells[places[owners] + columns] = values
+    return np.stack((places, low, high), 1).astype(np.int32).ravel(), cells
