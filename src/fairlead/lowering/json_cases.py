@@ -12,6 +12,7 @@ from fairlead.lowering.json_atoms import AtLeast, AtMost, Longer, Named, Require
 from fairlead.lowering.json_formulas import FALSE, Atom, Every, Formula, Leaf, Some
 
 MOST = 24
+_TRIED = 16  # options for each case that there may be: most exclude themselves, if they do
 MOST_LISTED = 1 << 16  # where nothing has to be multiplied out
 Case: TypeAlias = tuple[Atom, ...]
 
@@ -26,19 +27,19 @@ def cases(formula: Formula, *, listed: bool = False) -> list[Case] | None:
     most = MOST_LISTED if listed else MOST
     found: list[Case] = []
     todo = [_Open([formula])]
-    made = 1
+    tried = 0
     while todo:
         opened = todo.pop()
         options = opened.read()
         if opened.contradicted:
             continue
-        if options is None:
+        if options is not None:
+            tried += len(options.parts)
+            todo.extend(opened.choose(option) for option in reversed(options.parts))
+        else:
             found.append(tuple(opened.atoms))
-            continue
-        made += len(options.parts) - 1
-        if made > most:
+        if tried > max(most, _TRIED * MOST) or (tried and len(found) > most):
             return None
-        todo.extend(opened.choose(option) for option in reversed(options.parts))
     return list(dict.fromkeys(found))
 
 

@@ -46,6 +46,7 @@ from fairlead.lowering.json_formulas import (
     FALSE,
     TRUE,
     Atom,
+    Every,
     Formula,
     Leaf,
     all_of,
@@ -61,6 +62,7 @@ from fairlead.lowering.json_unevaluated import unevaluated_items, unevaluated_me
 from fairlead.lowering.json_values import Exact
 from fairlead.lowering.nodes import Expr
 from fairlead.syntax.json_schema_tree import (
+    KINDS,
     Address,
     Arrays,
     Document,
@@ -88,6 +90,20 @@ class Meaning:
         self._read: dict[tuple[Address, Kind], Formula] = {}
         self._denied: dict[tuple[Address, Kind], Formula] = {}
         self.outlines = Outlines(document)
+        self._impossible: dict[Formula, bool] = {}
+
+    def impossible(self, value: Formula) -> bool:
+        """Whether what is said of a value plainly leaves none, be it of any type."""
+        found = self._impossible.get(value)
+        if found is None:
+            found = self.outlines.impossible(value) or (
+                isinstance(value, Every) and not any(self._left(value, kind) for kind in KINDS)
+            )
+            self._impossible[value] = found
+        return found
+
+    def _left(self, value: Formula, kind: Kind) -> bool:
+        return self.of(value, kind) is not FALSE
 
     def said(self, address: Address | None) -> Formula:
         """That a schema holds; nothing, where there is none, or one that says nothing."""

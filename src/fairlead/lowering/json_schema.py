@@ -28,6 +28,7 @@ from fairlead.lowering.json_apart import Apart
 from fairlead.lowering.json_arrays import json_array
 from fairlead.lowering.json_atoms import Flag, Holds, Item, Items, Longer, Named, Shorter
 from fairlead.lowering.json_cases import Case, cases
+from fairlead.lowering.json_clauses import Clauses
 from fairlead.lowering.json_formulas import (
     FALSE,
     Every,
@@ -197,6 +198,7 @@ class Lowering:
         self._style: JsonStyle = json_style(source)
         self.meaning = Meaning(self.document, self._style.spelling, alike)
         self._apart = Apart(self.meaning)
+        self._clauses = Clauses(self.meaning.impossible)
         self.keysets = Keysets(self._style.spelling)
         self._values: dict[Formula, Expr] = {}
         self._wholes: dict[Formula, Expr] = {}
@@ -256,6 +258,8 @@ class Lowering:
 
     def _cases(self, kind: Kind, said: Formula, lower: Callable[[Case], Expr]) -> Expr:
         """A rule for each case, or one for all."""
+        if kind == "object" and not self._style.ordered:  # where the order of names is told by all
+            said = self._clauses.shortened(said)
         listed = cases(said, listed=kind == "object" and _lists_many_names(said))
         if listed is None and kind == "object":
             parts = self._apart.parts(said)
