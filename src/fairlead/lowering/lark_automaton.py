@@ -15,7 +15,7 @@ What this module does not know: texts, patterns, indentation.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from heapq import heappop, heappush
 from typing import Final, final
 from weakref import WeakValueDictionary
@@ -163,7 +163,8 @@ class Automaton:
     @property
     def total(self) -> bool:
         """Whether every rule has a text, and so every stack an end."""
-        return all(rest is not None for rests in self._rests(0).behind for rest in rests)
+        known = self._rests(0).rules.keys() | self._widths.keys()
+        return all(known >= {each.rule, *each.symbols} for each in self._table.productions)
 
     def needs(self, stack: Frame) -> int | None:
         """A number of characters below which no text ends from here, None if none ends at all."""
@@ -188,7 +189,7 @@ class Automaton:
             widths = dict(self._widths)
             if self._lines is not None:
                 widths[self._lines[0]] += margin
-            found = self._rests_in[margin] = _Rests.of(self._table.productions, widths, self._lines)
+            found = self._rests_in[margin] = _Rests(self._table.productions, widths, self._lines)
         return found
 
     def _need(self, frame: Frame, below: Frame) -> tuple[Sequence[Frame], int | None]:
@@ -284,30 +285,31 @@ def check_length(rule: str, needed: int) -> None:
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class _Rests:
     """What is needed of rules.
 
     Attributes:
         rules: the fewest characters of each that has a text.
-        behind: of each production, what is still needed after each number of symbols.
-        closing: whether a block ends there that has begun before.
     """
 
-    rules: Mapping[str, int]
-    behind: Sequence[Sequence[int | None]]
-    closing: Sequence[Sequence[bool]]
-
-    @staticmethod
-    def of(
+    def __init__(
+        self,
         productions: Sequence[Production],
         widths: Mapping[str, int],
         lines: tuple[str, str, str] | None,
-    ) -> "_Rests":
-        """Of all rules."""
-        rules = least_texts(productions, widths)
-        behind = [_behind(each.symbols, rules, widths) for each in productions]
-        return _Rests(rules, behind, [_closing(each.symbols, lines) for each in productions])
+    ) -> None:
+        self._productions, self._widths, self._lines = productions, widths, lines
+        self.rules = least_texts(productions, widths)
+
+    @cached_property
+    def behind(self) -> Sequence[Sequence[int | None]]:
+        """Of each production, what is still needed after each number of symbols."""
+        return [_behind(each.symbols, self.rules, self._widths) for each in self._productions]
+
+    @cached_property
+    def closing(self) -> Sequence[Sequence[bool]]:
+        """And whether a block ends there that has begun before."""
+        return [_closing(each.symbols, self._lines) for each in self._productions]
 
 
 def _behind(

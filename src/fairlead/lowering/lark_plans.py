@@ -122,10 +122,12 @@ class _Plan:
         It is the first of the briefest text behind a symbol that may end with one of the steps; of
         1,500 places of python.lark 20 are left, and states are looked at for these alone.
         """
-        named = dict[str, list[str]]()
+        named, alike = dict[str, list[str]](), dict[frozenset[str], list[str]]()
         for terminal, steps in self._begun.items():
-            for symbol in self._ending({symbol for _, symbol in steps}):
-                named.setdefault(symbol, []).append(terminal)
+            alike.setdefault(frozenset(symbol for _, symbol in steps), []).append(terminal)
+        for symbols, terminals in alike.items():
+            for symbol in self._ending(symbols):
+                named.setdefault(symbol, []).extend(terminals)
         found = dict[int, list[tuple[int, str]]]()
         for number, each in enumerate(self._table.productions):
             after: str | None = None
@@ -148,7 +150,7 @@ class _Plan:
                 found[rule] = found.get(first, first)
         return found
 
-    def _ending(self, symbols: set[str]) -> set[str]:
+    def _ending(self, symbols: frozenset[str]) -> set[str]:
         """The symbols that may end with one of these, as far as rules tell."""
         found, todo = set(symbols), [*symbols]
         while todo:
@@ -229,17 +231,7 @@ class _Plan:
             if not rules:
                 return False
             waiting[state] = [self._behind(state, rule) for rule in rules]
-        while waiting:
-            done = [
-                state
-                for state, ways in waiting.items()
-                if any(waiting.keys().isdisjoint(after) for after in ways)
-            ]
-            if not done:
-                return False
-            for state in done:
-                del waiting[state]
-        return True
+        return _empties(waiting)
 
     def _behind(self, state: int, rule: str) -> set[int]:
         """The states that may stand where this one stood, a rule of one symbol completed."""
@@ -248,7 +240,9 @@ class _Plan:
 
     def _is_completed(self, state: int, number: int, read: int) -> bool:
         """Whether what is left of a production can be read, whatever Lark has resolved."""
-        return read >= self._readable[number] and self._good(state, number, read)
+        if read < self._readable[number]:
+            return False
+        return number not in self._critical or self._good(state, number, read)
 
     @cached_property
     def _readable(self) -> Sequence[int]:
@@ -264,7 +258,7 @@ class _Plan:
     def _good(self, state: int, number: int, read: int) -> bool:
         """Whether what is left of a production is completed without what is denied."""
         symbols = self._table.productions[number].symbols
-        for place, terminal in self._critical.get(number, ()):
+        for place, terminal in self._critical[number]:
             if place >= read:
                 steps = [(self._read(state, symbols[read:place]), symbols[place])]
             elif place == read - 1:
@@ -281,6 +275,28 @@ class _Plan:
             after = self._table.shifts[state].get(symbol)
             state = self._table.gotos[state][symbol] if after is None else after
         return state
+
+
+def _empties(ways: Mapping[int, Sequence[set[int]]]) -> bool:
+    """Whether each key comes to what is none, by one of its ways, all that they have taken."""
+    missing, waiting = list[int](), dict[int, list[tuple[int, int]]]()
+    done = list[int]()
+    for key, options in ways.items():
+        for option in options:
+            left = option & ways.keys()
+            for each in left:
+                waiting.setdefault(each, []).append((key, len(missing)))
+            missing.append(len(left))
+            if not left:
+                done.append(key)
+    found = set(done)
+    for key in done:  # grows
+        for after, number in waiting.get(key, ()):
+            missing[number] -= 1
+            if not missing[number] and after not in found:
+                found.add(after)
+                done.append(after)
+    return len(found) == len(ways)
 
 
 @final

@@ -119,7 +119,7 @@ class Scanners:
         # Most states have the same ways, and the same rivals of each.
         self._calls = dict[tuple[Terminal, int], Sequence[_Called]]()
         self._joined = dict[tuple[str, Expr, Expr, tuple[bytes | Expr, ...]], Way]()
-        self._swallowed = dict[Terminal, tuple[int, int]]()
+        self._swallowed, self._gone = dict[Terminal, tuple[int, int]](), dict[int, int]()
 
     def check(self) -> None:
         """Refuse terminals whose matches cannot be told exactly."""
@@ -168,13 +168,17 @@ class Scanners:
             and only if it is tried in all of them.
         """
         rivals, met, within = self._rivals, dict[Terminal, int](), dict[Terminal, int]()
-        everywhere = -1
-        for names in states:
-            there, inside = self._tried(self._bits(names))
-            everywhere &= there
-            for each in rivals.among(there):
-                met[each] = met.get(each, 0) | there
-                within[each] = within.get(each, 0) | inside.get(each, 0)
+        everywhere, largest = -1, list[tuple[int, int]]()
+        tried = {there: self._tried(there) for there in {self._bits(names) for names in states}}
+        for there in sorted(tried, key=int.bit_count, reverse=True):
+            some = tried[there]
+            everywhere &= some
+            if not any(there | all_ == all_ and some | most == most for all_, most in largest):
+                largest.append((there, some))
+        for there, some in largest:  # 30 of the 146, as others are parts of them
+            for each in rivals.among(some):
+                met[each] = met.get(each, 0) | some
+                within[each] = within.get(each, 0) | self._inside(each)[0] & there
         for each, others in met.items():
             before = others & (rivals.bits[each] - 1)
             ignored = each.shape.name in self._ignored
@@ -201,25 +205,27 @@ class Scanners:
                 own[name] |= bits[each]
         return own
 
-    def _tried(self, there: int) -> tuple[int, dict[Terminal, int]]:
-        """Those of a set that are tried, and the strings of it that each regex swallows."""
-        gone, inside = 0, dict[Terminal, int]()
-        for each in self._rivals.among(there & self._rivals.regexes):
-            strings, held = self._inside(each)
-            inside[each] = strings & there
-            gone |= held & there
-        return there & ~gone, inside
+    def _tried(self, there: int) -> int:
+        """Those of a set that are tried: strings that a regex of it swallows are not."""
+        regexes = there & self._rivals.regexes
+        gone = self._gone.get(regexes)
+        if gone is None:
+            gone = 0
+            for each in self._rivals.among(regexes):
+                gone |= self._inside(each)[1]
+            self._gone[regexes] = gone
+        return there & ~gone
 
     def _ways(self, there: int) -> Iterable[Way]:
         rivals = self._rivals
-        there, inside = self._tried(there)
+        tried = self._tried(there)
         alone = dict[str, list[bytes]]()
-        for each in rivals.among(there):
-            before = there & (rivals.bits[each] - 1)
+        for each in rivals.among(tried):
+            before = tried & (rivals.bits[each] - 1)
             if self._first and self._is_alone(each, before):
                 alone.setdefault(self._first[each.shape.name], []).append(each.word or b"")
                 continue
-            for called in self._called(each, inside.get(each, 0)):
+            for called in self._called(each, self._inside(each)[0] & there):
                 met = called.rivals & before
                 yield called.ways.get(met) or self._way(called, each, met)
         for first, words in alone.items():
@@ -259,11 +265,11 @@ class Scanners:
         return Rivals(sorted(self._terminals.values(), key=lambda each: each.order))
 
     def _inside(self, regex: Terminal) -> tuple[int, int]:
-        """The strings that it swallows, and those of them that need no flag that it has not."""
+        """The strings that a regex swallows; and those that need no flag that it has not."""
         found = self._swallowed.get(regex)
         if found is None:
             strings, held = 0, 0
-            for each, bit in self._rivals.strings:
+            for each, bit in self._rivals.strings if regex.shape.text is None else ():
                 if regex.swallows(each):
                     strings |= bit
                     held |= bit if regex.flags_hold(each) else 0
