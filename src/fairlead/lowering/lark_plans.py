@@ -219,24 +219,22 @@ class _Plan:
         for state, kernel in enumerate(table.kernels):
             if not kernel or state == table.end:
                 continue
-            if any(
-                read != 1 and self._is_completed(state, number, read) for number, read in kernel
-            ):
-                continue
-            rules = [
-                table.productions[number].rule
-                for number, read in kernel
-                if read == 1 and self._is_completed(state, number, read)
-            ]
-            if not rules:
-                return False
-            waiting[state] = [self._behind(state, rule) for rule in rules]
+            rules = list[str]()
+            for number, read in kernel:
+                if self._is_completed(state, number, read):
+                    if read != 1:
+                        break
+                    rules.append(table.productions[number].rule)
+            else:
+                if not rules:
+                    return False
+                waiting[state] = [self._behind(state, rule) for rule in rules]
         return _empties(waiting)
 
     def _behind(self, state: int, rule: str) -> set[int]:
         """The states that may stand where this one stood, a rule of one symbol completed."""
-        gotos = self._table.gotos
-        return {gotos[under][rule] for under in self._before[state] if rule in gotos[under]}
+        rows = [self._table.gotos[under] for under in self._before[state]]
+        return {row[rule] for row in rows if rule in row}
 
     def _is_completed(self, state: int, number: int, read: int) -> bool:
         """Whether what is left of a production can be read, whatever Lark has resolved."""

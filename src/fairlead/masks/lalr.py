@@ -130,7 +130,7 @@ class LalrNodes:
         """Its node, terminal, and where it is one."""
         if not way.ignored and way.terminal not in self._numbers:
             return []  # the automaton makes nothing of it
-        read = self._network.node(way.text)
+        read = self._network.entered(way.text)
         if way.ignored:
             return [read, at.IGNORED, at.EVERYWHERE, 0]
         if self._lines is None or way.terminal != self._lines.newline:

@@ -163,6 +163,13 @@ class Network:
                 self.arena.set_settled(found, self._verdicts.settled(found))
         return found
 
+    def entered(self, expr: Expr) -> int:
+        """The node of what is entered as soon as the kernels go on, translated."""
+        node = self.node(expr)
+        if not self._known.is_told(node):
+            self._tell(node)
+        return node
+
     def _entering(self, expr: Expr) -> int:
         """The same, of what is entered with the node that is being translated."""
         node = self.node(expr)
@@ -311,7 +318,8 @@ class Network:
         if run:
             return self._literal(run, rest)
         if self._is_apart(head):
-            return self.arena.make(at.SEQUENCE, self._entering(head), self.node(tail))
+            rest = self._entering(tail) if isinstance(head, Ahead) else self.node(tail)
+            return self.arena.make(at.SEQUENCE, self._entering(head), rest)
         if isinstance(head, And):
             found = self._conjunction(head, tail)
             if found is not None:

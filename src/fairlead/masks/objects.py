@@ -37,6 +37,10 @@ class Nodes(Protocol):
         """The node of an expression."""
         ...
 
+    def entered(self, expr: Expr) -> int:
+        """The same, of what is entered as soon as the kernels go on."""
+        ...
+
 
 def describe_whole(call: Call, network: Nodes, machine: Derivatives) -> int | None:
     """The node of an object, or of an array of different strings, if the kernels can read it."""
