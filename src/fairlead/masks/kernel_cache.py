@@ -60,38 +60,43 @@ class Kernels:
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         self._what, self._count, self._done = what, count, 0
-        self._settings = {"nogil": True, "error_model": "numpy", **(settings or {})}
+        self._settings = {"error_model": "numpy", **(settings or {})}
         self._folder = _folder(_key(sources))
         self._begun = time.perf_counter()
         self._silent = self._folder is not None and (self._folder / FINISHED).exists()
 
-    def compiled(self, signature: str) -> Callable[[Function], Function]:
-        """A decorator: the function compiled for `signature`; it releases Python's lock."""
+    def compiled(self, signature: str, *, holds: bool = False) -> Callable[[Function], Function]:
+        """A decorator: the function compiled for `signature`.
+
+        It releases Python's lock, unless it `holds` it: where a kernel takes a few microseconds,
+        another thread that gets the lock meanwhile keeps it for much longer.
+        """
 
         def compiled(function: Function) -> Function:
             if self._silent:
-                return self._numba(function, signature)
+                return self._numba(function, signature, holds)
             self._tell()
             with _collector_off():
                 self._done += 1
-                return self._numba(function, signature)
+                return self._numba(function, signature, holds)
 
         return compiled
 
-    def _numba(self, function: Function, signature: str) -> Function:
+    def _numba(self, function: Function, signature: str, holds: bool) -> Function:
         import numba
 
         library = cast("Any", numba)
+        settings = {**self._settings, "nogil": not holds}
         if self._folder is not None:
             before, library.config.CACHE_DIR = library.config.CACHE_DIR, str(self._folder)
             try:
-                kernel = library.njit(signature, cache=True, **self._settings)(function)
+                kernel = library.njit(signature, cache=True, **settings)(function)
                 return cast("Function", kernel)
             except Exception:  # noqa: BLE001  a file that is cut off, a full disk; or a real mistake,
                 pass  # which the same without a cache will show
             finally:
                 library.config.CACHE_DIR = before
-        return cast("Function", library.njit(signature, **self._settings)(function))
+        return cast("Function", library.njit(signature, **settings)(function))
 
     def finish(self) -> None:
         """All are compiled: remember it, and say so where something was said."""

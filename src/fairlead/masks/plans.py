@@ -139,10 +139,14 @@ class Described(Protocol):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """The memory of one arena, and a context that says where its arrays are."""
+    """The memory of one arena, and a context that says where its arrays are.
+
+    It is copied to as `bytes`: numpy lets other threads run meanwhile, and then waits for them.
+    """
 
     memory: NDArray[np.uint8]
     context: NDArray[np.int64]
+    bytes: memoryview
 
 
 @final
@@ -188,7 +192,8 @@ class Plan:
         for slot, array in contents.items():
             begin = self.parts[slot][0]
             image[begin : begin + array.nbytes] = array.view(np.uint8)
-        self.image = image[: int(image.nonzero()[0].max(initial=-1)) + 1].copy()
+        self.image = image[: int(image.nonzero()[0].max(initial=-1)) + 1].tobytes()
+        self._zeros = bytes(self.size)
         self._fresh: list[Block] = []
         self._used: list[Block] = []
 
@@ -198,7 +203,7 @@ class Plan:
             found = self._used.pop()
         except IndexError:
             found = self._new_block()
-        found.memory[: len(self.image)] = self.image
+        found.bytes[: len(self.image)] = self.image
         return found
 
     def _new_block(self) -> "Block":
@@ -208,7 +213,7 @@ class Plan:
             for memory in untouched((_BLOCKS, self.size), np.uint8):
                 context = self.context.copy()
                 context[self.slots] = self.offsets + address(memory)
-                self._fresh.append(Block(memory, context))
+                self._fresh.append(Block(memory, context, memoryview(memory)))
             return self._fresh.pop()
 
     def take_back(self, block: "Block", context: NDArray[np.int64], most: int = _MOST_KEPT) -> None:
@@ -217,10 +222,12 @@ class Plan:
         What was written there is cleared: of lists as far as they were used, 388 KB are then 140.
         """
         if len(self._used) < most:
-            block.memory[len(self.image) : self._whole] = 0
+            zeros = memoryview(self._zeros)
+            block.bytes[len(self.image) : self._whole] = zeros[len(self.image) : self._whole]
             used = (context[self._counts] * self._each).tolist()  # at most all that is behind it
             for begin, size in zip(self._begins, used, strict=True):
-                block.memory[begin : begin + size] = 0
+                end = min(begin + size, self.size)
+                block.bytes[begin:end] = zeros[begin:end]
             self._used.append(block)
 
     @classmethod

@@ -4,6 +4,7 @@ Small requests share one kernel, since compiling the same closures into each wou
 """
 
 from pathlib import Path
+from typing import Final
 
 from fairlead.masks.kernel_cache import Kernels
 from fairlead.masks.kernels.bounded import measure
@@ -40,6 +41,7 @@ from fairlead.masks.kernels.layout import (
     MAKE_TEXT,
     MARKED,
     MARKS,
+    MEASURE,
     NODES,
     OK,
     PAIR,
@@ -76,6 +78,7 @@ from fairlead.masks.kernels.lexer_layout import (
     OUTLOOKS,
 )
 from fairlead.masks.kernels.linking import KernelPipeline, forget_sources
+from fairlead.masks.kernels.lock import release, take_again
 from fairlead.masks.kernels.macros import finish, step, step_with
 from fairlead.masks.kernels.outlooks import learn
 from fairlead.masks.kernels.pictures import count_rows as _count_rows
@@ -108,6 +111,8 @@ from fairlead.masks.kernels.views import (
     uint8s,
 )
 from fairlead.masks.kernels.worklist import begin
+
+_FEW: Final = 16  # configurations, of which most masks are made
 
 _kernels = Kernels(
     "the mask engine",
@@ -169,7 +174,15 @@ def _rehash(context: Context, what: int) -> None:
         rehash_pairs(context, OUTLOOK, OUTLOOK_HASH, OUTLOOKS, OUTLOOK_ROOM)
 
 
-@_kernels.compiled("int64(int64[::1], int64, int64, int64, uint32[::1], uint32[::1])")
+@once
+def _takes_long(context: Context, what: int, macro: int) -> bool:
+    """Whether other threads should run meanwhile: most masks take less than handing over does."""
+    if what == FILL:
+        return int(int32s(context, MACRO)[macro * 4 + 1]) > _FEW
+    return what in (JUDGE, MEASURE)
+
+
+@_kernels.compiled("int64(int64[::1], int64, int64, int64, uint32[::1], uint32[::1])", holds=True)
 def run(slots: WholeNumbers, what: int, a: int, b: int, row: WholeWords, spare: WholeWords) -> int:
     """Do one thing that needs closures.
 
@@ -184,6 +197,7 @@ def run(slots: WholeNumbers, what: int, a: int, b: int, row: WholeWords, spare: 
     context = bare(slots)
     if what == FILL and b != 0:
         context[PENDING] = 0
+    lock = release() if _takes_long(context, what, a) else 0
     code = NEED_STEP
     while code in (NEED_LEXER, NEED_STEP, NEED_OUTLOOK):
         if what == FILL:
@@ -199,10 +213,12 @@ def run(slots: WholeNumbers, what: int, a: int, b: int, row: WholeWords, spare: 
         if code in (NEED_LEXER, NEED_STEP, NEED_OUTLOOK):
             learned = learn(context, code)
             code = code if learned == OK else learned
+    if lock != 0:
+        take_again(lock)
     return code
 
 
-@_kernels.compiled("int64(int64[::1], int64, int64, int64, int64, int64, int64, int64)")
+@_kernels.compiled("int64(int64[::1], int64, int64, int64, int64, int64, int64, int64)", holds=True)
 def build(slots: WholeNumbers, what: int, kind: int, a: int, b: int, c: int, d: int, e: int) -> int:
     """Make one thing that needs none.
 
@@ -267,7 +283,7 @@ def merge(
     return _merge(bare(slots), count, segments, levels, nodes, tokens)
 
 
-@_kernels.compiled("void(int64[::1], int64, int64, int64)")
+@_kernels.compiled("void(int64[::1], int64, int64, int64)", holds=True)
 def remember(slots: WholeNumbers, below: int, state: int, number: int) -> None:
     """Note the picture of a lexical state over what is below a trie node."""
     remember_picture(bare(slots), below, state, number)
@@ -287,7 +303,7 @@ def count_rows(
     return _count_rows(bare(slots), state, items, exits)
 
 
-@_kernels.compiled("void(int64[::1], int64[::1], int32[::1])")
+@_kernels.compiled("void(int64[::1], int64[::1], int32[::1])", holds=True)
 def rehash_steps(slots: WholeNumbers, keys: WholeNumbers, values: WholeInts) -> None:
     """Put the steps of a smaller memo into the present, empty one."""
     for place in range(keys.shape[0]):
@@ -319,7 +335,7 @@ def lexemes(
     return found if context[WANT] == 0 else -1
 
 
-@_kernels.compiled("int64(int64[::1], int64)")
+@_kernels.compiled("int64(int64[::1], int64)", holds=True)
 def read_schema(slots: WholeNumbers, size: int) -> int:
     """List the parts of a JSON Schema whose text has so many bytes; below 0: others have to."""
     return read_parts(bare(slots), size)

@@ -1,0 +1,82 @@
+"""Short requests keep Python's lock, long ones let other threads run."""
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numba
+import pytest
+
+import fairlead as fl
+from fairlead.constraints.compiled import CompiledConstraint
+from fairlead.masks.kernels.lock import release, take_again
+
+BYTES = fl.Vocabulary([*(bytes((b,)) for b in range(256)), b"<end>"], eos_ids={256})
+
+
+@contextmanager
+def other_thread() -> Iterator[list[int]]:
+    """Another thread, which counts how often it was let; nothing makes this one let it."""
+    turns, done, before = [0], threading.Event(), sys.getswitchinterval()
+
+    def count() -> None:
+        while not done.is_set():
+            turns[0] += 1
+            time.sleep(0)
+
+    thread = threading.Thread(target=count)
+    sys.setswitchinterval(1000)
+    try:
+        thread.start()
+        time.sleep(0.01)
+        yield turns
+    finally:
+        done.set()
+        sys.setswitchinterval(before)
+        thread.join()
+
+
+@numba.njit("int64(int64, boolean)")
+def work(steps: int, lets: bool) -> int:
+    thread = release() if lets else 0
+    found = steps
+    for step in range(steps):
+        found = (found * 6364136223846793005 + step) % 1000003
+    if lets:
+        take_again(thread)
+    return found
+
+
+@pytest.mark.parametrize("lets", [True, False])
+def test_what_releases_the_lock_lets_others_run_and_gives_the_same(lets: bool) -> None:
+    expected = work(20_000_000, not lets)
+    with other_thread() as turns:
+        before = turns[0]
+        found = work(20_000_000, lets)
+        after = turns[0]
+    assert found == expected
+    assert (after > before) == lets
+
+
+def test_a_small_constraint_keeps_the_lock_while_it_reads() -> None:
+    text = b'{"a": 17, "b": [true]}'
+
+    def compiled(title: str) -> CompiledConstraint:
+        schema = {"title": title, "properties": {"a": {"type": "integer"}}}
+        return fl.compile(fl.JsonSchema(schema), BYTES)
+
+    def read(constraint: CompiledConstraint) -> None:
+        state = constraint.start()
+        for byte in text:
+            constraint.mask(state)
+            state = constraint.advance(state, byte)
+
+    read(compiled("first"))  # lexical states and their pictures are made without the lock
+    constraint = compiled("second")
+    with other_thread() as turns:
+        before = turns[0]
+        read(constraint)
+        after = turns[0]
+    assert after == before
