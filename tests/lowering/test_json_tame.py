@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fairlead.automata.derivative import Derivatives
-from fairlead.lowering import json_tame
+from fairlead.lowering import json_leaves
 from fairlead.lowering.json_objects import ObjectTemplate
 from fairlead.lowering.json_schema import Lowering, lower_json_schema
 from fairlead.lowering.nodes import Call, Expr, Rule
@@ -189,7 +189,7 @@ def test_what_is_not_entered_is_not_lowered() -> None:
 
 
 def test_values_are_remembered_by_what_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_tame, "_leaves", json_tame.Leaves(most=1))
+    monkeypatch.setattr(json_leaves, "_leaves", json_leaves.Leaves(most=1))
 
     def value(schema: Any) -> Expr:
         expr = lower_json_schema(JsonSchema(schema, whitespace="compact"))

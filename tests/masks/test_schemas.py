@@ -327,3 +327,15 @@ def test_a_part_waits_until_it_is_entered() -> None:
         for made in (plain, constraint)
     )
     assert second < first + 600
+
+
+def test_a_part_without_type_is_entered_once() -> None:
+    """It was a rule whose body was the rule itself, and the first mask within never came."""
+    schema = {"items": {"minLength": 1, "maxLength": 2, "pattern": "^[0-9a-f]*$"}}
+    bytes_alone = fl.Vocabulary([*(bytes((byte,)) for byte in range(256)), b"<end>"], eos_ids={256})
+    compiled = fl.compile(fl.JsonSchema(schema), bytes_alone)
+    state = compiled.start()
+    for byte in b'["0a",3]':
+        assert compiled.mask(state)[byte // 32] >> (byte % 32) & 1
+        state = compiled.advance(state, byte)
+    assert compiled.accepts(state)

@@ -19,6 +19,8 @@ from fairlead.lowering.expr import (
     alt,
     both,
     complement,
+    concat,
+    literal,
     repeat,
 )
 from fairlead.lowering.formats import format_bound, lower_format
@@ -26,16 +28,36 @@ from fairlead.lowering.json_atoms import Amount, Text
 from fairlead.lowering.json_formulas import Formula, Leaf, Some, Truth, fold
 from fairlead.lowering.json_numbers import common, merged, no_number
 from fairlead.lowering.json_patterns import strings_with
-from fairlead.lowering.json_text import Spelling
+from fairlead.lowering.json_text import QUOTE, Spelling
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.numbers import lower_numbers, lower_other_numbers, number_range
 from fairlead.lowering.regex import lower_regex
 from fairlead.lowering.unicode import SCALARS
-from fairlead.syntax.json_schema_tree import Numbers, Strings
+from fairlead.syntax.json_schema_tree import Numbers, Schema, Strings
 from fairlead.syntax.regex import parse_regex
 
 _FEW_STRINGS: Final = 64
 _DEEPEST: Final = 8
+
+
+def scalars(schema: Schema, spelling: Spelling) -> Expr:
+    """The values of a schema that has no arrays and objects, as `text_content` and `number` say."""
+    options: list[Expr] = []
+    if "null" in schema.kinds:
+        options.append(literal("null"))
+    if "boolean" in schema.kinds:
+        options += [
+            literal(text)
+            for text, value in (("true", True), ("false", False))
+            if value in schema.booleans
+        ]
+    if "number" in schema.kinds:
+        options.append(_amount(schema.numbers, plain=spelling.plain))
+    if "string" in schema.kinds:
+        content = reduce(both, _strings([schema.strings], spelling))
+        options.append(concat(QUOTE, content, QUOTE))
+    return alt(*options)
+
 
 # Strings
 

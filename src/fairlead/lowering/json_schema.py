@@ -17,7 +17,7 @@ together (`json_meaning`).
 """
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from typing import Final, assert_never, final
 
@@ -42,22 +42,24 @@ from fairlead.lowering.json_formulas import (
 )
 from fairlead.lowering.json_items import ItemsTemplate
 from fairlead.lowering.json_keysets import Keysets
+from fairlead.lowering.json_leaves import Leaves, remembered
 from fairlead.lowering.json_meaning import Meaning
 from fairlead.lowering.json_members import MembersTemplate
 from fairlead.lowering.json_objects import Members, json_object
 from fairlead.lowering.json_patterns import strings_with
 from fairlead.lowering.json_scalars import number, text_content
-from fairlead.lowering.json_tame import Leaves, TameLowering
+from fairlead.lowering.json_tame import TameLowering
 from fairlead.lowering.json_text import QUOTE, JsonStyle, Spelling, json_style
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.syntax.json_schema import LooseParts, parse_json_schema
-from fairlead.syntax.json_schema_keywords import Draft
+from fairlead.syntax.json_schema_keywords import Draft, asserted
+from fairlead.syntax.json_schema_parts import OF_SCALARS
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.json_schema_tame import read_tame
 from fairlead.syntax.json_schema_tame_tree import TameSchema
 from fairlead.syntax.json_schema_tame_values import is_plain_pattern
 from fairlead.syntax.json_schema_tree import KINDS, Address, Document, Kind
-from fairlead.syntax.json_text import Json, read_json
+from fairlead.syntax.json_text import Json, read_json, write_json
 from fairlead.syntax.regex_finding import parsed
 
 _KINDS: tuple[Kind, ...] = tuple(sorted(KINDS))
@@ -113,12 +115,27 @@ def lower_part(source: JsonSchema, text: str, draft: Draft) -> Expr:
     found = _parts.get(key)
     if found is None:
         raw = read_json(text)
-        tame = read_tame(raw, strict=source.formats == "strict", draft=draft)
-        if tame is None:
-            raise FairleadError(f"no part that can be lowered alone: {text:.60}")
-        found = _apart(tame, source).value(raw)
+        said = asserted(raw, draft) if isinstance(raw, dict) else None
+        if said is None or not said.keys() <= OF_SCALARS:
+            found = _alone(source, raw, draft)
+        else:
+            found = remembered(said, draft, key[0], partial(_whole, source, draft))
         _parts.put(key, found)
     return found
+
+
+def _alone(source: JsonSchema, raw: Json, draft: Draft) -> Expr:
+    """The values of a tame part."""
+    tame = read_tame(raw, strict=source.formats == "strict", draft=draft)
+    if tame is None:
+        raise FairleadError(f"no part that can be lowered alone: {write_json(raw):.60}")
+    return _apart(tame, source).value(raw)
+
+
+def _whole(source: JsonSchema, draft: Draft, raw: Json) -> Expr:
+    """The values of a part that names no other."""
+    parts = LooseParts(raw, draft, strict=False)
+    return Lowering(source, Document(parts.root, parts)).value(leaf(Holds(parts.root)))
 
 
 @lru_cache(maxsize=512)
@@ -134,10 +151,6 @@ def _lowers(pattern: str, spelling: Spelling) -> bool:
 def _apart(schema: TameSchema, source: JsonSchema) -> TameLowering:
     """The lowering of a schema part by part, with its wild parts read."""
     strict = source.formats == "strict"
-
-    def lower(leaf_: Json) -> Expr:
-        parts = LooseParts(leaf_, schema.draft, strict=False)
-        return Lowering(source, Document(parts.root, parts)).value(leaf(Holds(parts.root)))
 
     generals: list[tuple[LooseParts, Lowering]] = []  # one, when it is needed
     pointers: dict[int, str] = {}
@@ -164,6 +177,7 @@ def _apart(schema: TameSchema, source: JsonSchema) -> TameLowering:
         parts, lowering = general(made)
         return lowering.whole(lowering.meaning.said(enter(parts, raw)))
 
+    lower = partial(_whole, source, schema.draft)
     made = TameLowering(schema, json_style(source), lower, lower_wild)
     if schema.wild:
         general(made)

@@ -7,19 +7,16 @@ schemas are, and remembered by what they say, as few of them are special to one 
 What this module does not know: numbers, strings, patterns; what is not tame.
 """
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias, final
 from weakref import ref
 
 from fairlead.lowering.expr import EMPTY, alt, concat
 from fairlead.lowering.json_arrays import json_array
+from fairlead.lowering.json_leaves import remembered
 from fairlead.lowering.json_objects import Members, json_object
 from fairlead.lowering.json_text import JsonStyle
-from fairlead.lowering.json_words import words_rule
 from fairlead.lowering.nodes import Expr, Rule
-from fairlead.syntax.json_schema_keywords import LATEST
 from fairlead.syntax.json_schema_tame_tree import TameSchema
 
 Raw: TypeAlias = "dict[str, Any]"
@@ -35,37 +32,6 @@ _OF_PARTS: Final[dict[str, frozenset[str]]] = {
 _OBJECTS: Final = _OF_PARTS["object"]
 _ANY_PART: Final = _OF_PARTS["object"] | _OF_PARTS["array"]
 _TYPE: Final = {"type"}
-_ALIKE: Final = frozenset(  # what means the same in each draft; 1.0 is no integer in draft 4
-    ((), *((("type", repr(name)),) for name in (*_PARTED, *_WHOLE)))
-)
-
-
-@final
-class Leaves:
-    """Values lowered last, by what is said of them. Thread safe."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._kept: OrderedDict[Hashable, Expr] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: Hashable) -> Expr | None:
-        """What was lowered for `key`, which is now the last one asked for."""
-        with self._lock:
-            found = self._kept.get(key)
-            if found is not None:
-                self._kept.move_to_end(key)
-            return found
-
-    def put(self, key: Hashable, made: Expr) -> None:
-        """Remember `made`."""
-        with self._lock:
-            self._kept[key] = made
-            if len(self._kept) > self._most:
-                self._kept.popitem(last=False)
-
-
-_leaves = Leaves(most=512)
 
 
 @final
@@ -185,24 +151,7 @@ class TameLowering:
         return self._rule("value", self._surely(raw), self._made, kept)
 
     def _made(self, raw: Raw) -> Expr:
-        said = tuple((name, repr(raw[name])) for name in sorted(raw))
-        key = (self._style, LATEST if said in _ALIKE else self._schema.draft, said)
-        found = _leaves.get(key)
-        if found is None:
-            found = self._listed(raw) or self._lower(raw)
-            _leaves.put(key, found)
-        return found
-
-    def _listed(self, raw: Raw) -> Expr | None:
-        """One of some strings, and of other values, if no more is said than that."""
-        if len(raw.keys() - _TYPE) != 1 or raw.get("type", "string") != "string":
-            return None
-        values = (raw["const"],) if "const" in raw else raw.get("enum", ())
-        words = words_rule((value for value in values if value.__class__ is str), self._style)
-        others = [value for value in values if value.__class__ is not str]
-        if words is None or not others or "type" in raw:
-            return words
-        return alt(words, self._lower({"enum": others}))
+        return remembered(raw, self._schema.draft, self._style, self._lower)
 
     def _object(self, raw: Raw) -> Expr:
         properties: Raw = raw.get("properties", {})

@@ -12,9 +12,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import final
 
-from fairlead.errors import SourceError, UnsupportedError
+from fairlead.errors import SourceError
 from fairlead.syntax.json_schema_keywords import LATEST, Draft, asserted
-from fairlead.syntax.json_schema_parts import read_numbers, read_pattern, with_scalars
+from fairlead.syntax.json_schema_parts import (
+    read_numbers,
+    read_pattern,
+    read_strings,
+    with_scalars,
+)
 from fairlead.syntax.json_schema_references import Library, Place, check_loops
 from fairlead.syntax.json_schema_resources import Catalogue, has_dynamic
 from fairlead.syntax.json_schema_source import JsonSchema
@@ -26,16 +31,13 @@ from fairlead.syntax.json_schema_tree import (
     Document,
     Objects,
     Schema,
-    Strings,
 )
-from fairlead.syntax.json_schema_values import FORMATS, Keywords, kind_of, kinds_of
+from fairlead.syntax.json_schema_values import Keywords, kind_of, kinds_of
 from fairlead.syntax.json_text import Json, show
-from fairlead.syntax.names import did_you_mean
 from fairlead.syntax.regex_tree import Pattern
 
 NEVER: Address = "never"
 # Most schemas have keywords of one kind; reading the others' absence takes twice as long.
-_OF_STRINGS = frozenset(("minLength", "maxLength", "pattern", "format"))
 _OF_ARRAYS = frozenset(
     (
         *("items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems"),
@@ -55,7 +57,7 @@ _IN_PLACE = frozenset(
         *("$recursiveRef", "enum", "const"),
     )
 )
-_STRINGS, _ARRAYS, _OBJECTS = Strings(), Arrays(), Objects({})
+_ARRAYS, _OBJECTS = Arrays(), Objects({})
 
 
 def parse_json_schema(source: JsonSchema, raw: Json = None, name: str = "") -> Document:
@@ -180,7 +182,7 @@ class _Reader:
             outer.address,
             tuple(said),
             kinds_of(types),
-            strings=self._strings(keywords) if said.keys() & _OF_STRINGS else _STRINGS,
+            strings=read_strings(keywords, strict=self._strict),
             numbers=read_numbers(keywords, types, place.scope.draft),
             arrays=self._arrays(place, keywords) if said.keys() & _OF_ARRAYS else _ARRAYS,
             objects=self._objects(place, keywords) if said.keys() & _OF_OBJECTS else _OBJECTS,
@@ -305,31 +307,6 @@ class _Reader:
                         f"{keyword} needs an array of strings, not {show(raw)}", place=at
                     )
         return tuple(needs), tuple(schemas)
-
-    def _strings(self, keywords: Keywords) -> Strings:
-        return Strings(
-            low=keywords.count("minLength") or 0,
-            high=keywords.count("maxLength"),
-            pattern=self._pattern(keywords),
-            format=self._format(keywords),
-        )
-
-    def _pattern(self, keywords: Keywords) -> Pattern | None:
-        text = keywords.text("pattern")
-        return None if text is None else read_pattern(text, keywords.place("pattern"))
-
-    def _format(self, keywords: Keywords) -> str | None:
-        name = keywords.text("format")
-        if name is None or name in FORMATS:
-            return name
-        if self._strict:
-            raise UnsupportedError(
-                f"the format {show(name)} is not supported; supported are "
-                f"{', '.join(FORMATS)}{did_you_mean(name, FORMATS)}",
-                feature=f"format {name}",
-                place=keywords.place("format"),
-            )
-        return None
 
     # enum and const
 

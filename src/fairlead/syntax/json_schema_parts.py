@@ -3,7 +3,7 @@
 What this module does not know: which schema stands where.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Final
@@ -11,20 +11,54 @@ from typing import Final
 from fairlead.errors import SourceError, UnsupportedError
 from fairlead.syntax.json_schema_keywords import Draft
 from fairlead.syntax.json_schema_multiples import MOST_RESTS, factor_of
-from fairlead.syntax.json_schema_tree import Bound, Numbers, Schema
-from fairlead.syntax.json_schema_values import Keywords, kind_of
-from fairlead.syntax.json_text import Json
+from fairlead.syntax.json_schema_tree import Bound, Numbers, Schema, Strings
+from fairlead.syntax.json_schema_values import FORMATS, Keywords, kind_of, kinds_of
+from fairlead.syntax.json_text import Json, show
+from fairlead.syntax.names import did_you_mean
 from fairlead.syntax.regex_finding import parsed
 from fairlead.syntax.regex_tree import Pattern
 
 _OF_NUMBERS: Final = frozenset(
     ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 )
+_OF_STRINGS: Final = frozenset(("minLength", "maxLength", "pattern", "format"))
+_LISTED: Final = frozenset(("enum", "const"))
+OF_SCALARS: Final = _OF_STRINGS | _OF_NUMBERS | _LISTED | {"type"}
+"""The keywords that say something of scalars, or which values there are."""
+
+_PARTED: Final = frozenset(("array", "object"))
 _PLAIN: Final = {
     (integer, digits): Numbers(None, integer, digits)
     for integer in (True, False)
     for digits in (True, False)
 }
+_ANY_STRING: Final = Strings()
+
+
+def read_scalars(said: Mapping[str, Json], draft: Draft) -> Schema | None:
+    """The schema of some keywords if it has no arrays and objects, which they only hold then.
+
+    >>> read_scalars({"type": "string", "maxLength": 3}, 2020).strings.high
+    3
+    >>> read_scalars({"maxLength": 3}, 2020) is read_scalars({"enum": [[]]}, 2020) is None
+    True
+
+    Raises:
+        SourceError, UnsupportedError, LimitError: as `parse_json_schema` says; a format that nobody
+            knows says nothing.
+    """
+    if not said.keys() <= OF_SCALARS or said.keys() >= _LISTED:
+        return None
+    keywords = Keywords(said, "")
+    types = keywords.types()
+    values: Sequence[Json] | None = [said["const"]] if "const" in said else None
+    values = keywords.items("enum") if "enum" in said else values
+    if types & _PARTED if values is None else any(isinstance(v, list | dict) for v in values):
+        return None
+    kinds, strings = kinds_of(types), read_strings(keywords, strict=False)
+    numbers = read_numbers(keywords, types, draft)
+    schema = Schema("", tuple(said), kinds, strings=strings, numbers=numbers)
+    return schema if values is None else with_scalars(schema, values)
 
 
 def with_scalars(schema: Schema, values: Sequence[Json]) -> Schema:
@@ -44,6 +78,33 @@ def with_scalars(schema: Schema, values: Sequence[Json]) -> Schema:
         ),
         numbers=replace(schema.numbers, values=numbers),
     )
+
+
+def read_strings(keywords: Keywords, *, strict: bool) -> Strings:
+    """What a schema says about strings; a format that nobody knows is refused only if `strict`."""
+    if keywords.raw.keys().isdisjoint(_OF_STRINGS):
+        return _ANY_STRING
+    text = keywords.text("pattern")
+    return Strings(
+        low=keywords.count("minLength") or 0,
+        high=keywords.count("maxLength"),
+        pattern=None if text is None else read_pattern(text, keywords.place("pattern")),
+        format=_format(keywords, strict),
+    )
+
+
+def _format(keywords: Keywords, strict: bool) -> str | None:
+    name = keywords.text("format")
+    if name is None or name in FORMATS:
+        return name
+    if strict:
+        raise UnsupportedError(
+            f"the format {show(name)} is not supported; supported are "
+            f"{', '.join(FORMATS)}{did_you_mean(name, FORMATS)}",
+            feature=f"format {name}",
+            place=keywords.place("format"),
+        )
+    return None
 
 
 def read_numbers(keywords: Keywords, types: frozenset[str], draft: Draft) -> Numbers:

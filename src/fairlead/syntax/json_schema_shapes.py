@@ -10,8 +10,8 @@ from typing import Final, final
 
 from fairlead.syntax.json_schema_later import LATE
 from fairlead.syntax.json_schema_needs import VALUED, Said
+from fairlead.syntax.json_schema_parts import OF_SCALARS
 from fairlead.syntax.json_schema_tame_tree import GROUPS
-from fairlead.syntax.json_schema_tame_values import OF_SCALARS
 
 _GROUPED: Final = frozenset(GROUPS)
 

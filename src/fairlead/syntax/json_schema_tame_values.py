@@ -33,14 +33,6 @@ BELOW: Final = frozenset(
 )
 """Those with any schemas."""
 
-OF_SCALARS: Final = frozenset(
-    (
-        *("type", "enum", "const", "minLength", "maxLength", "pattern", "format"),
-        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
-    )
-)
-"""Those that say something of scalars, or which values there are."""
-
 
 def schemas_at(raw: Raw, name: str) -> list[Any]:
     """The schemas of a keyword of a wild part, as far as reading looks at them."""
