@@ -251,9 +251,9 @@ class Meaning:
         if objects.additional is not None:
             beside = Beside(frozenset(objects.properties), tuple(keys for keys, _ in patterns))
             parts.append(matching(beside, self.said(objects.additional)))
-        if objects.names is not None:
-            allowed = text_content(self.of(self.said(objects.names), "string"), self._spelling)
-            parts.append(matching(complement(allowed), FALSE))
+        names = self.of(self.said(objects.names), "string")
+        if names is not TRUE:
+            parts.append(matching(complement(text_content(names, self._spelling)), FALSE))
         parts.append(at_least(objects.low))
         if objects.high is not None:
             parts.append(at_most(objects.high))

@@ -17,6 +17,7 @@ from fairlead.lowering.json_leaves import remembered
 from fairlead.lowering.json_objects import Members, json_object
 from fairlead.lowering.json_text import JsonStyle
 from fairlead.lowering.nodes import Expr, Rule
+from fairlead.syntax.json_schema_merged import merge_objects
 from fairlead.syntax.json_schema_tame_tree import TameSchema
 
 Raw: TypeAlias = "dict[str, Any]"
@@ -111,6 +112,10 @@ class TameLowering:
             return self._lower_wild(self, raw)
         if id(raw) in self._schema.late:
             return self._rule("late", self._surely(raw), self._late, raw)
+        return self._parted(raw)
+
+    def _parted(self, raw: Raw) -> Expr:
+        """The values of a part that names no other one for all it says."""
         types = raw.get("type", ())
         if types == "object" and not _OBJECTS.isdisjoint(raw):
             return self._rule("object", self._surely(raw), self._object, raw)
@@ -132,7 +137,8 @@ class TameLowering:
         return alt(*rules, self._whole({**raw, "type": others})) if others else alt(*rules)
 
     def _late(self, raw: Raw) -> Expr:
-        return self._lower_wild(self, raw)
+        merged = merge_objects(raw, self._schema) if "allOf" in raw else None
+        return self._lower_wild(self, raw) if merged is None else self._parted(merged)
 
     def _surely(self, raw: Raw) -> bool:
         """Whether a part has an instance, and nothing in it has to be looked at when compiling."""
