@@ -293,7 +293,7 @@ def test_lexical_states_are_said_as_expressions() -> None:
     nested = capture(rule, b"", Shrug(), 0)
     for expr in (repeat(literal("ab"), 1, 3), nested):
         assert network.lexicon.expr(network.lexicon.state(expr)) is expr
-    records = network.lexicon._records
+    records = network.lexicon.records
     assert records._expr(records.record(rule), []) is rule
 
 

@@ -3,8 +3,12 @@
 import random
 from itertools import product
 
+import pytest
+
 import fairlead as fl
+from fairlead.masks import jumps
 from fairlead.masks.bits import unpack
+from fairlead.masks.kernels.jump_layout import MOST_JUMPS
 
 WHOLE = (
     *(bytes((b,)) for b in range(256)),
@@ -23,6 +27,15 @@ WHOLE = (
     ],
 )
 PATTERNS = (".*x?", "[^x]*", "(?:é|[a-z])*", "[^\\u2028]+é", "(?:[^é]|éa)*", ".*a.*", "[ -~]*z")
+# States that go round until something else comes, which is what a walk then goes to.
+ENDED = (
+    '"[^"\\n]*"',
+    '"(?:[^"é]|é[^"z])*"',
+    "(?:[^b\\u2028]|b[^a])*ba",
+    "(?:[a-z ]|日)*1",
+    "[^x]*x(?:[^y]|y[^b])*yb",
+    '(?:[^"\\u2028-\\u2030]|"a)*"b',
+)
 # Characters that are counted in states: some of these accept, and some read fewer than others.
 COUNTED = (
     "(?:[a-z]{9}b|[axy]{3,7}z|[bz]{2,5}x)",
@@ -61,6 +74,16 @@ def _agree(pattern: str, words: fl.Vocabulary, chance: random.Random) -> None:
 def test_masks_of_patterns_that_loop_have_what_reading_each_token_finds() -> None:
     words, chance = _vocabulary(7), random.Random(8)
     for pattern in PATTERNS:
+        _agree(pattern, words, chance)
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_masks_of_patterns_that_end_somewhere_have_what_reading_each_token_finds(
+    full: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words, chance = _vocabulary(11), random.Random(12)
+    monkeypatch.setattr(jumps, "_FIRST", MOST_JUMPS if full else 1)
+    for pattern in ENDED:
         _agree(pattern, words, chance)
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlead.masks.kernels import jump_layout as jump
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.space import untouched
 from fairlead.vocabulary.flat_trie import FlatTrie
@@ -39,6 +40,8 @@ class Forest:
         self._at[1 : nodes + 1], self._ids[:tokens] = trie.token_offsets, trie.token_ids
         self._hold, self._part = np.zeros((nodes, 2), np.uint64), np.zeros(nodes, np.uint8)
         self._height = np.zeros(nodes, np.uint8)
+        self.jump_words = nodes // 64 + 1  # of a row of bits, one for each node
+        self._spots = np.zeros((jump.SPOTS, self.jump_words), np.int64)
         self.deepest = int(trie.depth.max(initial=0))
         self._first, self._free = nodes, nodes
         self._segments = untouched(2 * MOST_FIRST, np.int32)
@@ -70,8 +73,10 @@ class Forest:
             (at.HOLD, self._hold),
             (at.PART, self._part),
             (at.HEIGHT, self._height),
+            (jump.SPOT, self._spots),
         ):
             context[slot] = address(array)
+        context[jump.JUMP_WORDS] = self.jump_words
 
     def survey(self, context: "NDArray[np.int64]") -> None:
         """Write what is below each node of the vocabulary's trie; once, before pictures."""

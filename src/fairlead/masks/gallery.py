@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from fairlead.masks.arena import Arena
 from fairlead.masks.bits import Row, pack, words
 from fairlead.masks.forest import MOST_FIRST, Forest, address
+from fairlead.masks.jumps import Jumps
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.kernels.layout import CURSOR, NEED_LEX, NO_PICTURE, WIDE_EXITS
 from fairlead.masks.lexicon import MOST_STATES, Lexicon
@@ -48,6 +49,7 @@ _ALIKE: Final = 32  # bytes that two states read alike, before a picture is made
 _TOKENS: Final = 1 << 20
 _ALL_BYTES: Final = np.full(4, ~np.uint64(0))
 _NO_HOLES: Final = np.zeros(0, np.int32)
+_NO_ROW: Final = np.zeros(0, np.uint32)
 
 
 @final
@@ -70,10 +72,7 @@ class Gallery:
         self.values = untouched(2 * MOST_NOTED, np.int32)
         self.base = untouched((MOST_ROWS, self.words), np.uint32)
         self.pictures = untouched((MOST_PICTURES, 6), np.int32)
-        self.loop = untouched((MOST_STATES, 2), np.uint64)
-        self.loops = untouched(MOST_STATES, np.uint8)
-        self.way = untouched((MOST_STATES, 2), np.uint64)
-        self.way_to = untouched(MOST_STATES, np.int32)
+        self.jumps = Jumps(self.forest, lexicon)
         self.exits = untouched((_ALL_EXITS, 2), np.int32)
         self.wide = untouched((_ALL_WIDE, 6), np.int64)
         self.listed = untouched(_ALL_LISTED, np.int32)
@@ -92,13 +91,15 @@ class Gallery:
         self.plan = Plan.empty(self)
         self._context = self.plan.context.copy()
         self._context[at.WALK], self._context[at.BEGUN] = address(self._walk), address(self._begun)
+        self.jumps.begin(self._context)
         if forest is None:
             self.forest.survey(self._context)
 
     @property
     def nbytes(self) -> int:
         """The memory of what is used of the pictures."""
-        return 4 * (self._used_rows * self.words + self._used_listed) + self.forest.nbytes
+        drawn = 4 * (self._used_rows * self.words + self._used_listed)
+        return drawn + self.forest.nbytes + self.jumps.nbytes(self._context)
 
     def shelf(self) -> Shelf:
         """Where a new network keeps its rows."""
@@ -111,6 +112,7 @@ class Gallery:
         context[at.ROW_WORDS], context[at.PICTURE_ROOM] = self.words, len(self.keys) // 2
         context[at.SCRAP] = SCRAP
         self.forest.describe(context)
+        self.jumps.describe(context)
         for slot, array in (
             (at.LEX, self.lexicon.rows),
             (at.LEX_FLAG, self.lexicon.flags),
@@ -123,10 +125,6 @@ class Gallery:
             (at.COUNT_AT, self.count_at),
             (at.BASE, self.base),
             (at.PICTURE, self.pictures),
-            (at.LOOP, self.loop),
-            (at.LOOPS, self.loops),
-            (at.WAY, self.way),
-            (at.WAY_TO, self.way_to),
             (at.EXIT, self.exits),
             (at.WIDE, self.wide),
             (at.LISTED, self.listed),
@@ -278,8 +276,7 @@ class Gallery:
 
     def _hang_row(self, state: int, exits: int, left: int, unsure: int) -> int:
         """Add a picture whose tokens are the next row; gives its number."""
-        row = self._used_rows
-        self._used_rows += 1
+        self._used_rows = (row := self._used_rows) + 1
         if exits != WIDE_EXITS and not unsure:
             self._large[state] = np.sort(self._left[:left])
         return self._hang([row, 0, 0, exits, 0, unsure])
@@ -299,13 +296,13 @@ class Gallery:
 
         Of keys with 32 hexadecimal digits somewhere that took .2 to .4 ms, and 5 to 8 otherwise.
         """
-        from fairlead.masks.kernels.entry import redraw
+        from fairlead.masks.kernels.entry import picture
 
         self._context[CURSOR] = 0
         self._begun[:2] = 0
         row, known, exits = self.base[self._used_rows], self._large[like], self._left
         row[:] = self.base[self.pictures[self.picture_at[like], at.P_BASE]]
-        left = self._served(lambda c: redraw(c, state, like, row, known, exits, _ALL_BYTES))
+        left = self._served(lambda c: picture(c, 0, state, like, known, row, exits, _ALL_BYTES))
         root = None
         if left <= len(exits):
             root = self.forest.plant(self._context, exits[:left], _NARROW)
@@ -316,8 +313,7 @@ class Gallery:
 
     def _list(self, numbers: "NDArray[np.int32]") -> int:
         """Keep a list of numbers; gives where it begins."""
-        first = self._used_listed
-        self._used_listed = first + len(numbers)
+        self._used_listed = (first := self._used_listed) + len(numbers)
         self.listed[first : self._used_listed] = numbers
         return first
 
@@ -328,12 +324,13 @@ class Gallery:
         self._context[CURSOR] = 0
         self._context[at.FEW], self._begun[:3] = _FEW, 0
         found, left = self._found, self._left
-        code = self._served(lambda c: picture(c, below, state, found, left, leads))
+        code = self._served(lambda c: picture(c, below, state, 0, found, _NO_ROW, left, leads))
         return code >> 32, code & 0xFFFFFFFF
 
     def _served(self, kernel: "Callable[[NDArray[np.int64]], int]") -> int:
         while True:
-            code = kernel(self._context)
+            with self.lexicon.lock:
+                code = kernel(self._context)
             if code != NEED_LEX:
                 return code
             self.lexicon.expand(int(self._context[at.WANT]))

@@ -44,7 +44,7 @@ class Lexicon:
         self.rows = untouched((MOST_STATES, 256), np.int32)
         self.flags = untouched(MOST_STATES, np.uint8)
         self.first = untouched((MOST_STATES, 4), np.uint64)
-        self._records = Records(spellable, MOST_STATES)
+        self.records = Records(spellable, MOST_STATES)
         self._record_of = untouched(MOST_STATES, np.int32)
         for slot, array in (
             (at.ROWS, self.rows),
@@ -52,7 +52,7 @@ class Lexicon:
             (at.FIRSTS, self.first),
             (at.STATE_RECORD, self._record_of),
         ):
-            self._records.share(slot, array)
+            self.records.share(slot, array)
         self._machine = Derivatives(EMPTY, spellable)
         self._states: dict[Expr, int] = {}
         self._irregular: dict[int, Expr] = {}
@@ -61,36 +61,36 @@ class Lexicon:
         self._holding: dict[Expr, bool] = {}
         self._small: dict[Expr, bool] = {}
         self._open: dict[Expr, bool] = {}
-        self._lock = threading.Lock()
+        self.lock = threading.Lock()
 
     def __len__(self) -> int:
-        return int(self._records.context[at.STATES])
+        return int(self.records.context[at.STATES])
 
     @property
     def parts(self) -> int:
         """How many records of expressions there are."""
-        return int(self._records.context[at.RECORDS])
+        return int(self.records.context[at.RECORDS])
 
     @property
     def nbytes(self) -> int:
         """What the states take: a row, a set of bytes, a record and a flag each."""
-        return len(self) * (4 * 256 + 32 + 4 + 1) + self._records.nbytes
+        return len(self) * (4 * 256 + 32 + 4 + 1) + self.records.nbytes
 
     def state(self, expr: Expr) -> int:
         """The state whose texts are those of an expression with at least one text."""
         found = self._states.get(expr)
         if found is None:
-            with self._lock:
+            with self.lock:
                 found = self._state(expr)
         return found
 
     def expand(self, state: int, ahead: int = 0) -> None:
         """Make the row of a state, and of up to `ahead` states that it leads to."""
-        with self._lock:
+        with self.lock:
             if state in self._irregular:
                 self._expand(state)
             elif ahead or not self.flags[state] & EXPANDED:
-                self._records.ask(at.EXPAND, state, ahead)
+                self.records.ask(at.EXPAND, state, ahead)
 
     def begins(self, state: int, members: int) -> bool:
         """Whether a state that was expanded goes on with one of the bytes."""
@@ -100,8 +100,8 @@ class Lexicon:
         """An expression whose texts are those of a state."""
         found = self._irregular.get(state)
         if found is None:
-            with self._lock:
-                found = self._records.expr(int(self._record_of[state]))
+            with self.lock:
+                found = self.records.expr(int(self._record_of[state]))
         return found
 
     def _state(self, expr: Expr) -> int:
@@ -113,8 +113,8 @@ class Lexicon:
 
     def _numbered(self, expr: Expr) -> int:
         if expr.regular:
-            return self._records.ask(at.NUMBER, self._records.record(expr))
-        made = self._records.new_state()
+            return self.records.ask(at.NUMBER, self.records.record(expr))
+        made = self.records.new_state()
         doubts = DOUBTS | EXPANDED if expr is UNSURE else 0
         self.flags[made] = doubts | (ACCEPTS if expr.nullable else 0)
         self._irregular[made] = expr
@@ -140,9 +140,9 @@ class Lexicon:
             return True
         found = self._alive.get(expr)
         if found is None:
-            with self._lock:
-                record = self._records.record(expr)
-                found = self._alive[expr] = self._records.ask(at.IS_ALIVE, record) == 1
+            with self.lock:
+                record = self.records.record(expr)
+                found = self._alive[expr] = self.records.ask(at.IS_ALIVE, record) == 1
         return found
 
     def is_small(self, expr: Expr) -> bool:
@@ -215,9 +215,9 @@ class Lexicon:
         """
         found = self._codes.get(item)
         if found is None:
-            with self._lock:
-                record = self._records.record(item)
-                found = self._codes[item] = self._records.ask(at.IS_CODE, record) == 1
+            with self.lock:
+                record = self.records.record(item)
+                found = self._codes[item] = self.records.ask(at.IS_CODE, record) == 1
         return found
 
 

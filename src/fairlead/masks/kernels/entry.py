@@ -19,6 +19,7 @@ from fairlead.masks.kernels.intern import (
     remember_step,
     text_of,
 )
+from fairlead.masks.kernels.jumps import spot_nodes
 from fairlead.masks.kernels.layout import (
     AFTER_TEXT,
     BUILD_KEYS,
@@ -42,6 +43,7 @@ from fairlead.masks.kernels.layout import (
     MARKED,
     MARKS,
     MEASURE,
+    NEED_LEX,
     NODES,
     OK,
     PAIR,
@@ -67,7 +69,7 @@ from fairlead.masks.kernels.layout import (
     TOKEN,
     TOKEN_AT,
 )
-from fairlead.masks.kernels.lexemes import explore, state_of, write
+from fairlead.masks.kernels.lexemes import expand_wanted, explore, state_of, write
 from fairlead.masks.kernels.lexer_layout import (
     NEED_LEXER,
     NEED_OUTLOOK,
@@ -117,7 +119,7 @@ _FEW: Final = 16  # configurations, of which most masks are made
 _kernels = Kernels(
     "the mask engine",
     Path(__file__).parent.glob("*.py"),
-    count=12,
+    count=11,
     settings={"pipeline_class": KernelPipeline},
 )
 
@@ -239,28 +241,33 @@ def build(slots: WholeNumbers, what: int, kind: int, a: int, b: int, c: int, d: 
     return OK
 
 
-@_kernels.compiled("int64(int64[::1], int64, int64, int32[::1], int32[::1], uint64[::1])")
-def picture(
-    slots: WholeNumbers, below: int, state: int, holes: WholeInts, exits: WholeInts, leads: Sets
-) -> int:
-    """Find the tokens below a trie node that stay within a lexical state, and its exits."""
-    return take_picture(bare(slots), below, state, holes, exits, bare(leads))
-
-
 @_kernels.compiled(
-    "int64(int64[::1], int64, int64, uint32[::1], int32[::1], int32[::1], uint64[::1])"
+    "int64(int64[::1], int64, int64, int64, int32[::1], uint32[::1], int32[::1], uint64[::1])"
 )
-def redraw(
+def picture(
     slots: WholeNumbers,
+    below: int,
     state: int,
     like: int,
+    found: WholeInts,
     row: WholeWords,
-    known: WholeInts,
     exits: WholeInts,
     leads: Sets,
 ) -> int:
-    """Make the tokens and the exits of a lexical state out of those of another."""
-    return _redraw(bare(slots), state, like, bare(row), known, exits, bare(leads))
+    """Find the tokens below a trie node that stay within a lexical state, and its exits.
+
+    `found` are its holes, and `row` is not used; or if `like` is not 0, the exits of that state,
+    out of whose row that of `state` is made. States on the way are expanded.
+    """
+    context, code = bare(slots), NEED_LEX
+    while code == NEED_LEX:
+        if like == 0:
+            code = take_picture(context, below, state, found, exits, bare(leads))
+        else:
+            code = _redraw(context, state, like, bare(row), found, exits, bare(leads))
+        if code == NEED_LEX and not expand_wanted(context):
+            break
+    return code
 
 
 @_kernels.compiled("void(int64[::1], int32[::1], uint32[::1], boolean)")
@@ -273,6 +280,7 @@ def draw(slots: WholeNumbers, holes: WholeInts, row: WholeWords, drawn: bool) ->
 def survey(slots: WholeNumbers, scratch: Sets) -> None:
     """Write what is below each node of the vocabulary's trie."""
     survey_parts(bare(slots), bare(scratch))
+    spot_nodes(bare(slots))
 
 
 @_kernels.compiled("int64(int64[::1], int64, int32[::1], int32[::1], int64, int64)")

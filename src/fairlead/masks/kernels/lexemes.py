@@ -8,7 +8,9 @@ from typing import Final
 
 from fairlead.masks.kernels.algebra import alt_of, both_of, not_of, pair_of, repeat_of
 from fairlead.masks.kernels.derive import derive
+from fairlead.masks.kernels.jump_layout import LEXICON
 from fairlead.masks.kernels.layout import ACCEPTS, DEAD_END, EXPANDED, GOES_ON
+from fairlead.masks.kernels.layout import WANT as WANTED
 from fairlead.masks.kernels.meets import meet_inside
 from fairlead.masks.kernels.record_layout import (
     ABOUT,
@@ -21,6 +23,7 @@ from fairlead.masks.kernels.record_layout import (
     CAME,
     CONCAT,
     DEAD,
+    EFFORT,
     EMPTY,
     EXPAND,
     FIRSTS,
@@ -112,6 +115,21 @@ def explore(context: Context, what: int, start: int, ahead: int) -> int:
             return 1
         _queue_all_after(context, record, turn)
     return 0 if what == IS_ALIVE else 1
+
+
+@inner
+def expand_wanted(context: Context) -> bool:
+    """Make the row of the lexical state that a gallery's context WANTs; whether that was done.
+
+    Its lexicon's lock is held. Python has to where there is no room, and what holds captures.
+    """
+    apart()
+    state, records = int(context[WANTED]), int64s(context, LEXICON)
+    if context[LEXICON] == 0 or int32s(records, STATE_RECORD)[state] == 0:
+        return False
+    records[TOP] = records[EFFORT] = records[WANT] = 0
+    explore(records, EXPAND, state, 0)
+    return records[WANT] == 0
 
 
 @inner

@@ -3,8 +3,18 @@
 Each walk goes over a whole trie, once in the life of a vocabulary for each state.
 """
 
+from typing import Final
+
 import numpy as np
 
+from fairlead.masks.kernels.jumps import (
+    LARGE,
+    begin_walk,
+    enter_part,
+    go_on,
+    jump_of,
+    until,
+)
 from fairlead.masks.kernels.layout import (
     ACCEPTS,
     BASE,
@@ -33,7 +43,7 @@ from fairlead.masks.kernels.layout import (
     WALK,
     WANT,
 )
-from fairlead.masks.kernels.skips import EVERYWHERE, stays
+from fairlead.masks.kernels.skips import EVERYWHERE, SMALL, stays
 from fairlead.masks.kernels.views import (
     Context,
     Ints,
@@ -49,6 +59,8 @@ from fairlead.masks.kernels.views import (
     uint32s,
     uint64s,
 )
+
+_JUMPED: Final = 3  # beside what `skips.stays` says
 
 
 @inner
@@ -80,38 +92,69 @@ def take_picture(
         int32s(context, TRIE_END),
     )
     states, so_far = int32s(context, WALK), int32s(context, BEGUN)
-    node, count, left = max(context[CURSOR], below + 1), int(so_far[0]), int(so_far[1])
-    last = int(ends[below])
+    count, left, last = int(so_far[0]), int(so_far[1]), int(ends[below])
     states[depths[below]] = state
-    while node < last:
+    node = begin_walk(context, below, state)
+    end = until(context)
+    while 0 <= node < last:
+        if node >= end:
+            node = go_on(context, node)
+            end = until(context)
+            continue
         depth = depths[node]
         after = rows[int(states[depth - 1]) * 256 + bytes_[node]]
-        if after == 0:
-            context[WANT], context[CURSOR] = states[depth - 1], node
-            so_far[0], so_far[1] = count, left
-            return NEED_LEX
         if after < 0 or flags[after] & DOUBTS:
-            if after > 0:
-                _list_doubt(so_far, exits, left, node)
+            _list_doubt(so_far, int(after), exits, left, node)
             count = _note_hole(context, holes, count, node)
             node = int(ends[node])
             continue
         states[depth] = after
-        whole = stays(context, node, int(after), leads) if below == 0 else 0
+        whole = 0
+        if after == 0:
+            context[WANT], whole = states[depth - 1], NEED_LEX
+        elif below == 0 and ends[node] - node >= SMALL:
+            whole = _look_below(context, node, int(after), leads)
         if whole < 0:
-            context[CURSOR] = node
-            so_far[0], so_far[1] = count, left
+            context[CURSOR], so_far[0], so_far[1] = node, count, left
             return whole
-        if whole == EVERYWHERE:
-            left = max(left, MANY_EXITS)
-        elif whole == 0 and flags[after] & ACCEPTS and left < MANY_EXITS:
-            left = list_exits(context, node, exits, left, leads)
+        if whole == _JUMPED:
+            node, end = context[CURSOR], until(context)
+            continue
+        left = _leave_at(context, node, whole, exits, left, leads)
         node = int(ends[node]) if whole else node + 1
+    if node < 0:
+        return int(node)
     so_far[0] = count
     found = _count_inside(context, below, holes, count)
     if below != 0 or found <= context[FEW]:
         _list_inside(context, below, holes, count)
     return (found << 32) | left
+
+
+@inner
+def _look_below(context: Context, node: int, state: int, leads: Sets) -> int:
+    """What `skips.stays` says, or _JUMPED: the walk goes on at CURSOR."""
+    large = int32s(context, TRIE_END)[node] - node >= LARGE
+    jump = jump_of(context, node, state) if large else 0
+    if jump == 0:
+        return stays(context, node, state, leads)
+    if jump > 0:
+        context[CURSOR] = enter_part(context, node, state, jump)
+        return _JUMPED
+    return jump
+
+
+@inner
+def _leave_at(
+    context: Context, node: int, whole: int, exits: WholeInts, left: int, leads: Sets
+) -> int:
+    """List the exits at a node of which `skips.stays` said `whole`; how many there are now."""
+    if whole == EVERYWHERE:
+        return max(left, MANY_EXITS)
+    after = int(int32s(context, WALK)[int(uint16s(context, TRIE_DEPTH)[node])])
+    if whole == 0 and uint8s(context, LEX_FLAG)[after] & ACCEPTS and left < MANY_EXITS:
+        return list_exits(context, node, exits, left, leads)
+    return left
 
 
 @once
@@ -170,8 +213,10 @@ def draw_picture(context: Context, holes: WholeInts, row: Words, drawn: bool) ->
 
 
 @inner
-def _list_doubt(so_far: Ints, exits: WholeInts, left: int, node: int) -> None:
-    """List a node at the end of the exits, if there is room."""
+def _list_doubt(so_far: Ints, after: int, exits: WholeInts, left: int, node: int) -> None:
+    """List a node that may be read at the end of the exits, if there is room."""
+    if after < 0:
+        return
     so_far[2] += 1
     if left + so_far[2] <= exits.shape[0]:
         exits[exits.shape[0] - so_far[2]] = node

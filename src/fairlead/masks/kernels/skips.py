@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from fairlead.masks.kernels.jump_layout import LEXICON
 from fairlead.masks.kernels.layout import (
     ACCEPTS,
     DOUBTS,
@@ -32,6 +33,7 @@ from fairlead.masks.kernels.layout import (
     WAY,
     WAY_TO,
 )
+from fairlead.masks.kernels.lexemes import expand_wanted
 from fairlead.masks.kernels.views import (
     Context,
     Sets,
@@ -48,32 +50,33 @@ _OTHER: Final = 1  # a part has bytes that are not ASCII,
 _BROKEN: Final = 2  # or not UTF-8 from the root on;
 _INSIDE: Final = 4  # its node is within a character;
 _SPACED: Final = 8  # it has a byte that white space begins with, which \S and "." do not read
+BETWEEN: Final = 16  # its node ends a character, and so do all above it or are within one
 _KNOWN: Final = 1  # the loops of a state are known;
 _ALL_ELSE: Final = 2  # all characters that are not ASCII are among them, but those of _SPACED,
 _ALL: Final = 4  # which are, too
-_INVALID: Final = 8
+INVALID: Final = 8
 EVERYWHERE: Final = 2
-_SMALL: Final = 5  # parts that are walked as fast as they are looked at
+SMALL: Final = 5  # parts that are walked as fast as they are looked at
 _HIGHEST: Final = 255  # what is so high may be higher
 _LARGE: Final = 64  # a part with exits everywhere is worth no list of them
 
 
 @inner
-def _utf8_after(state: int, byte: int) -> int:
-    """UTF-8, byte by byte (RFC 3629 §4): 0 between characters, 1–7 within one, or _INVALID."""
+def utf8_after(state: int, byte: int) -> int:
+    """UTF-8, byte by byte (RFC 3629 §4): 0 between characters, 1–7 within one, or INVALID."""
     if state == 0:
         return _utf8_lead(byte)
     low = 0xA0 if state == 4 else 0x90 if state == 6 else 0x80
     high = 0x9F if state == 5 else 0x8F if state == 7 else 0xBF
-    if state == _INVALID or byte < low or byte > high:
-        return _INVALID
+    if state == INVALID or byte < low or byte > high:
+        return INVALID
     return state - 1 if state <= 3 else 1 if state <= 5 else 2
 
 
 @inner
 def _utf8_lead(byte: int) -> int:
     if byte < 0xC2 or byte > 0xF4:
-        return 0 if byte < 0x80 else _INVALID
+        return 0 if byte < 0x80 else INVALID
     if byte < 0xE0:
         return 1
     if byte < 0xF0:
@@ -82,7 +85,7 @@ def _utf8_lead(byte: int) -> int:
 
 
 @inner
-def _begins_space(byte: int) -> bool:
+def begins_space(byte: int) -> bool:
     """Whether white space that is not ASCII begins so: U+00A0, 1680, 2000 to 205F, 3000, FEFF."""
     return byte in (0xC2, 0xE1, 0xE2, 0xE3, 0xEF)
 
@@ -96,9 +99,9 @@ def survey_parts(context: Context, scratch: Sets) -> None:
     states[0] = 0
     for node in range(1, nodes):
         depth = depths[node]
-        state = _utf8_after(int(states[depth - 1]), int(bytes_[node]))
+        state = utf8_after(int(states[depth - 1]), int(bytes_[node]))
         states[depth] = state
-        parts[node] = _BROKEN if state == _INVALID else 0 if state == 0 else _INSIDE
+        parts[node] = _BROKEN if state == INVALID else 0 if state == 0 else _INSIDE
     for node in range(nodes - 1, 0, -1):
         at, byte, own = depths[node] * 3, int(bytes_[node]), int(parts[node])
         holds[node * 2], holds[node * 2 + 1] = scratch[at + 3], scratch[at + 4]
@@ -109,7 +112,7 @@ def survey_parts(context: Context, scratch: Sets) -> None:
         if byte < 0x80:
             scratch[at + (byte >> 6)] |= np.uint64(1) << np.uint64(byte & 63)
         else:
-            scratch[at + 2] |= np.uint64(_OTHER | (_SPACED if _begins_space(byte) else 0))
+            scratch[at + 2] |= np.uint64(_OTHER | (_SPACED if begins_space(byte) else 0))
         scratch[at + 3] = scratch[at + 4] = scratch[at + 5] = np.uint64(0)
     _survey_heights(context, nodes)
 
@@ -134,7 +137,7 @@ def stays(context: Context, node: int, state: int, leads: Sets) -> int:
     or a code below 0.
     """
     code = leads_back(context, node, state)
-    if code == 0 and int32s(context, TRIE_END)[node] - node >= _SMALL:
+    if code == 0 and int32s(context, TRIE_END)[node] - node >= SMALL:
         return _leads_on(context, node, state)
     if code <= 0 or uint8s(context, LEX_FLAG)[state] & ACCEPTS == 0:
         return code
@@ -175,8 +178,7 @@ def _way_to(context: Context, state: int) -> int:
     if found != 0:
         return found
     rows, ways = int32s(context, LEX), uint64s(context, WAY)
-    if uint8s(context, LEX_FLAG)[state] & EXPANDED == 0:
-        context[WANT] = state
+    if not is_expanded(context, state):
         return NEED_LEX
     e, t = int(rows[state * 256 + 0x65]), int(rows[state * 256 + 0x74])
     found = e if e == t and e > 0 else int(rows[state * 256 + 0x61])
@@ -196,7 +198,7 @@ def leads_back(context: Context, node: int, state: int) -> int:
 
     0 if not, or where it was not worth looking; 1 if so; or a code below 0.
     """
-    if int32s(context, TRIE_END)[node] - node < _SMALL:
+    if int32s(context, TRIE_END)[node] - node < SMALL:
         return 0
     loops = uint64s(context, LOOP)
     if uint8s(context, LOOPS)[state] == 0:
@@ -235,7 +237,7 @@ def is_in_characters(byte: int, part: int) -> int:
         return 0
     if part & _BROKEN or (part & _INSIDE and byte < 0xC0):
         return -1
-    return 2 if part & _SPACED or _begins_space(byte) else 1
+    return 2 if part & _SPACED or begins_space(byte) else 1
 
 
 @inner
@@ -253,11 +255,19 @@ def _leaves_from(context: Context, node: int, leads: Sets) -> int:
 
 
 @inner
+def is_expanded(context: Context, state: int) -> bool:
+    """Whether the row of a state is made, at once where that may be; else it is what is WANTed."""
+    if uint8s(context, LEX_FLAG)[state] & EXPANDED:
+        return True
+    context[WANT] = state
+    return context[LEXICON] != 0 and expand_wanted(context)
+
+
+@inner
 def find_loops(context: Context, state: int) -> int:
     """Write down which characters lead from a state back to it."""
     rows, loops = int32s(context, LEX), uint64s(context, LOOP)
-    if uint8s(context, LEX_FLAG)[state] & EXPANDED == 0:
-        context[WANT] = state
+    if not is_expanded(context, state):
         return NEED_LEX
     loops[state * 2] = loops[state * 2 + 1] = np.uint64(0)
     for byte in range(0x80):
@@ -282,7 +292,7 @@ def _all_lead_back(context: Context, state: int, spaced: bool) -> int:
     """
     rows, last = int32s(context, LEX), 0
     for byte in range(0xC2, 0xF5):
-        if _begins_space(byte) != spaced:
+        if begins_space(byte) != spaced:
             continue
         target, within = int(rows[state * 256 + byte]), _utf8_lead(byte)
         if target != last or byte in (0xE0, 0xE1, 0xED, 0xEE, 0xF0, 0xF1, 0xF4):
@@ -301,8 +311,8 @@ def _leads_back_from(context: Context, state: int, at: int, within: int) -> int:
     rows, last = int32s(context, LEX), 0
     code = _is_within(context, at)
     for byte in range(0x80, 0xC0):
-        after = _utf8_after(within, byte)
-        if code <= 0 or after == _INVALID:
+        after = utf8_after(within, byte)
+        if code <= 0 or after == INVALID:
             continue
         target = int(rows[at * 256 + byte])
         if target != last:
@@ -338,8 +348,6 @@ def _is_within(context: Context, at: int) -> int:
     """1 for a state that is not dead and where no text ends, else 0; or a code below 0."""
     if at <= 0:
         return 0
-    flags = uint8s(context, LEX_FLAG)[at]
-    if flags & EXPANDED == 0:
-        context[WANT] = at
+    if not is_expanded(context, at):
         return NEED_LEX
-    return 0 if flags & ACCEPTS else 1
+    return 0 if uint8s(context, LEX_FLAG)[at] & ACCEPTS else 1

@@ -1,0 +1,33 @@
+"""What stands where for jumps over parts of the vocabulary's trie; see `kernels.jumps`."""
+
+from typing import Final
+
+# Of the vocabulary:
+SPOT: Final = 224  # uint64[SPOTS, words]: the nodes at which something begins, see below
+JUMP: Final = 225  # uint64[MOST_JUMPS, words]: the nodes at which a set of characters ends
+JUMP_KEY: Final = 226  # int64[MOST_JUMPS, 3]: these sets: two words of ASCII, and of what else
+JUMP_AT: Final = 227  # int32[lexical states]: 0 unknown, NO_JUMP, or where in JUMP
+JUMP_WORDS: Final = 228  # scalars: words of each of these,
+JUMPS: Final = 229  # and how many there are, the first being none
+LEXICON: Final = 230  # the context of the lexicon's records, where its lock is held
+# Of a walk:
+REGION: Final = 231  # int32[max depth + 3, 4]: how many parts it is within, then these, see below
+
+# Rows of SPOT: an ASCII character; 32 such; what is no UTF-8, white space that is not ASCII, or any
+# other such character. All but the last but two begin where the bytes before are whole characters.
+GROUP: Final = 128
+BROKEN_SPOT: Final = 132
+SPACED_SPOT: Final = 133
+OTHER_SPOT: Final = 134
+SPOTS: Final = 135
+
+MOST_JUMPS: Final = 512
+NO_JUMP: Final = -1
+
+# Fields of a part of the trie that is jumped over: where it ends, where what is looked at within it
+# ends, its state, and the row of JUMP.
+R_END: Final = 0
+R_UNTIL: Final = 1
+R_STATE: Final = 2
+R_JUMP: Final = 3
+R_WIDTH: Final = 4
