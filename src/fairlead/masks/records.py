@@ -37,6 +37,7 @@ from fairlead.lowering.nodes import (
 )
 from fairlead.lowering.regular import parts_of
 from fairlead.masks.kernels import record_layout as at
+from fairlead.masks.space import untouched
 
 MOST_RECORDS: Final = 1 << 22  # 128 bytes each
 EFFORT: Final = 1 << 14  # expressions derived before Python may be interrupted
@@ -44,6 +45,7 @@ _FIELDS: Final = 5
 _words: Final = Struct("<4q").unpack
 
 # What there may be too little of: room at first, and its arrays: slot, type, elements for each.
+# That of records is as large as it may ever get: to copy 262,144 took 80 ms within one mask.
 _TABLES: Final[dict[int, tuple[int, tuple[tuple[int, Any, int], ...]]]] = {
     at.RECORDS: (1024, ((at.RECORD, np.int64, at.WIDTH),)),
     at.SETS: (256, ((at.SET, np.int64, 4),)),
@@ -72,7 +74,8 @@ class Records:
         for count, (room, arrays) in _TABLES.items():
             self.context[at.ROOMS + count] = room
             for slot, kind, each in arrays:
-                self._place(slot, np.zeros(room * each, kind))
+                most = max(room, MOST_RECORDS if count == at.RECORDS else 0)
+                self._place(slot, untouched(most * each, kind))
         for count, slot in _HASHES.items():
             self._place(slot, np.zeros(2 * _TABLES[count][0], np.int32))
         self.context[[at.RECORDS, at.SETS, at.LINES, at.STATES]] = 1  # 0 says that there is none
@@ -88,7 +91,8 @@ class Records:
     @property
     def nbytes(self) -> int:
         """How much memory it takes."""
-        return sum(array.nbytes for array in self._arrays.values())
+        others = sum(array.nbytes for slot, array in self._arrays.items() if slot != at.RECORD)
+        return others + int(self.context[at.RECORDS]) * at.WIDTH * 8
 
     def share(self, slot: int, array: "NDArray[Any]") -> None:
         """Tell the kernels where an array of the lexicon is."""
@@ -239,8 +243,10 @@ class Records:
             raise _too_many(MOST_RECORDS, "parts", "lexical records")
         self.context[at.ROOMS + count] = room
         for slot, kind, each in _TABLES[count][1]:
-            grown = np.zeros(room * each, kind)
             before = self._arrays[slot]
+            if len(before) >= room * each:
+                continue
+            grown = np.zeros(room * each, kind)
             grown[: len(before)] = before
             self._place(slot, grown)
         if count in _HASHES:
