@@ -35,6 +35,9 @@ SCHEMAS: list[Any] = [
     {"enum": [[1], {"a": "b"}, "a"]},
     {"type": "object"},
     {"minLength": 1},
+    {"type": "object", "propertyNames": {"type": "string"}, "additionalProperties": TEXT},
+    {"propertyNames": {}, "properties": {"a": TEXT}, "required": ["b"]},
+    {"type": ["object", "array"], "propertyNames": {"type": "string"}, "minItems": 1},
 ]  # fmt: skip
 LATE: list[Any] = [
     {"uniqueItems": True, "items": WORDS},

@@ -40,6 +40,8 @@ TAME: list[Any] = [
     {"unevaluated": 3, "$defs": {"never": {"type": "strong"}}},
     {"type": "integer", "multipleOf": 0.3},
     {**DRAFT_7, "additionalItems": {"type": "strong"}},
+    {"type": "object", "propertyNames": {"type": "string"}, "additionalProperties": TEXT},
+    {"propertyNames": {}},
     {**DRAFT_7, "items": [TEXT], "additionalItems": {"type": "null"}},
     {"oneOf": [{"const": "a"}, {"const": "b"}, {"enum": [1, True]}, {"type": "null"}]},
     {"uniqueItems": False, "minItems": 3},

@@ -23,7 +23,7 @@ from fairlead.syntax.json_schema_keywords import LATEST, Draft, find_draft
 from fairlead.syntax.json_schema_later import LATE, allows_nothing, needs_of_late
 from fairlead.syntax.json_schema_multiples import factor_of
 from fairlead.syntax.json_schema_needs import Raw, Said, needs
-from fairlead.syntax.json_schema_shapes import Shape
+from fairlead.syntax.json_schema_shapes import Shape, in_force
 from fairlead.syntax.json_schema_tame_graph import Instances, has_loop, reaching
 from fairlead.syntax.json_schema_tame_tree import ASSERTED, TameSchema, stands_for
 from fairlead.syntax.json_schema_tame_values import (
@@ -134,14 +134,13 @@ class _Check:
         shape = self._shapes.get(keys := tuple(raw))
         if shape is None:
             shape = self._shapes[keys] = Shape(raw.keys() & self._asserted)
+        if shape.may_be_idle:
+            shape = in_force(raw, shape)
         said = shape.said
         if not said or (shape.is_type and self.is_type(raw["type"])):
             self.typed[id(raw)] = raw["type"] if said else ""
             self.instances.sure.add(id(raw))
             return True
-        if "additionalItems" in said and raw.get("items").__class__ is not list:
-            shape = Shape(said - {"additionalItems"})  # which says nothing then
-            said = shape.said
         if "$ref" in said and (self._draft <= 7 or len(said) == 1):
             return self._reference(raw)
         if shape.group and self._group(raw, shape.group):
