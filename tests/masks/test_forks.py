@@ -59,3 +59,51 @@ def test_brackets_however_they_are_grouped() -> None:
         assert allowed(constraint, state) == want
         step = chosen.choice(sorted(want & {b"a", b"(", b")", b"()"}))
         state, text = constraint.advance(state, TOKENS.index(step)), text + step.decode()
+
+
+def nested(depth: int) -> fl.Gbnf:
+    """Up to 2^depth letters or brackets, halved so often, and then a plus."""
+    halved = (f"t{n} ::= t{n - 1}? t{n - 1}?" for n in range(1, depth + 1))
+    return fl.Gbnf("\n".join((f'root ::= t{depth} "+"', *halved, 't0 ::= "a" | "(" root ")"')))
+
+
+def read_nested(text: str) -> tuple[int, bool] | None:
+    """How many brackets are open, and whether the innermost has its plus; None if it is wrong."""
+    depth, plus = 0, False
+    for letter in text:
+        if plus is not (letter == ")"):
+            return None
+        depth, plus = depth + (letter == "(") - (letter == ")"), letter == "+"
+        if depth < 0:
+            return None
+    return depth, plus
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+def test_masks_of_what_is_halved_often_are_those_of_the_plain_engine(depth: int) -> None:
+    both, chosen = Both(nested(depth), VOCABULARY), random.Random(depth)
+    at = both.begin
+    for _ in range(14):
+        both.check(at)
+        short = [t for t in unpack(both.fast.mask(at[0])).tolist() if t in (0, 3, 4, 9)]
+        if not short:
+            return
+        at = both.after(at, chosen.choice(short))
+
+
+def test_what_is_halved_twenty_times_has_no_million_stacks() -> None:
+    constraint = fl.compile(nested(20), VOCABULARY)
+    chosen, state, text = random.Random(3), constraint.start(), ""
+    for _ in range(60):
+        want = {t for t in TOKENS[:-1] if read_nested(text + t.decode()) is not None}
+        assert allowed(constraint, state) == want | (
+            {b"<end>"} if read_nested(text) == (0, True) else set()
+        )
+        step = chosen.choice(sorted(want & {b"a", b"(", b")", b"+"}) or [b""])
+        if not step:
+            break
+        step = b"a" if b"a" in want and chosen.random() < 0.7 else step
+        text += step.decode()
+        state = constraint.advance(state, TOKENS.index(step))
+    assert len(text) > 20
+    assert constraint._states.held().state_bytes < 64_000_000
