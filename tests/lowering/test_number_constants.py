@@ -6,8 +6,8 @@ import pytest
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import alt, both, complement
-from fairlead.lowering.numbers import exactly, number_range
-from fairlead.syntax.json_schema_tree import Bound
+from fairlead.lowering.numbers import exactly, lower_numbers, number_range
+from fairlead.syntax.json_schema_tree import Bound, Numbers
 
 NUMBERS = (
     *("0", "-0.0", "5", "-1.5", "10.50", "1024", "99999", "100000", "123456", "1234567.5"),
@@ -20,4 +20,11 @@ def test_a_number_has_the_spellings_between_two_bounds_that_are_this_number(text
     value = Decimal(text)
     one, between = exactly(value), number_range(Bound(value), Bound(value))
     unlike = alt(both(one, complement(between)), both(between, complement(one)))
+    assert not Derivatives(unlike).alive(unlike)
+
+
+def test_few_numbers_have_the_spellings_of_each() -> None:
+    values = frozenset(map(Decimal, ("0", "5", "-1.5", "1e10", "0.001")))
+    listed, few = alt(*map(exactly, values)), lower_numbers(Numbers(values=values))
+    unlike = alt(both(few, complement(listed)), both(listed, complement(few)))
     assert not Derivatives(unlike).alive(unlike)

@@ -56,12 +56,17 @@ def exponents(low: int | None, high: int | None, plain: bool = False) -> Expr:
     ends = exponent_range(low, high, plain)
     if ends is None:
         return EMPTY
-    make = partial(_shifts, *ends, plain)
-    return concat(EXPONENT_MARK, Rule("exponent", regular=True, inhabited=True, make=make))
+    return concat(EXPONENT_MARK, shifts(*ends, plain))
+
+
+@lru_cache(maxsize=4096)
+def shifts(low: int | None, high: int | None, plain: bool) -> Rule:
+    """What `exponents` has behind its letter, for a range that holds some."""
+    make = partial(_shifts, low, high, plain)
+    return Rule("exponent", regular=True, inhabited=True, make=make)
 
 
 def _shifts(low: int | None, high: int | None, plain: bool) -> Expr:
-    """What `exponents` has behind its letter, for a range that holds some."""
     positive = concat(optional(literal("+")), _magnitude(low, high))
     negative = concat(literal("-"), _magnitude(_negated(high), _negated(low)))
     found = alt(positive, negative)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Final, final
+from weakref import WeakKeyDictionary
 
 from fairlead.lowering.expr import EMPTY, EPSILON, alt, byte_set, concat, repeat
 from fairlead.lowering.fuel import spend
@@ -103,12 +104,34 @@ class _Place:
         self.expr: Expr | None = None
 
 
-def magnitudes(readers: Sequence[Reader], shape: Shape) -> Expr:
-    """The numbers of more than 0, without a sign, that all readers take."""
-    places = _shared.get(shape)
-    if places is None or len(places) > _MOST_PLACES:
-        places = _shared[shape] = _Places(shape)
-    return places.start(readers)
+def magnitudes(readers: Sequence[Reader], shape: Shape, *, sure: bool = False) -> Expr:
+    """The numbers of more than 0, without a sign, that all readers take.
+
+    Args:
+        readers: what looks at the digits.
+        shape: how numbers may be written.
+        sure: whether it is known that there is such a number.
+    """
+    return _places(shape).start(readers, sure)
+
+
+def place_from(
+    stage: int, counts: bool, states: Sequence[tuple[Reader, State]], shape: Shape
+) -> Expr:
+    """What may be read where readers are so far; stages as places have them."""
+    return _places(shape).at(stage, counts, states)
+
+
+def _places(shape: Shape) -> "_Places":
+    found = _shared.get(shape)
+    if found is None or len(found) > _MOST_PLACES:
+        found = _shared[shape] = _Places(shape)
+    return found
+
+
+def begun(rule: Rule) -> tuple[tuple[Reader, ...], Shape] | None:
+    """The readers before the first digit of a number, if that is what a rule is, and its shape."""
+    return _begun.get(rule)
 
 
 @final
@@ -145,10 +168,26 @@ class _Places:
     def __len__(self) -> int:
         return len(self._known)
 
-    def start(self, readers: Sequence[Reader]) -> Expr:
+    def start(self, readers: Sequence[Reader], sure: bool) -> Expr:
         """What may be read before the first digit."""
         sides = tuple(self._side(reader, reader.start) for reader in readers)
-        return self._state(self._place(0, False, sides))
+        place = self._place(0, False, sides)
+        if not sure:
+            return self._state(place)
+        if place.expr is None:
+            place.expr = self._rule(place)
+        if isinstance(place.expr, Rule):
+            _begun[place.expr] = tuple(readers), self._shape
+        return place.expr
+
+    def at(self, stage: int, counts: bool, states: Sequence[tuple[Reader, State]]) -> Expr:
+        """What may be read at a place."""
+        sides = tuple(self._side(reader, state) for reader, state in states)
+        return self._state(self._place(stage, counts, sides))
+
+    def _rule(self, place: _Place) -> Rule:
+        make = partial(self._body, place)
+        return Rule("digits", regular=True, inhabited=True, make=make)
 
     def _side(self, reader: Reader, state: State) -> _Side:
         key = (reader, state.__class__, state)
@@ -174,8 +213,7 @@ class _Places:
         rule: Expr = EMPTY
         goes_on = end.exponents is not None or (place.lives and not end.here)
         if goes_on or any(map(self._lives, self._arcs(place))):
-            make = partial(self._body, place)
-            rule = Rule("digits", regular=True, inhabited=True, make=make)
+            rule = self._rule(place)
         return alt(rule, EPSILON if end.plain else EMPTY)
 
     def _body(self, place: _Place) -> Expr:
@@ -255,6 +293,7 @@ class _Places:
 
 
 _shared: Final[dict[Shape, _Places]] = {}
+_begun: "WeakKeyDictionary[Rule, tuple[tuple[Reader, ...], Shape]]" = WeakKeyDictionary()
 
 
 def _exclude(sides: tuple[_Side, ...]) -> bool:

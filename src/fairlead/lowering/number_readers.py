@@ -84,7 +84,7 @@ class Reader(Protocol):
 
 @final
 @dataclass(frozen=True, slots=True)
-class _Size:
+class Size:
     """The digits so far beside those of a bound.
 
     Attributes:
@@ -100,7 +100,7 @@ class _Size:
     fraction: bool
 
 
-_NOTHING = _Size(-1, 0, 0, fraction=False)
+_NOTHING = Size(-1, 0, 0, fraction=False)
 
 
 @final
@@ -128,7 +128,7 @@ class Comparison:
             return _DECIDED, state
         if isinstance(state, int) or state == _NOTHING:
             return self, state
-        size = cast("_Size", state)
+        size = cast("Size", state)
         if size.sign:
             return Comparison((), self.exponent, False, self.upper), size
         left = Comparison(self.digits[size.matched :], self.exponent, self.exclusive, self.upper)
@@ -140,7 +140,7 @@ class Comparison:
             return ()
         if isinstance(state, int):
             return (1, self.digits[0], self.digits[0] + 1)
-        size = cast("_Size", state)
+        size = cast("Size", state)
         beside = self._beside(size)
         return () if size.sign else (beside, beside + 1)
 
@@ -151,35 +151,35 @@ class Comparison:
         if isinstance(state, int):
             if symbol == 0:
                 return min(state + 1, max(DEPTH, -self.exponent) + 1)
-            return self._compared(_Size(-state - 1, 0, 0, fraction=True), symbol)
+            return self._compared(Size(-state - 1, 0, 0, fraction=True), symbol)
         return 0 if state == _NOTHING and symbol == POINT else self._further(state, symbol)
 
     def _further(self, state: State, symbol: int) -> State:
-        size = cast("_Size", state)
+        size = cast("Size", state)
         if symbol == POINT:
-            return self._settled(_Size(size.exponent, size.sign, size.matched, fraction=True))
+            return self._settled(Size(size.exponent, size.sign, size.matched, fraction=True))
         if size.fraction:
             return self._compared(size, symbol)
         most = max(DEPTH, self.exponent)
         exponent = min(size.exponent, most) + 1
         if exponent > most and self.upper:  # too long, and exponents are not told any more
             return False
-        return self._compared(_Size(exponent, size.sign, size.matched, fraction=False), symbol)
+        return self._compared(Size(exponent, size.sign, size.matched, fraction=False), symbol)
 
-    def _beside(self, size: _Size) -> int:
+    def _beside(self, size: Size) -> int:
         return self.digits[size.matched] if size.matched < len(self.digits) else 0
 
-    def _compared(self, size: _Size, digit: int) -> State:
+    def _compared(self, size: Size, digit: int) -> State:
         if size.sign:
             return size
         beside = self._beside(size)
         if digit == beside:
             matched = min(size.matched + 1, len(self.digits))
-            return _Size(size.exponent, 0, matched, size.fraction)
+            return Size(size.exponent, 0, matched, size.fraction)
         sign = 1 if digit > beside else -1
-        return self._settled(_Size(size.exponent, sign, 0, size.fraction))
+        return self._settled(Size(size.exponent, sign, 0, size.fraction))
 
-    def _settled(self, size: _Size) -> State:
+    def _settled(self, size: Size) -> State:
         """No more than whether it belongs, where no digit and no exponent changes that."""
         decided = size.sign or size.exponent != self.exponent
         if size.fraction and decided and not _counted(size):
@@ -188,7 +188,7 @@ class Comparison:
 
     def more(self, state: State) -> tuple[int, int | None] | None:
         """Where the digits are compared, only their number counts; a float's bounds have 309."""
-        size = state if isinstance(state, _Size) else _NOTHING
+        size = state if isinstance(state, Size) else _NOTHING
         if not size.sign or size.fraction or _counted(size):
             return None
         missing = self.exponent - size.exponent + (size.sign < 0) - self.upper
@@ -198,7 +198,7 @@ class Comparison:
         """What the digits so far leave, the others being all 0 or all 9; long ones have no end."""
         if state is True:
             return 0, 0
-        size = state if isinstance(state, _Size) else _NOTHING
+        size = state if isinstance(state, Size) else _NOTHING
         if size == _NOTHING or size.exponent > max(DEPTH, self.exponent):
             return None, None
         shift = self.exponent - size.exponent
@@ -210,7 +210,7 @@ class Comparison:
         """With the exponent that makes both as long, the digits decide; else the exponent does."""
         if isinstance(state, bool):
             return Ending(state, told=False)
-        size = cast("_Size", state)
+        size = cast("Size", state)
         shift = self.exponent - size.exponent
         sign = size.sign or -(size.matched < len(self.digits))
         if self.upper:
@@ -223,13 +223,13 @@ class Comparison:
 _DECIDED = Comparison((), 0, exclusive=False, upper=False)
 
 
-def _counted(size: _Size) -> bool:
+def _counted(size: Size) -> bool:
     return -DEPTH <= size.exponent < DEPTH
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class _Rest:
+class Rest:
     """What the digits so far leave when they are divided.
 
     Attributes:
@@ -248,7 +248,7 @@ class _Rest:
 
 @final
 @dataclass(frozen=True, slots=True)
-class _Long:
+class Long:
     """The same when zeros are not counted any more: only numbers without exponents are told.
 
     Attributes:
@@ -279,7 +279,7 @@ class Multiple:
     @property
     def start(self) -> State:
         """No digit yet."""
-        return _Long(0, None) if self.depth is None else _Rest(0, 0, 0, None)
+        return Long(0, None) if self.depth is None else Rest(0, 0, 0, None)
 
     def bare(self, state: State) -> tuple[Reader, State]:
         """Rests of one factor are none of another."""
@@ -287,41 +287,41 @@ class Multiple:
 
     def cuts(self, state: State) -> Iterable[int]:
         """Every digit leaves another rest; of one, and behind the scale, zero and the others."""
-        ended = isinstance(state, _Long) and state.place is not None and state.place >= self.scale
+        ended = isinstance(state, Long) and state.place is not None and state.place >= self.scale
         return (1,) if ended or self.factor == 1 else range(1, 10)
 
     def step(self, state: State, symbol: int) -> State:
         """A number with more digits behind the point becomes a long one, and stays it."""
-        if isinstance(state, _Long):
+        if isinstance(state, Long):
             return self._long(state, symbol)
-        found = self._short(cast("_Rest", state), symbol)
+        found = self._short(cast("Rest", state), symbol)
         depth = self.depth or 0
         if found.place is not None and found.place > depth:
             return self._lengthened(found)
         return found if found.last >= -depth else replace(found, last=-depth - 1)
 
-    def _short(self, state: _Rest, symbol: int) -> _Rest:
+    def _short(self, state: Rest, symbol: int) -> Rest:
         if symbol == POINT:
-            return _Rest(state.rest, state.all, state.last, 0)
+            return Rest(state.rest, state.all, state.last, 0)
         place = None if state.place is None else state.place + 1
         rest = (state.all * 10 + symbol) % self.factor
         if symbol:
-            return _Rest(rest, rest, place or 0, place)
+            return Rest(rest, rest, place or 0, place)
         last = state.last - 1 if place is None else state.last
-        return _Rest(state.rest, rest, last, place)
+        return Rest(state.rest, rest, last, place)
 
-    def _lengthened(self, state: _Rest) -> State:
+    def _lengthened(self, state: Rest) -> State:
         if state.place is not None and state.place < self.scale:
-            return _Long(state.all, state.place)
+            return Long(state.all, state.place)
         shift = max(self.scale - state.last, 0)
         rest = state.rest * 10**shift % self.factor
         return self._passed(rest == 0 and state.last <= self.scale)
 
     def _passed(self, divides: bool) -> State:
         """Behind the scale only zeros may follow, if that is a multiple; else nothing belongs."""
-        return _Long(int(not divides), self.scale) if divides or self.denied else False
+        return Long(int(not divides), self.scale) if divides or self.denied else False
 
-    def _long(self, state: _Long, symbol: int) -> State:
+    def _long(self, state: Long, symbol: int) -> State:
         rest, place = state.all, state.place
         if place is not None and place >= self.scale:
             return self._passed(rest == 0 and symbol == 0)
@@ -330,7 +330,7 @@ class Multiple:
             place = None if place is None else place + 1
         else:
             place = 0
-        return self._passed(rest == 0) if place == self.scale else _Long(rest, place)
+        return self._passed(rest == 0) if place == self.scale else Long(rest, place)
 
     def more(self, state: State) -> tuple[int, int | None] | None:
         """The digits matter, not their number."""
@@ -340,18 +340,18 @@ class Multiple:
         """The last digit other than 0 must not stand behind the scale."""
         if self.denied:
             return None, None
-        if isinstance(state, _Rest):
+        if isinstance(state, Rest):
             return (state.last - self.scale if state.last >= -(self.depth or 0) else None), None
-        passed = isinstance(state, _Long) and state.place is not None
+        passed = isinstance(state, Long) and state.place is not None
         return (0, 0) if passed else (None, None)
 
     def ending(self, state: State) -> Ending:
         """The least exponent that makes it a multiple, and all greater ones."""
-        if isinstance(state, _Long):
+        if isinstance(state, Long):
             zeros = self.scale - (state.place or 0)
             divides = state.all == 0 if zeros == 0 else state.all * 10**zeros % self.factor == 0
             return Ending(divides != self.denied, told=False)
-        short = cast("_Rest", state)
+        short = cast("Rest", state)
         zeros = self._zeros(short.rest)
         if zeros is None:
             return Ending(self.denied, told=self.denied)

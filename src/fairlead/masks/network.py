@@ -46,6 +46,7 @@ from fairlead.lowering.nodes import (
     Stop,
     Unsure,
 )
+from fairlead.lowering.number_machines import begun
 from fairlead.masks.arena import Arena
 from fairlead.masks.bits import Row
 from fairlead.masks.conjunctions import bounded_fields, counted_apart
@@ -281,8 +282,10 @@ class Network:
         found = self._layer.lay(rule) if found is None else found
         if found is not None:
             return found
+        if begun(rule) is not None:  # whose records kernels make
+            return self.arena.make(at.LEXEME, self.lexicon.state(rule))
         body: Expr = rule.body
-        while isinstance(body, Rule) and words_of(body) is None:
+        while isinstance(body, Rule) and words_of(body) is begun(body) is None:
             body = body.body
         return self._entering(body)
 
@@ -320,10 +323,8 @@ class Network:
         if self._is_apart(head):
             rest = self._entering(tail) if isinstance(head, Ahead) else self.node(tail)
             return self.arena.make(at.SEQUENCE, self._entering(head), rest)
-        if isinstance(head, And):
-            found = self._conjunction(head, tail)
-            if found is not None:
-                return found
+        if isinstance(head, And) and (found := self._conjunction(head, tail)) is not None:
+            return found
         if isinstance(head, Repeat) and self.lexicon.is_counted(head):
             return self.arena.make(at.SEQUENCE, self._count(head), self.node(tail))
         unit, rest = lexeme_of(head, tail, self.lexicon, self._is_no_lexeme)

@@ -37,6 +37,7 @@ from fairlead.lowering.nodes import (
 )
 from fairlead.lowering.regular import parts_of
 from fairlead.masks.kernels import record_layout as at
+from fairlead.masks.numerals import begun_places, place_of, shifts_of
 from fairlead.masks.space import untouched
 
 MOST_RECORDS: Final = 1 << 22  # 128 bytes each
@@ -151,7 +152,9 @@ class Records:
             words = self._arrays[at.SET][a * 4 : a * 4 + 4]
             return byte_set(int.from_bytes(words.astype("<i8").tobytes(), "little"))
         if kind == at.RULE:
-            return self._rules[a]
+            return self._rule(a)
+        if kind == at.PLACE:
+            return place_of(self._fields, record)
         if kind == at.REPEAT:
             return repeat(parts[0], b, None if c < 0 else c)
         if kind in _MADE:
@@ -199,14 +202,22 @@ class Records:
                 case Not(item):
                     program += (at.NOT, number(item), 0, 0, 0)
                 case Rule():
-                    sure = expr.inhabited and not expr.needs & ~self._spellable
-                    program += (at.RULE, len(self._rules), int(sure), 0, 0)
-                    self._rules.append(expr)
+                    program += self._of_rule(expr, len(exprs) * _FIELDS, options)
                 case _:
                     program += (at.EPSILON_KIND, 0, 0, 0, 0)
         made = np.zeros(len(exprs), np.int64)
         self._asked(at.WRITE, 0, 0, np.array(program + options, np.int64), made)
         known.update(zip(exprs, made.tolist(), strict=True))
+
+    def _of_rule(self, rule: Rule, base: int, options: list[int]) -> tuple[int, ...]:
+        """What a program says of a rule; where a number begins, more of it in `options`."""
+        begins = begun_places(rule, self._spellable)
+        if begins is not None:
+            options += begins
+            return at.PLACE, base + len(options) - len(begins), 0, 0, 0
+        self._rules.append(rule)
+        sure = rule.inhabited and not rule.needs & ~self._spellable
+        return at.RULE, len(self._rules) - 1, int(sure), 0, 0
 
     def _asked(
         self, what: int, a: int, b: int, program: "NDArray[np.int64]", made: "NDArray[np.int64]"
@@ -232,9 +243,11 @@ class Records:
 
     def _give_body(self, rule: int) -> None:
         """Write the body of a rule, which may be made only now."""
-        number = int(self._arrays[at.RECORD][rule * at.WIDTH + at.A])
-        body = self.record(self._rules[number].body)
+        body = self.record(self._rule(int(self._arrays[at.RECORD][rule * at.WIDTH + at.A])).body)
         self._arrays[at.RECORD][rule * at.WIDTH + at.C] = body + 1
+
+    def _rule(self, number: int) -> Rule:
+        return self._rules[number] if number >= 0 else shifts_of(number)
 
     def _grow(self, count: int) -> None:
         """Make room for four times as many of what `count` counts."""

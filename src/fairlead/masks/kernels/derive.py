@@ -5,6 +5,7 @@ of them; sets may overlap. `arcs` are those of a state: sets apart, each with al
 """
 
 from fairlead.masks.kernels.algebra import alt_by_head, both_of, not_of, pair_of, repeat_of
+from fairlead.masks.kernels.numerals import add_places
 from fairlead.masks.kernels.record_layout import (
     ABOUT,
     ALT,
@@ -17,7 +18,6 @@ from fairlead.masks.kernels.record_layout import (
     BYTES,
     CONCAT,
     EFFORT,
-    EMPTY,
     EMPTY_KIND,
     EPSILON,
     EPSILON_KIND,
@@ -30,6 +30,7 @@ from fairlead.masks.kernels.record_layout import (
     NOT,
     NULLABLE,
     PART,
+    PLACE,
     REPEAT,
     ROOMS,
     RULE,
@@ -41,7 +42,7 @@ from fairlead.masks.kernels.record_layout import (
     B,
     C,
 )
-from fairlead.masks.kernels.records import common_of, field, lacking, push, put, set_of
+from fairlead.masks.kernels.records import add_line, common_of, field, lacking, push, put, set_of
 from fairlead.masks.kernels.views import Context, apart, inner, int32s, int64s, lowest_bit, once
 
 
@@ -75,7 +76,7 @@ def _push_missing(context: Context, record: int) -> bool:
     parts, both = int32s(context, PART), kind == AND
     both |= kind == CONCAT and field(context, a, ABOUT) & NULLABLE != 0
     arcs = kind in (AND, NOT)
-    count = 0 if kind in (BYTES, EPSILON_KIND, EMPTY_KIND) else 2 if both else 1
+    count = 0 if kind in (BYTES, EPSILON_KIND, EMPTY_KIND, PLACE) else 2 if both else 1
     if kind == ALT:
         count = field(context, record, B)
     elif kind == RULE:
@@ -85,19 +86,6 @@ def _push_missing(context: Context, record: int) -> bool:
         if field(context, part, ARCS_END if arcs else LINES_END) == 0:
             push(context, part * 2 + arcs)
     return context[TOP] > before or context[WANT] != 0
-
-
-@inner
-def _add(context: Context, members: int, after: int) -> None:
-    """Write one more line, unless it says nothing."""
-    if members == 0 or after == EMPTY:
-        return
-    end = context[LINES]
-    if end == context[ROOMS + LINES]:
-        lacking(context, LINES)
-        return
-    int64s(context, LINE)[end] = (members << 32) | after
-    context[LINES] = end + 1
 
 
 @inner
@@ -119,7 +107,9 @@ def _make_lines(context: Context, record: int) -> None:
     kind, a, b = field(context, record, KIND), field(context, record, A), field(context, record, B)
     begin = int(context[LINES])
     if kind == BYTES:
-        _add(context, a, EPSILON)
+        add_line(context, a, EPSILON)
+    elif kind == PLACE:
+        add_places(context, record)
     elif kind == AND:
         _meet(context, a, b)
     elif kind == NOT:
@@ -152,7 +142,7 @@ def _lines_of_parts(context: Context, record: int, kind: int, a: int, b: int) ->
         end = field(context, part, LINES_END)
         for line in range(field(context, part, LINES_AT), end):
             after = pair_of(context, int(lines[line] & 0xFFFFFFFF), rest)
-            _add(context, int(lines[line] >> 32), after)
+            add_line(context, int(lines[line] >> 32), after)
 
 
 @inner
@@ -178,7 +168,7 @@ def _meet(context: Context, left: int, right: int) -> None:
             common = common_of(context, int(lines[index] >> 32), int(lines[other] >> 32))
             if common:
                 one, two = int(lines[index] & 0xFFFFFFFF), int(lines[other] & 0xFFFFFFFF)
-                _add(context, common, both_of(context, one, two))
+                add_line(context, common, both_of(context, one, two))
 
 
 @inner
@@ -191,8 +181,8 @@ def _others(context: Context, item: int) -> None:
         members = int(lines[index] >> 32)
         at = members * 4
         a, b, c, d = a & ~sets[at], b & ~sets[at + 1], c & ~sets[at + 2], d & ~sets[at + 3]
-        _add(context, members, not_of(context, int(lines[index] & 0xFFFFFFFF)))
-    _add(context, set_of(context, a, b, c, d), ANYTHING)
+        add_line(context, members, not_of(context, int(lines[index] & 0xFFFFFFFF)))
+    add_line(context, set_of(context, a, b, c, d), ANYTHING)
 
 
 @inner
@@ -220,7 +210,7 @@ def _make_arcs(context: Context, record: int) -> None:
         members = set_of(
             context, listed[part], listed[part + 1], listed[part + 2], listed[part + 3]
         )
-        _add(context, members, alt_by_head(context, before))
+        add_line(context, members, alt_by_head(context, before))
     context[TOP] = base
     _remember(context, record, ARCS_AT, begin)
 

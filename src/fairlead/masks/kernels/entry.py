@@ -69,7 +69,7 @@ from fairlead.masks.kernels.layout import (
     TOKEN,
     TOKEN_AT,
 )
-from fairlead.masks.kernels.lexemes import expand_wanted, explore, state_of, write
+from fairlead.masks.kernels.lexemes import expand_wanted, explore, state_of
 from fairlead.masks.kernels.lexer_layout import (
     NEED_LEXER,
     NEED_OUTLOOK,
@@ -86,6 +86,7 @@ from fairlead.masks.kernels.outlooks import learn
 from fairlead.masks.kernels.pictures import count_rows as _count_rows
 from fairlead.masks.kernels.pictures import draw_picture, remember_picture, take_picture
 from fairlead.masks.kernels.pictures import stack_rows as _stack_rows
+from fairlead.masks.kernels.programs import write
 from fairlead.masks.kernels.record_layout import (
     EFFORT,
     NUMBER,

@@ -6,7 +6,6 @@ seem to be lacking; what a search finds is remembered. All else has one if its p
 
 from typing import Final
 
-from fairlead.masks.kernels.algebra import alt_of, both_of, not_of, pair_of, repeat_of
 from fairlead.masks.kernels.derive import derive
 from fairlead.masks.kernels.jump_layout import LEXICON
 from fairlead.masks.kernels.layout import ACCEPTS, DEAD_END, EXPANDED, GOES_ON
@@ -19,12 +18,10 @@ from fairlead.masks.kernels.record_layout import (
     AND,
     ARCS_AT,
     ARCS_END,
-    BYTES,
     CAME,
     CONCAT,
     DEAD,
     EFFORT,
-    EMPTY,
     EXPAND,
     FIRSTS,
     FLAG,
@@ -40,8 +37,8 @@ from fairlead.masks.kernels.record_layout import (
     NOT,
     NULLABLE,
     PART,
+    PLACE,
     QUEUED,
-    REPEAT,
     ROOMS,
     ROWS,
     RULE,
@@ -55,10 +52,9 @@ from fairlead.masks.kernels.record_layout import (
     A,
     B,
 )
-from fairlead.masks.kernels.records import field, lacking, push, put, record_of, set_of
+from fairlead.masks.kernels.records import field, lacking, push, put
 from fairlead.masks.kernels.views import (
     Context,
-    WholeNumbers,
     apart,
     fence,
     inner,
@@ -155,7 +151,7 @@ def _unknown(context: Context, record: int) -> int:
                     push(context, inside)
                 if inside or field(context, part, ABOUT) & DEAD:
                     continue
-            if kind in (AND, NOT, RULE):
+            if kind in (AND, NOT, RULE, PLACE):
                 below = int(listed[context[TOP] - 2]) if context[TOP] > base + 1 else 0
                 context[TOP] = base
                 return -part if field(context, below, KIND) == AND else part
@@ -358,42 +354,3 @@ def _queue(context: Context, record: int, turn: int) -> None:
     if field(context, record, ABOUT) & DEAD == 0 and field(context, record, QUEUED) != turn:
         put(context, record, QUEUED, turn)
         push(context, record)
-
-
-@inner
-def write(context: Context, program: WholeNumbers, made: WholeNumbers) -> None:
-    """Make the records that a program says, one for each of `made`.
-
-    Each takes five numbers: its kind, then A to C; of bytes the four words, of alternatives where
-    in the program their options stand, and how many. A part below 0 is one that was made before.
-    """
-    apart()
-    for index in range(made.shape[0]):
-        if context[WANT]:
-            return
-        at = index * 5
-        kind, b = program[at], int(program[at + 2])
-        first = int(program[at + 1])
-        a = 0 if kind == BYTES else _written(made, first)
-        if kind == BYTES:
-            members = set_of(context, first, b, int(program[at + 3]), int(program[at + 4]))
-            made[index] = record_of(context, BYTES, members, 0, 0) if members else EMPTY
-        elif kind == CONCAT:
-            made[index] = pair_of(context, a, _written(made, b))
-        elif kind == ALT:
-            for option in range(first, first + b):
-                push(context, _written(made, int(program[option])))
-            made[index] = alt_of(context, 0)
-        elif kind == REPEAT:
-            made[index] = repeat_of(context, a, b, int(program[at + 3]))
-        elif kind == AND:
-            made[index] = both_of(context, a, _written(made, b))
-        elif kind == NOT:
-            made[index] = not_of(context, a)
-        else:  # ε, or a rule
-            made[index] = record_of(context, int(kind), a, b, 0)
-
-
-@inner
-def _written(made: WholeNumbers, part: int) -> int:
-    return int(made[-1 - part]) if part < 0 else part

@@ -17,19 +17,26 @@ from fairlead.masks.kernels.record_layout import (
     ALT,
     AND,
     BYTES,
+    COMPARED,
     DEAD,
+    DIGITS,
     EMPTY,
     EMPTY_KIND,
     EPSILON,
     EPSILON_KIND,
+    EXPONENT_END,
     GUESS,
     HASH,
     KIND,
+    LINE,
+    LINES,
     LIST,
     NOT,
     NULLABLE,
     PART,
     PARTS,
+    PLACE,
+    PLAIN_END,
     RECORD,
     RECORD_HASH,
     RECORDS,
@@ -80,6 +87,19 @@ def field(context: Context, record: int, which: int) -> int:
 def put(context: Context, record: int, which: int, value: int) -> None:
     """Set a field of a record."""
     int64s(context, RECORD)[record * WIDTH + which] = value
+
+
+@inner
+def add_line(context: Context, members: int, after: int) -> None:
+    """Write one more line, unless it says nothing."""
+    if members == 0 or after == EMPTY:
+        return
+    end = context[LINES]
+    if end == context[ROOMS + LINES]:
+        lacking(context, LINES)
+        return
+    int64s(context, LINE)[end] = (members << 32) | after
+    context[LINES] = end + 1
 
 
 @inner
@@ -228,6 +248,11 @@ def _describe(context: Context, made: int, kind: int, a: int, b: int) -> None:
         about, guess = SURE, 1
     elif kind == RULE:
         guess = 1
+    elif kind in (DIGITS, COMPARED):
+        about = SURE
+    elif kind == PLACE:
+        about = NULLABLE if a & PLAIN_END else SURE if a & EXPONENT_END else 0
+        guess = 0 if a & PLAIN_END else 1
     elif kind == NOT:
         about = (field(context, a, ABOUT) & NULLABLE) ^ NULLABLE
         guess = 1 - about
