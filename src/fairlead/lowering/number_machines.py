@@ -110,7 +110,7 @@ def magnitudes(readers: Sequence[Reader], shape: Shape, *, sure: bool = False) -
     Args:
         readers: what looks at the digits.
         shape: how numbers may be written.
-        sure: whether it is known that there is such a number.
+        sure: whether it is known that there is such a number, as of bounds and whole numbers.
     """
     return _places(shape).start(readers, sure)
 
@@ -174,10 +174,9 @@ class _Places:
         place = self._place(0, False, sides)
         if not sure:
             return self._state(place)
-        if place.expr is None:
+        if not isinstance(place.expr, Rule):
             place.expr = self._rule(place)
-        if isinstance(place.expr, Rule):
-            _begun[place.expr] = tuple(readers), self._shape
+        _begun[place.expr] = tuple(readers), self._shape
         return place.expr
 
     def at(self, stage: int, counts: bool, states: Sequence[tuple[Reader, State]]) -> Expr:

@@ -1,7 +1,8 @@
 """Ranges of numbers as records, and back: `kernels.numerals` reckons where their places lead.
 
 Where a number begins is written down: its bounds, whether only whole numbers count, and how it may
-be spelled. Readers of other multiples stay rules whose bodies Python makes.
+be spelled. What is a multiple of something else as well stays a rule whose bodies Python makes:
+`lowering.number_machines` does not call it begun.
 
 What this module does not know: how records are written, where places lead.
 """
@@ -26,10 +27,7 @@ def begun_places(rule: Rule, spellable: int) -> list[int] | None:
         return None
     readers, shape = found
     bounds = [reader for reader in readers if isinstance(reader, Comparison)]
-    others = [reader for reader in readers if not isinstance(reader, Comparison)]
-    if others not in ([], [_WHOLE]):
-        return None
-    program = [_written(shape), at.WHOLE_START if others else 0]
+    program = [_written(shape), at.WHOLE_START if len(bounds) < len(readers) else 0]
     for upper in (False, True):
         bound = next((bound for bound in bounds if bound.upper == upper), None)
         program += (0, 0, 0) if bound is None else _told(bound)
