@@ -237,3 +237,24 @@ def test_what_is_said_of_keys_that_do_not_come_holds():
     assert shortened(closed, any_of(matching(BESIDE[2], value), A)) is closed
     kept = all_of(closed, any_of(matching(BESIDE[0], value), A))
     assert shortened(kept) is kept
+
+
+def test_ten_conditions_that_evaluate_members_are_read():
+    schema = {
+        "type": "object",
+        "unevaluatedProperties": False,
+        "allOf": [
+            {
+                "if": {"properties": {f"a{n}": {"const": 1}}, "required": [f"a{n}"]},
+                "then": {"properties": {f"b{n}": {}}},
+            }
+            for n in range(10)
+        ],
+    }
+    engine = machine(schema, whitespace="compact")
+    for value in (
+        {}, {"a0": 1}, {"a0": 2}, {"b0": 1}, {"a0": 1, "b0": 2}, {"a0": 1, "b1": 2}, {"c": 1},
+        {"a9": 1, "b9": 2, "a3": 1}, {"a9": 1, "b9": 2, "a3": 2}, {"b3": 0, "a3": 1, "b9": 0},
+    ):  # fmt: skip
+        text = json.dumps(value, separators=(",", ":"))
+        assert matches(engine, text) == verdict(schema, value), text

@@ -34,7 +34,9 @@ from fairlead.lowering.json_formulas import (
 _DEEP: Final = 4  # alternatives within alternatives
 _ROUNDS: Final = 8  # as a choice that is settled may settle others
 _FEW: Final = 8  # names that another key may be
-_MOST: Final = 10_000  # atoms: 100 options that overlap have more, and are read as they are
+_MOST: Final = (
+    50_000  # atoms; ten conditions under `unevaluatedProperties` have fewer, and took minutes
+)
 
 
 @final
