@@ -32,6 +32,12 @@ PATTERNS = [  # with the fewest and the most characters
 ]
 
 
+@pytest.fixture(autouse=True)
+def _drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A picture is made as soon as a state comes up a second time."""
+    monkeypatch.setattr(bounded, "_ENOUGH", 2)
+
+
 def strings(pattern: str, low: int, high: int | None) -> dict[str, Any]:
     bounds = {"minLength": low, "maxLength": high}
     return {"type": "string", "pattern": pattern, **{k: v for k, v in bounds.items() if v}}

@@ -41,6 +41,7 @@ class Forest:
         self._hold, self._part = np.zeros((nodes, 2), np.uint64), np.zeros(nodes, np.uint8)
         self._height = np.zeros(nodes, np.uint8)
         self.jump_words = nodes // 64 + 1  # of a row of bits, one for each node
+        self._chars = np.zeros(nodes, np.uint16)
         self._spots = np.zeros((jump.SPOTS, self.jump_words), np.int64)
         self.deepest = int(trie.depth.max(initial=0))
         self._first, self._free = nodes, nodes
@@ -74,6 +75,7 @@ class Forest:
             (at.PART, self._part),
             (at.HEIGHT, self._height),
             (jump.SPOT, self._spots),
+            (jump.CHARS, self._chars),
         ):
             context[slot] = address(array)
         context[jump.JUMP_WORDS] = self.jump_words

@@ -27,6 +27,7 @@ from fairlead.masks.bits import Row, pack, words
 from fairlead.masks.forest import MOST_FIRST, Forest, address
 from fairlead.masks.jumps import Jumps
 from fairlead.masks.kernels import layout as at
+from fairlead.masks.kernels.jump_layout import NEED_JUMP
 from fairlead.masks.kernels.layout import CURSOR, NEED_LEX, NO_PICTURE, WIDE_EXITS
 from fairlead.masks.lexicon import MOST_STATES, Lexicon
 from fairlead.masks.memory import Held, track_shared
@@ -140,6 +141,9 @@ class Gallery:
             self.make_exits(wanted, arena.leads())
         elif code == at.NEED_COUNT:
             self.make_counted(wanted)
+        elif code == NEED_JUMP:
+            with self._lock:
+                self.jumps.find(wanted, self._served)
         else:
             arena.set_root(wanted, self.trie(arena.exits(wanted)))
 
@@ -161,8 +165,7 @@ class Gallery:
             if found is None:  # another thread has asked, and there was no room
                 return
             below, state = found
-            _, left = self._taken(below, state, leads)
-            number, root = self._used_wide, None
+            (_, left), number, root = self._taken(below, state, leads), self._used_wide, None
             if left <= len(self._left):
                 root = self.forest.plant(self._context, self._left[:left])
             if root is None or number == len(self.wide):

@@ -5,6 +5,7 @@ There is a row of bits for each set of characters that lead from a state back to
 read while one is added.
 """
 
+from collections.abc import Callable
 from typing import Final, final
 
 import numpy as np
@@ -12,11 +13,24 @@ from numpy.typing import NDArray
 
 from fairlead.masks.forest import Forest, address
 from fairlead.masks.kernels import jump_layout as at
-from fairlead.masks.kernels.layout import LOOP, LOOPS, WAY, WAY_TO
+from fairlead.masks.kernels.layout import (
+    LOOP,
+    LOOPS,
+    NEED_COUNT,
+    NEED_EXITS,
+    NEED_PICTURE,
+    WAY,
+    WAY_TO,
+)
+from fairlead.masks.kernels.lexer_layout import NEED_TRIE
 from fairlead.masks.lexicon import MOST_STATES, Lexicon
 from fairlead.masks.space import untouched
 
+DRAWN: Final = (NEED_PICTURE, NEED_EXITS, NEED_COUNT, NEED_TRIE, at.NEED_JUMP)  # by galleries
 _FIRST: Final = 1  # 0 says that there is none
+_INTS: Final = np.zeros(0, np.int32)
+_WORDS: Final = np.zeros(0, np.uint32)
+_SETS: Final = np.zeros(4, np.uint64)
 
 
 @final
@@ -51,6 +65,14 @@ class Jumps:
         """Write to the gallery's own context what its walks need: these hold the lexicon's lock."""
         context[at.REGION], context[at.JUMPS] = address(self._regions), _FIRST
         context[at.LEXICON] = address(self._records.context)
+
+    def find(
+        self, state: int, served: "Callable[[Callable[[NDArray[np.int64]], int]], int]"
+    ) -> None:
+        """Have it known whether a state has a row; `served` calls a kernel of the gallery's."""
+        from fairlead.masks.kernels.entry import picture
+
+        served(lambda context: picture(context, 0, state, -1, _INTS, _WORDS, _INTS, _SETS))
 
     def nbytes(self, context: "NDArray[np.int64]") -> int:
         """The memory of the rows that there are."""

@@ -51,8 +51,8 @@ from fairlead.masks.arena import Arena
 from fairlead.masks.bits import Row
 from fairlead.masks.conjunctions import bounded_fields, counted_apart
 from fairlead.masks.gallery import Gallery
+from fairlead.masks.jumps import DRAWN
 from fairlead.masks.kernels import layout as at
-from fairlead.masks.kernels.lexer_layout import NEED_TRIE
 from fairlead.masks.known import Known
 from fairlead.masks.lalr import LalrNodes
 from fairlead.masks.literals import lexeme_of, run_of
@@ -182,7 +182,7 @@ class Network:
             self.arena.grow(wanted)
         elif code == at.NEED_LEX:
             self.lexicon.expand(wanted, ahead)
-        elif code in (at.NEED_PICTURE, at.NEED_EXITS, at.NEED_COUNT, NEED_TRIE):
+        elif code in DRAWN:
             self.gallery.serve(code, wanted, self.arena)
         elif code == at.NEED_BOUND:
             self._measure(wanted)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlead.masks.forest import address
+from fairlead.masks.kernels import jump_layout as jump
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.kernels import lexer_layout as seen
 from fairlead.masks.space import untouched
@@ -246,6 +247,7 @@ class Plan:
         deepest = gallery.deepest + 2
         sizes[at.WALK] = sizes[at.BEGUN] = np.int32, deepest
         sizes[at.BOUND_WALK] = np.int32, deepest * 3
+        sizes[jump.REGION] = np.int32, (deepest + 1) * jump.R_WIDTH
         sizes[at.KEY_WALK] = np.int32, deepest * 4
         sizes[at.KEY_LEADS] = np.uint64, deepest * 4
         sizes[at.UNSURE] = np.uint32, gallery.words

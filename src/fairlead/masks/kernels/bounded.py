@@ -8,8 +8,11 @@ long, or lengths have gaps, the trie is walked, and each byte looked at.
 
 import numpy as np
 
+from fairlead.masks.kernels.bounded_jumps import go_on_reading, pair_jump, read_below
 from fairlead.masks.kernels.bounds import alive, know_length
 from fairlead.masks.kernels.intern import pair_of
+from fairlead.masks.kernels.jump_layout import REGION
+from fairlead.masks.kernels.jumps import until
 from fairlead.masks.kernels.layout import (
     B_BASE,
     B_BETWEEN,
@@ -20,6 +23,7 @@ from fairlead.masks.kernels.layout import (
     BOUND,
     BOUND_AT,
     BOUND_BASE,
+    BOUND_ENOUGH,
     BOUND_LISTED,
     BOUND_NODE,
     BOUND_PLACE,
@@ -66,9 +70,10 @@ from fairlead.masks.kernels.views import (
 from fairlead.masks.kernels.walks import note_unsure, walk
 
 _DEEP = 255  # a height that is no less
-_ENOUGH = 2  # masks made by walking before a picture is worth its making
-# What a byte does: the pattern has none such, it closes, it goes on; all below it leads back.
-LEFT, ENDED, INSIDE, WHOLE = 0, 1, 2, 3
+
+# What a byte does: the pattern has none such, it closes, it goes on; all below it leads back, or
+# there is a jump to what does not.
+LEFT, ENDED, INSIDE, WHOLE, JUMPED = 0, 1, 2, 3, 4
 
 
 @once
@@ -84,8 +89,8 @@ def draw_bounded(context: Context, row: Words, node: int) -> int:
     if number > 0 and _serves(context, number, node):
         _draw(context, row, number, node)
         return number
-    pair = _pair(context, node)
-    if pair > 0 and number == 0 and int32s(context, LENGTH)[pair * 8 + L_VISITS] >= _ENOUGH:
+    pair, enough = _pair(context, node), context[BOUND_ENOUGH]
+    if pair > 0 and number == 0 and int32s(context, LENGTH)[pair * 8 + L_VISITS] >= enough:
         context[WANT] = node
         return NEED_BOUND
     return min(pair, 0)
@@ -193,8 +198,13 @@ def bounded_walk(context: Context, row: Words, below: int, node: int, macro: int
     place, last = below + 1, int(ends[below])
     if context[BOUND_PLACE] != 0 and context[BOUND_NODE] == (node << 32) | below:
         place = int(context[BOUND_PLACE])
+    else:
+        int32s(context, REGION)[0] = 0
     context[BOUND_PLACE] = 0
     while place < last:
+        if place >= until(context):
+            place = go_on_reading(context, row, place, between)
+            continue
         code = _read(context, place, between)
         if code == INSIDE:
             code = _has_room(context, int(depths[place]) * 3, node)
@@ -206,7 +216,7 @@ def bounded_walk(context: Context, row: Words, below: int, node: int, macro: int
         if code < 0:
             context[BOUND_PLACE], context[BOUND_NODE] = place, (node << 32) | below
             return code
-        end = place + 1 if code == INSIDE else int(ends[place])
+        end = place + 1 if code in (INSIDE, JUMPED) else int(ends[place])
         if code >= INSIDE:
             set_tokens(context, row, place, end)
         place = end
@@ -255,7 +265,8 @@ def _has_room(context: Context, at: int, node: int) -> int:
 def _has_room_below(context: Context, place: int, node: int) -> int:
     """WHOLE if all below a trie node leads back to the pair there, which has room for it.
 
-    Else INSIDE, or a code below 0. LAST_FEWEST is what `_has_room` found of the pair.
+    JUMPED if much of it does; else INSIDE, or a code below 0. LAST_FEWEST is what `_has_room` found
+    of the pair.
     """
     nodes, pairs = int32s(context, NODE), int32s(context, BOUND_WALK)
     count = int(pairs[int(uint16s(context, TRIE_DEPTH)[place]) * 3 + 2])
@@ -265,7 +276,12 @@ def _has_room_below(context: Context, place: int, node: int) -> int:
         return INSIDE
     if high >= 0 and (height == _DEEP or count + fewest + height > high):
         return INSIDE
-    return _leads_back(context, place, int(nodes[node * 6 + 4]))
+    between = int(nodes[node * 6 + 4])
+    jump = pair_jump(context, place, between)
+    if jump > 0:
+        read_below(context, place, jump)
+        return JUMPED
+    return _leads_back(context, place, between) if jump == 0 else jump
 
 
 @inner

@@ -19,7 +19,7 @@ from fairlead.masks.kernels.intern import (
     remember_step,
     text_of,
 )
-from fairlead.masks.kernels.jumps import spot_nodes
+from fairlead.masks.kernels.jumps import jump_of, spot_nodes
 from fairlead.masks.kernels.layout import (
     AFTER_TEXT,
     BUILD_KEYS,
@@ -258,12 +258,15 @@ def picture(
     """Find the tokens below a trie node that stay within a lexical state, and its exits.
 
     `found` are its holes, and `row` is not used; or if `like` is not 0, the exits of that state,
-    out of whose row that of `state` is made. States on the way are expanded.
+    out of whose row that of `state` is made. If it is below 0, only the jumps of the state are
+    found. States on the way are expanded.
     """
     context, code = bare(slots), NEED_LEX
     while code == NEED_LEX:
         if like == 0:
             code = take_picture(context, below, state, found, exits, bare(leads))
+        elif like < 0:
+            code = jump_of(context, 0, state)
         else:
             code = _redraw(context, state, like, bare(row), found, exits, bare(leads))
         if code == NEED_LEX and not expand_wanted(context):

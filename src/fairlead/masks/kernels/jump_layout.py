@@ -11,7 +11,12 @@ JUMP_WORDS: Final = 228  # scalars: words of each of these,
 JUMPS: Final = 229  # and how many there are, the first being none
 LEXICON: Final = 230  # the context of the lexicon's records, where its lock is held
 # Of a walk:
-REGION: Final = 231  # int32[max depth + 3, 4]: how many parts it is within, then these, see below
+REGION: Final = 231  # int32[max depth + 3, 5]: how many parts it is within, then these, see below
+SPOTTED: Final = 232  # scalar: the trie node that it has just gone on to, or 0
+# Of the vocabulary:
+CHARS: Final = 233  # uint16[nodes]: the characters that have begun down to a node of its trie
+
+NEED_JUMP: Final = -17  # WANT is a lexical state of which JUMP_AT is not known
 
 # Rows of SPOT: an ASCII character; 32 such; what is no UTF-8, white space that is not ASCII, or any
 # other such character. All but the last but two begin where the bytes before are whole characters.
@@ -25,9 +30,10 @@ MOST_JUMPS: Final = 512
 NO_JUMP: Final = -1
 
 # Fields of a part of the trie that is jumped over: where it ends, where what is looked at within it
-# ends, its state, and the row of JUMP.
+# ends, its state, the row of JUMP, and its characters before the first of CHARS.
 R_END: Final = 0
 R_UNTIL: Final = 1
 R_STATE: Final = 2
 R_JUMP: Final = 3
-R_WIDTH: Final = 4
+R_COUNT: Final = 4
+R_WIDTH: Final = 5

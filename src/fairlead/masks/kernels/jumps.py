@@ -12,6 +12,7 @@ from typing import Final
 
 from fairlead.masks.kernels.jump_layout import (
     BROKEN_SPOT,
+    CHARS,
     GROUP,
     JUMP,
     JUMP_AT,
@@ -29,6 +30,7 @@ from fairlead.masks.kernels.jump_layout import (
     REGION,
     SPACED_SPOT,
     SPOT,
+    SPOTTED,
 )
 from fairlead.masks.kernels.layout import (
     ACCEPTS,
@@ -80,13 +82,15 @@ def spot_nodes(context: Context) -> None:
         uint16s(context, TRIE_DEPTH),
         uint8s(context, PART),
     )
-    states, leads = int32s(context, WALK), int32s(context, BEGUN)
-    states[0] = 0
+    states, leads, chars = int32s(context, WALK), int32s(context, BEGUN), uint16s(context, CHARS)
+    states[0] = states[1] = 0
     for node in range(1, int32s(context, TRIE_END)[0]):
         depth, byte = int(depths[node]), int(bytes_[node])
-        before = int(states[depth - 1])
+        before = int(states[depth * 2 - 2])
         state = utf8_after(before, byte)
-        states[depth] = state
+        states[depth * 2] = state
+        states[depth * 2 + 1] = states[depth * 2 - 1] + (1 if byte & 0xC0 != 0x80 else 0)
+        chars[node] = states[depth * 2 + 1]
         leads[depth] = node if before == 0 else leads[depth - 1]
         if before == 0 and byte < _ASCII:
             _spot(context, byte, node)
@@ -197,20 +201,26 @@ def _change_spots(context: Context, row: int, spots: int) -> None:
 @inner
 def enter_part(context: Context, node: int, state: int, jump: int) -> int:
     """Jump over what is below a trie node; gives where the walk goes on."""
+    push_part(context, node, state, jump)
+    return go_on(context, node + 1)
+
+
+@inner
+def push_part(context: Context, node: int, state: int, jump: int) -> None:
+    """What is below a trie node is jumped over from now on."""
     regions, end = int32s(context, REGION), int(int32s(context, TRIE_END)[node])
     top = int(regions[0]) + 1
     at = top * R_WIDTH
     regions[0] = top
     regions[at + R_END], regions[at + R_UNTIL], regions[at + R_STATE] = end, node + 1, state
     regions[at + R_JUMP] = jump
-    return go_on(context, node + 1)
 
 
 @inner
 def go_on(context: Context, node: int) -> int:
     """Where a walk goes on that has come to a trie node, by the parts that it is within."""
     regions, ends = int32s(context, REGION), int32s(context, TRIE_END)
-    top = int(regions[0])
+    top, context[SPOTTED] = int(regions[0]), 0
     while top > 0 and node >= regions[top * R_WIDTH + R_UNTIL]:
         at = top * R_WIDTH
         end = int(regions[at + R_END])
@@ -220,6 +230,7 @@ def go_on(context: Context, node: int) -> int:
             continue
         regions[at + R_UNTIL] = ends[node]
         int32s(context, WALK)[int(uint16s(context, TRIE_DEPTH)[node]) - 1] = regions[at + R_STATE]
+        context[SPOTTED] = node
     regions[0] = top
     return node
 

@@ -123,10 +123,8 @@ SHELF_CODE: Final = 112  # int64[n]: its hash
 SHELF_ROW: Final = 113  # int64[n]: its address
 SHELF_ROOM: Final = 114  # how many there may be
 ROW_CODE: Final = 115  # the hash of the last mask
-WAY: Final = (
-    116  # uint64[lexical states, 2]: the ASCII bytes that lead from a state to the same one,
-)
-WAY_TO: Final = 117  # int32[lexical states]: and to which; 0 unknown, below 0: to none
+WAY: Final = 116  # uint64[lexical states, 2]: the ASCII bytes that lead from one to WAY_TO
+WAY_TO: Final = 117  # int32[lexical states]: 0 unknown, below 0: none
 COUNT_AT: Final = 101  # int32[lexical states]: as PICTURE_AT, of states between counted items
 # Of this constraint, for bounded patterns (`kernels.bounds`):
 PAIR: Final = 128  # int64[n]: lexical state of a pattern << 32 | of what its characters are
@@ -151,6 +149,7 @@ BOUND_AT: Final = 145  # int32[lexical states]: 0 unknown, a picture, or NO_PICT
 BOUND: Final = 146  # int32[n, 12], see below
 BOUND_BASE: Final = 147  # uint32[n, words]
 BOUND_LISTED: Final = 148  # int32[n, 2]: characters, token
+BOUND_ENOUGH: Final = 234  # scalar: masks made by walking, before a picture is made
 FORKS: Final = 149  # how many lists of alternatives have been made
 # Of this constraint, where something is looked ahead for (`kernels.guards`, `kernels.verdicts`):
 LOOKS: Final = 150  # whether anything is
