@@ -86,9 +86,10 @@ TABLES: Final[dict[int, Table]] = {
         ((seen.OUTLOOK, np.int64, 1), (seen.OUTLOOK_AT, np.int32, 4)),
         ((seen.OUTLOOK_HASH, np.int32, 2),),
     ),
-    seen.SEEN_LISTED: Table(seen.SEEN_LIST_ROOM, 16, ((seen.SEEN_LIST, np.int32, 1),)),
+    # Each time that there is no room a walk through the vocabulary begins anew.
+    seen.SEEN_LISTED: Table(seen.SEEN_LIST_ROOM, 4096, ((seen.SEEN_LIST, np.int32, 1),)),
     seen.LEAVINGS: Table(
-        seen.LEAVING_ROOM, 16, ((seen.LEFT_BY, np.int64, 3), (seen.LEFT_AT, np.int64, 1))
+        seen.LEAVING_ROOM, 64, ((seen.LEFT_BY, np.int64, 3), (seen.LEFT_AT, np.int64, 1))
     ),
     at.VISITED: Table(
         at.WORK_ROOM,
