@@ -42,6 +42,7 @@ class Bounds:
         self._at = np.zeros(MOST_STATES, np.int32)
         self._pictures = np.zeros((MOST_ROWS, 12), np.int32)
         self._base = np.zeros((MOST_ROWS, gallery.words), np.uint32)
+        self._base[0] = gallery.every  # no picture has this number
         self._listed = np.zeros((_MOST_LISTED, 2), np.int32)
         self._used_pictures, self._used_listed = 1, 0
         self._lock = threading.Lock()

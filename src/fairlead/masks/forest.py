@@ -10,6 +10,7 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlead.masks.bits import Row, pack
 from fairlead.masks.kernels import jump_layout as jump
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.space import untouched
@@ -85,6 +86,10 @@ class Forest:
         from fairlead.masks.kernels.entry import survey
 
         survey(context, np.zeros(3 * (self.deepest + 2), np.uint64))
+
+    def every(self, words: int) -> Row:
+        """All tokens that have bytes."""
+        return pack(self._ids[: int(self._at[self._first])], words * 32)
 
     def plant(
         self, context: "NDArray[np.int64]", firsts: "NDArray[np.int32]", most: int = _MOST_NODES

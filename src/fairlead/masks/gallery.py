@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlead.masks.arena import Arena
-from fairlead.masks.bits import Row, pack, words
+from fairlead.masks.bits import pack, words
 from fairlead.masks.forest import MOST_FIRST, Forest, address
 from fairlead.masks.jumps import Jumps
 from fairlead.masks.kernels import layout as at
@@ -83,7 +83,7 @@ class Gallery:
         self._large: dict[int, NDArray[np.int32]] = {}  # the exits of states with rows, ascending
         self._found = untouched(max(_TOKENS, vocabulary.width), np.int32)
         self._planted: dict[bytes, int] = {}  # by the nodes that are left
-        self._every: Row | None = None  # all tokens
+        self.every = self.forest.every(self.words)
         self._left = untouched(_MOST_EXITS, np.int32)
         self._lock = threading.Lock()
         self._shelf = Shelf(self.words)
@@ -269,12 +269,9 @@ class Gallery:
         from fairlead.masks.kernels.entry import draw
 
         row = self.base[self._used_rows]
-        if self._every is None:
-            self._every = np.zeros(self.words, np.uint32)
-            draw(self._context, _NO_HOLES, self._every, False)
         drawn = 2 * count > len(self.token_at)
         if drawn:
-            row[:] = self._every
+            row[:] = self.every
         draw(self._context, holes, row, drawn)
 
     def _hang_row(self, state: int, exits: int, left: int, unsure: int) -> int:

@@ -251,7 +251,7 @@ class Plan:
         sizes[jump.REGION] = np.int32, (deepest + 1) * jump.R_WIDTH
         sizes[at.KEY_WALK] = np.int32, deepest * 4
         sizes[at.KEY_LEADS] = np.uint64, deepest * 4
-        sizes[at.UNSURE] = np.uint32, gallery.words
+        sizes[at.UNSURE] = sizes[jump.BOUND_ROW] = np.uint32, gallery.words
         sizes[at.LEADS] = sizes[at.SEARCH_LEADS] = np.uint64, 4
         sizes.update({slot: (kind, size) for slot, kind, size in _PYTHON})
         return cls(context, sizes, {}, dict.fromkeys((slot for slot, _, _ in _PYTHON), 0))

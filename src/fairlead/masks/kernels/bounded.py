@@ -8,7 +8,14 @@ long, or lengths have gaps, the trie is walked, and each byte looked at.
 
 import numpy as np
 
-from fairlead.masks.kernels.bounded_jumps import go_on_reading, pair_jump, read_below
+from fairlead.masks.kernels.bounded_jumps import (
+    begin_reading,
+    end_reading,
+    go_on_reading,
+    pair_jump,
+    read_below,
+    read_or_not,
+)
 from fairlead.masks.kernels.bounds import alive, know_length
 from fairlead.masks.kernels.intern import pair_of
 from fairlead.masks.kernels.jump_layout import REGION
@@ -200,6 +207,7 @@ def bounded_walk(context: Context, row: Words, below: int, node: int, macro: int
         place = int(context[BOUND_PLACE])
     else:
         int32s(context, REGION)[0] = 0
+        begin_reading(context, below)
     context[BOUND_PLACE] = 0
     while place < last:
         if place >= until(context):
@@ -217,9 +225,9 @@ def bounded_walk(context: Context, row: Words, below: int, node: int, macro: int
             context[BOUND_PLACE], context[BOUND_NODE] = place, (node << 32) | below
             return code
         end = place + 1 if code in (INSIDE, JUMPED) else int(ends[place])
-        if code >= INSIDE:
-            set_tokens(context, row, place, end)
+        read_or_not(context, row, place, end, code >= INSIDE)
         place = end
+    end_reading(context, row, below)
     pair = _pair(context, node)
     if pair > 0 and below == 0:
         int32s(context, LENGTH)[pair * 8 + L_VISITS] += 1

@@ -5,6 +5,10 @@ so many characters before it. Where both go round, so does the pair, and each ch
 """
 
 from fairlead.masks.kernels.jump_layout import (
+    BOUND_FULL,
+    BOUND_LEFT_OUT,
+    BOUND_ROW,
+    BOUND_UNREAD,
     CHARS,
     JUMP_AT,
     NEED_JUMP,
@@ -16,16 +20,19 @@ from fairlead.masks.kernels.jump_layout import (
 )
 from fairlead.masks.kernels.jumps import LARGE, go_on, push_part
 from fairlead.masks.kernels.layout import (
+    BOUND_BASE,
     BOUND_WALK,
     LOOP,
     LOOPS,
     PART,
+    ROW_WORDS,
+    TRIE_AT,
     TRIE_DEPTH,
     TRIE_END,
     WANT,
 )
 from fairlead.masks.kernels.skips import BETWEEN, all_else_loop, find_loops
-from fairlead.masks.kernels.tries import set_tokens
+from fairlead.masks.kernels.tries import clear_tokens, set_tokens
 from fairlead.masks.kernels.views import (
     Context,
     Words,
@@ -33,6 +40,7 @@ from fairlead.masks.kernels.views import (
     int32s,
     uint8s,
     uint16s,
+    uint32s,
     uint64s,
 )
 
@@ -76,10 +84,46 @@ def read_below(context: Context, place: int, jump: int) -> None:
 def go_on_reading(context: Context, row: Words, place: int, between: int) -> int:
     """Go on behind what needs not be looked at, all of which is read; gives where."""
     after = go_on(context, place)
-    set_tokens(context, row, place, after)
+    if context[BOUND_LEFT_OUT] == 0:
+        set_tokens(context, row, place, after)
     if context[SPOTTED] != 0:
         regions, pairs = int32s(context, REGION), int32s(context, BOUND_WALK)
         region, at = int(regions[0]) * R_WIDTH, int(uint16s(context, TRIE_DEPTH)[after]) * 3
         pairs[at - 3], pairs[at - 2] = regions[region + R_STATE], between
         pairs[at - 1] = regions[region + R_COUNT] + uint16s(context, CHARS)[after] - 1
     return after
+
+
+@inner
+def begin_reading(context: Context, below: int) -> None:
+    """Begin to note what is read, or what is not, where that was less the last time."""
+    context[BOUND_LEFT_OUT], context[BOUND_UNREAD] = 0, 0
+    if below == 0 and context[BOUND_FULL] != 0:
+        context[BOUND_LEFT_OUT] = 1
+        all_, row = uint32s(context, BOUND_BASE), uint32s(context, BOUND_ROW)
+        for word in range(context[ROW_WORDS]):
+            row[word] = all_[word]
+
+
+@inner
+def read_or_not(context: Context, row: Words, place: int, end: int, read: bool) -> None:
+    """Note whether the tokens at the trie nodes [place, end) are read."""
+    if not read:
+        at = int32s(context, TRIE_AT)
+        context[BOUND_UNREAD] += at[end] - at[place]
+        if context[BOUND_LEFT_OUT] != 0:
+            clear_tokens(context, uint32s(context, BOUND_ROW), place, end)
+    elif context[BOUND_LEFT_OUT] == 0:
+        set_tokens(context, row, place, end)
+
+
+@inner
+def end_reading(context: Context, row: Words, below: int) -> None:
+    """Write what was read, all but what was not."""
+    if context[BOUND_LEFT_OUT] != 0:
+        read = uint32s(context, BOUND_ROW)
+        for word in range(context[ROW_WORDS]):
+            row[word] |= read[word]
+    if below == 0:
+        every = int(int32s(context, TRIE_AT)[int32s(context, TRIE_END)[0]])
+        context[BOUND_FULL] = 1 if 2 * context[BOUND_UNREAD] < every else 0

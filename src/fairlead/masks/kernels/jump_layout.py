@@ -16,6 +16,12 @@ SPOTTED: Final = 232  # scalar: the trie node that it has just gone on to, or 0
 # Of the vocabulary:
 CHARS: Final = 233  # uint16[nodes]: the characters that have begun down to a node of its trie
 
+# Of a walk of a bounded pattern:
+BOUND_ROW: Final = 235  # uint32[words]: all tokens, but for those that it does not read,
+BOUND_LEFT_OUT: Final = 236  # if this is not 0: what it reads was written down at once else
+BOUND_UNREAD: Final = 237  # how many it does not read,
+BOUND_FULL: Final = 238  # and whether that was less than half, the last time
+
 NEED_JUMP: Final = -17  # WANT is a lexical state of which JUMP_AT is not known
 
 # Rows of SPOT: an ASCII character; 32 such; what is no UTF-8, white space that is not ASCII, or any

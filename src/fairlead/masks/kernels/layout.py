@@ -147,7 +147,7 @@ LAST_STEADY: Final = 144
 # Of the vocabulary, for them:
 BOUND_AT: Final = 145  # int32[lexical states]: 0 unknown, a picture, or NO_PICTURE
 BOUND: Final = 146  # int32[n, 12], see below
-BOUND_BASE: Final = 147  # uint32[n, words]
+BOUND_BASE: Final = 147  # uint32[n, words], the first being all tokens
 BOUND_LISTED: Final = 148  # int32[n, 2]: characters, token
 BOUND_ENOUGH: Final = 234  # scalar: masks made by walking, before a picture is made
 FORKS: Final = 149  # how many lists of alternatives have been made
