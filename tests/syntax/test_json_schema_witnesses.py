@@ -30,6 +30,9 @@ def closed(**members: Any) -> Any:
 
 @pytest.mark.parametrize(("part", "needed"), [
     ({"not": TEXT}, []),
+    ({"type": ["string", "object"], "not": {"enum": ["a"]}}, []),
+    ({"type": ["string", "null"], "not": {"const": None}}, []),
+    ({"type": ["string", "null"], "not": {"enum": [None, ""]}}, None),
     ({"oneOf": [TEXT, {"type": "null"}, {"type": ["null", "array"]}]}, []),
     ({"oneOf": [LONG, {"type": "null"}]}, [LONG]),
     ({"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["b"]}]}, []),

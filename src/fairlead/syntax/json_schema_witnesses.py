@@ -37,6 +37,7 @@ _SAMPLES: Final[dict[str, Any]] = {
     "number": 0,
     "string": "",
     "array": [],
+    "object": {},
 }
 _NUMBERS: Final = frozenset(("integer", "number"))
 _BOUNDS: Final = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
@@ -177,7 +178,7 @@ class Witnesses:
             if said[id(telling[0])].isdisjoint(_GROUPS):
                 yield Instance(telling[0])
         elif types and not telling:
-            yield _SAMPLES[min(types)]
+            yield from (_SAMPLES[name] for name in sorted(types))
         if telling and "array" in types:
             yield from (_SAMPLES[name] for name in types & {"null", "boolean"})
             yield from self._arrays(way, left)
