@@ -61,6 +61,7 @@ from fairlead.masks.kernels.lexers import (
 from fairlead.masks.kernels.loops import loops_below
 from fairlead.masks.kernels.macros import learn_lexer, step
 from fairlead.masks.kernels.pictures import is_lead
+from fairlead.masks.kernels.skips import BETWEEN
 from fairlead.masks.kernels.views import (
     Context,
     inner,
@@ -75,6 +76,7 @@ from fairlead.masks.kernels.views import (
 
 _FEW_NODES: Final = 4  # where tokens leave, before a trie is made of what is left of them
 _FEW_TOKENS: Final = 2048  # that are listed as ranges
+_NO_ASCII: Final = 0xFF ^ BETWEEN  # what a part says that has, or is within, other characters
 
 
 @inner
@@ -239,7 +241,7 @@ def _leaves_below(context: Context, macro: int, node: int) -> bool:
         by = int(configs[index] >> 32)
         if not leaves_lexer(context, by):
             continue
-        if nodes[by * 6] == APART or parts[node] != 0:
+        if nodes[by * 6] == APART or parts[node] & _NO_ASCII != 0:
             return True
         for word in range(2):
             rest = int(np.int64(holds[node * 2 + word]))
