@@ -120,6 +120,14 @@ def network(expr: Expr) -> Network:
     return new_network(expr, machine, gallery)
 
 
+def test_what_is_entered_is_translated_once() -> None:
+    made = network(expr := literal("ab"))
+    node = made.entered(expr)
+    told = made.arena.record(node)
+    assert made.entered(expr) == node
+    assert made.arena.record(node) == told
+
+
 def test_literals_longer_than_is_translated_at_once_are_read_whole() -> None:
     text = b"ab" * 5000
     run = network(literal(text + b"c"))
