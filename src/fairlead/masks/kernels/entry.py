@@ -214,6 +214,7 @@ def run(slots: WholeNumbers, what: int, a: int, b: int, row: WholeWords, spare: 
         else:
             code = measure(context, a, b, bare(row), spare)
         if code in (NEED_LEXER, NEED_STEP, NEED_OUTLOOK):
+            lock = release() if lock == 0 else lock  # to learn may take milliseconds
             learned = learn(context, code)
             code = code if learned == OK else learned
     if lock != 0:
