@@ -182,7 +182,7 @@ class CompiledConstraint:
     def distance(self, state: DecodeState) -> int:
         """Tokens that suffice to reach an accepting state, end ids not counted.
 
-        0 exactly where `accepts`; else some allowed token has a distance smaller by at least one.
+        0 where `accepts`; else smaller behind some token, unless free objects meet a regex: README.
         """
         if self._canonical is not None:
             return self._canonical.distance(state)
