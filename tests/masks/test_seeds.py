@@ -2,6 +2,8 @@
 
 import gc
 import json
+import weakref
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -129,3 +131,30 @@ def test_an_arena_that_is_gone_gives_its_memory_to_the_next() -> None:
     assert second.context[at.NODE] == where
     assert second.make(at.LITERAL, second.pool(b"other"), 5, 0) == node
     assert second.pooled(*second.record(node)[1:3]) == b"other"
+
+
+def test_what_is_begun_with_beside_a_new_shelf_is_not_made_anew() -> None:
+    gallery = Gallery(VOCABULARY, Lexicon(VOCABULARY.spellable))
+    expr, before, seed = lower_json_schema(fl.JsonSchema(True)), gallery.shelf(), Seed.bare(gallery)
+    before.full = True
+    after = seed.beside(gallery.shelf())
+    assert (after.facts, after.plan.image) == (seed.facts, seed.plan.image)
+    networks = [Network(expr, Derivatives(expr), gallery, one) for one in (seed, after)]
+    rows = [network.fill(network.enter(expr))[0] for network in networks]
+    assert rows[0].tolist() == rows[1].tolist()
+    assert not any(row is rows[0] for row in after.shelf.rows)
+    assert any(row is rows[1] for row in after.shelf.rows)
+
+
+def test_a_network_keeps_what_it_lays_schemas_with() -> None:
+    gallery = Gallery(VOCABULARY, Lexicon(VOCABULARY.spellable))
+    expr, seed = lower_json_schema(fl.JsonSchema(True)), Seed.bare(gallery)
+    stencil = np.zeros(4, np.int32)
+    gone = weakref.ref(stencil)
+    network = Network(expr, Derivatives(expr), gallery, replace(seed, stencil=stencil))
+    del stencil
+    gc.collect()
+    assert gone() is not None
+    del network
+    gc.collect()
+    assert gone() is None

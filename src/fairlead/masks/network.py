@@ -92,7 +92,7 @@ class Network:
         self._automata, self._tables = dict[int, LalrNodes](), dict[Places, LalrNodes]()
         known = self._known, self._automata
         self._verdicts = Verdicts(self.arena, self.lexicon, *known, machine.alive)
-        self._layer = Layer(self.arena, lays=seed.stencil is not None)
+        self._layer = Layer(self.arena, seed.stencil)
         self._looks = expr.looks > 0
         if self._looks:
             self.arena.context[at.LOOKS] = 1

@@ -35,8 +35,8 @@ def new_network(expr: Expr, machine: Derivatives, gallery: Gallery) -> Network:
 
 
 def _seed(gallery: Gallery) -> Seed:
-    found = _seeds.get(gallery)
-    if found is None or not _holds(found, gallery):
+    found = _present(_seeds, gallery)
+    if found is None:
         values = _values()
         made = Network(values, Derivatives(values), gallery, _bare_seed(gallery))
         found = _seeds[gallery] = made.seed(values, stencil_of(made))
@@ -44,12 +44,18 @@ def _seed(gallery: Gallery) -> Seed:
 
 
 def _bare_seed(gallery: Gallery) -> Seed:
-    found = _bare.get(gallery)
-    if found is None or not _holds(found, gallery):
+    found = _present(_bare, gallery)
+    if found is None:
         found = _bare[gallery] = Seed.bare(gallery)
     return found
 
 
-def _holds(seed: Seed, gallery: Gallery) -> bool:
-    """Whether what a seed was made for is still there."""
-    return seed.shelf is gallery.shelf() and seed.bounds is shared_bounds(gallery)
+def _present(seeds: "WeakKeyDictionary[Gallery, Seed]", gallery: Gallery) -> Seed | None:
+    """The seed of a gallery, if what it was made for is still there but for a shelf."""
+    found = seeds.get(gallery)
+    if found is None or found.bounds is not shared_bounds(gallery):
+        return None
+    shelf = gallery.shelf()
+    if found.shelf is not shelf:
+        found = seeds[gallery] = found.beside(shelf)
+    return found

@@ -4,6 +4,7 @@ What this module does not know: what is in them.
 """
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, final
 
@@ -196,6 +197,10 @@ class Plan:
             image[begin : begin + array.nbytes] = array.view(np.uint8)
         self.image = image[: int(image.nonzero()[0].max(initial=-1)) + 1].tobytes()
         self._zeros = bytes(self.size)
+        self._start_empty()
+
+    def _start_empty(self) -> None:
+        """Have no blocks."""
         self._fresh: list[Block] = []
         self._used: list[Block] = []
 
@@ -231,6 +236,13 @@ class Plan:
                 end = min(begin + size, self.size)
                 block.bytes[begin:end] = zeros[begin:end]
             self._used.append(block)
+
+    def told(self, context: NDArray[np.int64]) -> "Plan":
+        """The same plan with another context, and blocks of its own."""
+        made = copy(self)
+        made.context = context
+        made._start_empty()
+        return made
 
     @classmethod
     def empty(cls, gallery: Described) -> "Plan":

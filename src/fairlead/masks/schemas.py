@@ -31,6 +31,7 @@ from fairlead.masks.arena import Arena
 from fairlead.masks.forest import address
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.kernels import schema_layout as of
+from fairlead.masks.seeds import Stencil
 from fairlead.syntax.json_schema_keywords import LATEST, READ, Draft, find_draft
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.json_schema_values import TYPES
@@ -214,11 +215,11 @@ class Layer:
 
     Args:
         arena: of the network.
-        lays: whether it has a stencil.
+        stencil: what they are laid with, if at all; the arena has its address.
     """
 
-    def __init__(self, arena: Arena, *, lays: bool) -> None:
-        self._arena, self._lays = arena, lays
+    def __init__(self, arena: Arena, stencil: Stencil | None) -> None:
+        self._arena, self._stencil, self._lays = arena, stencil, stencil is not None
         self._laid: list[tuple[PlainSchema, NDArray[np.int32]]] = []
 
     def lay(self, expr: Expr) -> int | None:

@@ -5,7 +5,7 @@ a quarter of MaskBench's schemas translate while they write, 45 % were those. A 
 the nodes, which takes less than translating two, and asks for the rest (`known`).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, final
 
 import numpy as np
@@ -59,6 +59,12 @@ class Seed:
         nodes: dict[Expr, int] = {EMPTY: at.DEAD, EPSILON: at.NIL}
         facts = Facts(nodes, [], {at.DEAD, at.NIL}, set())
         return cls(arena.plan(), facts, shelf, bounds)
+
+    def beside(self, shelf: Shelf) -> "Seed":
+        """The same nodes, for networks that keep their rows elsewhere."""
+        context = self.plan.context.copy()
+        shelf.describe(context)
+        return replace(self, plan=self.plan.told(context), shelf=shelf)
 
 
 def plain_values() -> Expr:
