@@ -11,7 +11,7 @@ from fairlead.automata.derivative import Derivatives
 from fairlead.errors import FairleadError
 from fairlead.lowering.expr import alt, concat, literal
 from fairlead.lowering.json_schema import lower_part
-from fairlead.lowering.nodes import Expr
+from fairlead.lowering.nodes import Expr, Rule
 from fairlead.masks.gallery import shared_gallery
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.lexicon import shared_lexicon
@@ -55,6 +55,17 @@ TREE = {
     "$defs": {"x": {"$ref": "#/definitions/word"}, "word": {"const": "w"}},
 }
 TREE["definitions"]["word"] = TREE["$defs"]["word"]
+INSIDE: list[Any] = [
+    {"type": "object", "properties": {"a": {"items": {"$ref": "#/x"}}, "b": {"const": "x"}},
+     "required": ["b"], "default": {"type": 3}},
+    {"type": "object", "properties": {"a": {"minimum": 3}, "b": {"minProperties": 1}},
+     "additionalProperties": False, "examples": [{"$ref": 7}, {"enum": []}, {"$id": "a"}]},
+    {"type": ["array", "null"], "items": {"anyOf": [{"$ref": "#"}, {"type": "string"}]}},
+    {"type": "array", "items": {"type": "string", "maxLength": 2}, "minItems": 1, "maxItems": 2},
+    {"oneOf": [{"type": "object", "required": ["b"]}, {"const": "a"}, {"type": "integer"}]},
+    {"enum": ["a", "b", None]},
+    {"$ref": "#/x/definitions/a/b", "definitions": {"a": {"b": {"items": {"type": "null"}}}}},
+]  # fmt: skip
 PLAIN: list[Any] = [
     True,
     {},
@@ -112,6 +123,8 @@ PLAIN: list[Any] = [
      "type": "array", "x": {"enum": ["a", "b"]}},
     {"items": {"$ref": "#/x"}, "x": {"items": {"not": {"const": 1}, "type": "integer"}}},
     {"$schema": DRAFTS[2], "items": {"$ref": "#/x", "type": "null"}, "x": {"type": "boolean"}},
+    *({"patternProperties": {"^a": {"$ref": "#/x"}}, "x": x, "title": {"$ref": "#/title"}}
+      for x in INSIDE),
 ]  # fmt: skip
 OTHERS: list[Any] = [
     False,
@@ -247,6 +260,25 @@ def test_a_text_may_begin_before_its_schema_does() -> None:
     assert network.arena.context[at.SCHEMA_PART] != 0
 
 
+@pytest.mark.parametrize("schema", [INSIDE[0], INSIDE[1], INSIDE[3]])
+def test_what_is_met_within_leaves_is_laid_too(schema: Any) -> None:
+    source = fl.JsonSchema({"patternProperties": {"^a": {"$ref": "#/x"}}, "x": schema})
+    rule = plain_rule(source)
+    assert rule is not None
+    read = plain_of(rule)
+    assert read is not None
+    assert read.lowering is not None
+    inside = read.lowering.value(cast("Any", source.value)["x"])
+    assert isinstance(inside, Rule)
+    gallery = shared_gallery(vocabulary(300), shared_lexicon(vocabulary(300).spellable))
+    network = new_network(rule, Derivatives(rule), gallery)
+    state = network.enter(rule)
+    for byte in b'{"a":' + (b"[" if "items" in schema else b"{"):
+        state = network.read(state, byte) >> 2
+        network.fill(state)
+    assert not inside.bodies
+
+
 def test_no_part_is_lowered_alone_that_makes_no_sense() -> None:
     with pytest.raises(FairleadError, match="no part that can be lowered alone"):
         lower_part(fl.JsonSchema({}), '{"items":3}', 2020)
@@ -265,6 +297,7 @@ def _schema(dice: random.Random, depth: int) -> Any:
         "properties": [{n: _schema(dice, depth - 1) for n in dice.sample(NAMES, 2)}],
         "required": [dice.sample(NAMES, 2), []],
         "additionalProperties": [_schema(dice, depth - 1)],
+        "patternProperties": [{"^a": _schema(dice, depth - 1)}],
         "items": [_schema(dice, depth - 1)],
         "minItems": [0, 1, 2],
         "maxItems": [1, 2, 70],

@@ -68,7 +68,7 @@ WILD: list[Any] = [
     {"uniqueItems": 1},
     {"patternProperties": {"(": TEXT}},
     {"patternProperties": {"^a": {"type": "strong"}}},
-    {"patternProperties": []},
+    *({"patternProperties": wrong} for wrong in ([], 1, None, "^a")),
     {"minProperties": -1},
     {"anyOf": [{"required": "a"}], "type": "object"},
     {"oneOf": [{"required": ["a"]}, {"required": ["a"]}], "type": "object"},

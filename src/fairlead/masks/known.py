@@ -11,6 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import final
 
+from fairlead.lowering.json_text import is_choice_of_words
 from fairlead.lowering.nodes import Alt, Expr
 
 
@@ -56,9 +57,11 @@ class Known:
         found = self._nodes.get(expr)
         return self._old.nodes.get(expr) if found is None else found
 
-    def set_node(self, expr: Expr, node: int) -> None:
-        """Say what the node of an expression is."""
+    def set_node(self, expr: Expr, node: int, *, told: bool = False) -> None:
+        """Say what the node of an expression is, and whether it need not be asked for."""
         self._nodes[expr] = node
+        if told:
+            self.tell(node)
 
     def number(self, expr: Expr) -> int:
         """What nodes will name an expression by."""
@@ -83,9 +86,10 @@ class Known:
         """Note that a node need not be asked for any more."""
         self._told.add(node)
 
-    def parts_words(self, choice: Alt) -> bool:
-        """Whether words part at a choice that stands below a choice between words."""
-        return choice in self._words or choice in self._old.words
+    def is_of_words(self, choice: Alt) -> bool:
+        """Whether words part at a choice, or one that stands above it."""
+        below = choice in self._words or choice in self._old.words
+        return below or is_choice_of_words(choice)
 
     def add_words(self, choices: "list[Alt]") -> None:
         """Note that words part there."""

@@ -27,7 +27,7 @@ import numpy as np
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import ANYTHING, EPSILON, concat, repeat
 from fairlead.lowering.json_members import MembersTemplate, Rest
-from fairlead.lowering.json_text import alternatives_in, is_choice_of_words
+from fairlead.lowering.json_text import alternatives_in
 from fairlead.lowering.json_words import words_of
 from fairlead.lowering.lark_contextual import Places
 from fairlead.lowering.lark_indentation import Place, ReadLine
@@ -155,11 +155,13 @@ class Network:
         return code
 
     def node(self, expr: Expr) -> int:
-        """The node of an expression, to be translated when it is entered."""
+        """The node of an expression, to be translated when it is entered, by kernels or here."""
         found = self._known.node(expr)
         if found is None:
-            found = self.arena.make(at.EXPR, self._known.number(expr))
-            self._known.set_node(expr, found)
+            part = self._layer.part_of(expr)
+            named = self._known.number(expr) if part is None else at.LAID + part
+            found = self.arena.make(at.EXPR, named)
+            self._known.set_node(expr, found, told=part is not None)
             if self._looks:  # asked for one by one, each would begin a mask anew
                 self.arena.set_settled(found, self._verdicts.settled(found))
         return found
@@ -284,8 +286,8 @@ class Network:
             return found
         if begun(rule) is not None:  # whose records kernels make
             return self.arena.make(at.LEXEME, self.lexicon.state(rule))
-        body: Expr = rule.body
-        while isinstance(body, Rule) and words_of(body) is begun(body) is None:
+        body, laid = rule.body, self._layer.part_of
+        while isinstance(body, Rule) and words_of(body) is begun(body) is laid(body) is None:
             body = body.body
         return self._entering(body)
 
@@ -301,17 +303,14 @@ class Network:
 
     def _choice(self, choice: Alt) -> int:
         """A node for each option; where words part, further on too."""
-        if self._is_of_words(choice):
+        if self._known.is_of_words(choice):
             self._known.add_words([a for o in choice.options for a in alternatives_in(o)])
         return self.arena.choice([self._entering(option) for option in choice.options])
-
-    def _is_of_words(self, choice: Alt) -> bool:
-        return self._known.parts_words(choice) or is_choice_of_words(choice)
 
     def _is_structure(self, choice: Alt) -> bool:
         """Whether a regular choice is one between longer texts, as in an enum."""
         return (
-            self._is_of_words(choice)
+            self._known.is_of_words(choice)
             or any(isinstance(o, Concat) and isinstance(o.tail, Concat) for o in choice.options)
             or self.lexicon.holds_count(choice)
         )
@@ -338,7 +337,7 @@ class Network:
 
     def _is_apart(self, head: Expr) -> bool:
         """Whether what begins a sequence is read by nodes of its own."""
-        if not head.regular or (isinstance(head, Alt) and self._is_of_words(head)):
+        if not head.regular or (isinstance(head, Alt) and self._known.is_of_words(head)):
             return True
         return isinstance(head, Alt | Repeat) and self.lexicon.holds_count(head)
 

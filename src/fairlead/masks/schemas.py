@@ -2,7 +2,8 @@
 
 Where all parts surely have an instance and nothing but tables is needed, a schema is a rule whose
 body is what `lowering.json_schema` makes of it, should anybody ask; masks do not. Of 1,889 schemas
-of MaskBench, 1,703 are such.
+of MaskBench, 1,703 are such. What kernels do not know is a leaf, lowered when it is entered; what
+is met within leaves they lay as well, where it is of parts that they know.
 
 What this module does not know: how they are read and laid (`kernels.schema_parts`,
 `kernels.schema_nodes`).
@@ -10,7 +11,6 @@ What this module does not know: how they are read and laid (`kernels.schema_part
 
 import re
 import threading
-from collections.abc import Callable
 from functools import cached_property, lru_cache
 from typing import Any, Final, cast, final
 from weakref import WeakKeyDictionary
@@ -26,6 +26,7 @@ from fairlead.lowering.json_schema import (
     lower_part,
     told_apart,
 )
+from fairlead.lowering.json_tame import TameLowering
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.masks.arena import Arena
 from fairlead.masks.forest import address
@@ -61,6 +62,7 @@ _WORDS: Final = {
     "oneOf": of.W_ONE_OF,
     "allOf": of.W_ALL_OF,
 }
+_LAID: Final = frozenset((of.PARTED, of.WORDS, of.TEXT, of.GROUP))
 _OPENING: Final = re.compile(r'"(?:\$(?:ref|dynamicRef|recursiveRef|schema|id)|id)"')
 
 
@@ -70,7 +72,7 @@ class PlainSchema:
 
     Attributes:
         draft: what it is written in.
-        values: gives what parts allow that refer to others, if there are such.
+        lowering: of parts that refer to others, if there are such.
     """
 
     def __init__(
@@ -83,7 +85,8 @@ class PlainSchema:
         """Copy what was read."""
         counts = reading.context
         self._source, self._text, self.draft = source, text, draft
-        self.values: Callable[[Json], Expr] | None = None
+        self.lowering: TameLowering | None = None
+        self._judged, self._of_values = reading.judged, reading.of_values()
         self._parts = reading.part[: int(counts[of.PARTS]) * of.PART_FIELDS].copy()
         self._names = reading.member[: int(counts[of.MEMBERS]) * 6].copy()
         self._letters = reading.letter[: int(counts[of.LETTERS])].copy()
@@ -108,9 +111,26 @@ class PlainSchema:
         """The values of a part that kernels do not know."""
         fields = self._parts[part * of.PART_FIELDS :]
         text = self._text[int(fields[of.S_LOW]) : int(fields[of.S_HIGH])]
-        if self.values is not None and _refers(text):
-            return self.values(self._listed[int(fields[of.S_VALUE])])
+        if self.lowering is not None and (part >= self._judged or _refers(text)):
+            return self.lowering.value(self._listed[int(fields[of.S_VALUE])])
         return lower_part(self._source, text, self.draft)
+
+    def part_of(self, rule: Rule) -> int | None:
+        """The part whose values a rule denotes, if it is one that kernels know."""
+        raw = None if self.lowering is None else self.lowering.part_of(rule)
+        if raw is None:
+            return None
+        part = int(self._of_values[self._places[id(raw)]]) - 1
+        if part >= 0 and self._parts[part * of.PART_FIELDS + of.S_KIND] == of.REFERENCE:
+            part = int(self._parts[part * of.PART_FIELDS + of.S_TARGET])
+        known = part >= 0 and self._parts[part * of.PART_FIELDS + of.S_KIND] in _LAID
+        return part if known else None
+
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        """Where each object stands among them, by its id."""
+        listed = enumerate(self._listed)
+        return {id(value): place for place, value in listed if value.__class__ is dict}
 
     @cached_property
     def _listed(self) -> list[Json]:
@@ -132,7 +152,8 @@ class _Reading:
 
     def __init__(self, letters: int) -> None:
         values = letters // 2 + 2
-        self.letters = letters
+        self.letters, self.judged = letters, 0
+        self._source = np.empty(0, np.uint8)
         self.value = np.empty(values * 4, np.int32)
         self.part = np.empty((letters // 3 + 2) * of.PART_FIELDS, np.int32)
         self.member = np.empty((letters // 3 + 2) * 6, np.int32)
@@ -155,13 +176,26 @@ class _Reading:
         """Whether kernels can lay the schema that a text is, but for what is `asked`."""
         from fairlead.masks.kernels.entry import read_schema
 
-        source, (table, letters) = np.frombuffer(text.encode(), np.uint8), _words(draft)
-        context = self.context
+        self._source, (table, letters) = np.frombuffer(text.encode(), np.uint8), _words(draft)
+        context, source = self.context, self._source
         context[: of.SOURCE] = 0
         context[of.DRAFT], context[of.STRICT] = draft, strict
         context[of.SOURCE] = address(source)
         context[of.WORD], context[of.WORD_TEXT] = address(table), address(letters)
+        self.judged = -1
         return read_schema(context, len(source)) == of.PLAIN
+
+    def read_on(self) -> None:
+        """Read what is within parts that others lower."""
+        from fairlead.masks.kernels.entry import read_schema
+
+        self.judged = read_schema(self.context, 0)
+
+    def of_values(self) -> NDArray[np.int32]:
+        """The part that each value is, plus one, where it has been read on."""
+        if self.judged < 0:
+            return self.value[:0]
+        return self.value[of.V_PART : int(self.context[of.VALUES]) * 4 : 4].copy()
 
     def asked(self) -> list[tuple[int, int]]:
         """Where the parts are that others have to judge."""
@@ -196,7 +230,7 @@ def lower_plain(source: JsonSchema) -> Expr | None:
         lowering = told_apart(source)
         if lowering is None or not lowering.surely:
             return None if lowering is None else lowering.text()
-        plain.values = lowering.value
+        plain.lowering = lowering
     elif not all(_is_tame(part, plain.draft, strict=source.formats == "strict") for part in asked):
         return None
     rule = Rule("schema", inhabited=True, make=lambda: lower_json_schema(source))
@@ -232,6 +266,10 @@ class Layer:
         self._laid.append((schema, parts))
         return node
 
+    def part_of(self, expr: Expr) -> int | None:
+        """The part of it that a rule denotes, if kernels know one."""
+        return self._laid[0][0].part_of(expr) if self._laid and isinstance(expr, Rule) else None
+
     def leaf(self, part: int) -> Expr:
         """The values of a part of it that kernels do not know."""
         return self._laid[0][0].leaf(part)
@@ -255,6 +293,8 @@ def _read(source: JsonSchema) -> tuple[PlainSchema, list[str]] | None:
         if not plain:
             return None
         asked = [text[begin:end] for begin, end in reading.asked()]
+        if any(map(_refers, asked)):
+            reading.read_on()
         return PlainSchema(source, text, draft, reading), asked
 
 

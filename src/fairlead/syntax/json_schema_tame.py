@@ -160,8 +160,9 @@ class _Check:
 
     def _wait(self, raw: Raw, said: Said) -> bool:
         """Note a late part, what it needs and what is below it; False if it is none."""
-        patterns: Any = raw["patternProperties"] if "patternProperties" in said else ()
-        if not (self._holds(raw, said - LATE) and all(map(self.pattern, patterns))):
+        patterns: Any = raw["patternProperties"] if "patternProperties" in said else {}
+        well_formed = patterns.__class__ is dict and all(map(self.pattern, patterns))
+        if not (well_formed and self._holds(raw, said - LATE)):
             return False
         needed = needs_of_late(raw, said, lambda part: part.keys() & self._asserted)
         if needed is None:

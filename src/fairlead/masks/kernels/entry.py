@@ -97,7 +97,7 @@ from fairlead.masks.kernels.record_layout import (
 )
 from fairlead.masks.kernels.records import rehash
 from fairlead.masks.kernels.redraws import redraw as _redraw
-from fairlead.masks.kernels.schema_parts import read_parts
+from fairlead.masks.kernels.schema_parts import read_parts, read_rest
 from fairlead.masks.kernels.searches import search
 from fairlead.masks.kernels.skips import survey_parts
 from fairlead.masks.kernels.tries import merge as _merge
@@ -350,8 +350,11 @@ def lexemes(
 
 @_kernels.compiled("int64(int64[::1], int64)", holds=True)
 def read_schema(slots: WholeNumbers, size: int) -> int:
-    """List the parts of a JSON Schema whose text has so many bytes; below 0: others have to."""
-    return read_parts(bare(slots), size)
+    """List the parts of a JSON Schema whose text has so many bytes; below 0: others have to.
+
+    Without any: list what else might be a part; gives how many there were before.
+    """
+    return read_parts(bare(slots), size) if size > 0 else read_rest(bare(slots))
 
 
 _kernels.finish()

@@ -12,6 +12,7 @@ from fairlead.masks.kernels.schema_fields import (
     count_held,
     find_keywords,
     held,
+    leaf,
     part_field,
     part_of,
     read_scalar,
@@ -57,6 +58,7 @@ from fairlead.masks.kernels.schema_layout import (
     V_BEGIN,
     V_END,
     V_NEXT,
+    VALUES,
     W_ALL_OF,
     W_ANY_OF,
     W_CONST,
@@ -254,6 +256,20 @@ def _resolve(context: Context) -> int:
     return PLAIN
 
 
+@once
+def _resolve_rest(context: Context, first: int) -> None:
+    """The same for parts from one on, where others read those that only stand for themselves."""
+    count = int(context[PARTS])
+    for part in range(first, count):
+        target, steps = part, 0
+        while part_field(context, target, S_KIND) == REFERENCE and steps <= count:
+            target, steps = part_field(context, target, S_TARGET), steps + 1
+        if steps > count:
+            leaf(context, part)
+        elif target != part:
+            set_field(context, part, S_TARGET, target)
+
+
 @inner
 def _is_sure(context: Context, part: int) -> bool:
     """Whether a part is known to have an instance."""
@@ -338,6 +354,26 @@ def _finish(context: Context) -> None:
             value = part_field(context, part, S_VALUE)
             set_field(context, part, S_LOW, value_field(context, value, V_BEGIN))
             set_field(context, part, S_HIGH, value_field(context, value, V_END))
+
+
+@once
+def read_rest(context: Context) -> int:
+    """Make parts of all other objects of a schema that has been read, if only leaves.
+
+    They are met within what others read. All that are schemas have to have an instance.
+    """
+    first = int(context[PARTS])
+    for value in range(int(context[VALUES])):
+        if first_byte(context, value) == _OPEN_BRACE:
+            part_of(context, value)
+    part = first
+    while part < context[PARTS]:
+        if _read(context, part) < 0:
+            leaf(context, part)
+        part += 1
+    _resolve_rest(context, first)
+    _finish(context)
+    return first
 
 
 @once
