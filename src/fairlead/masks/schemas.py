@@ -2,11 +2,11 @@
 
 Where all parts surely have an instance and nothing but tables is needed, a schema is a rule whose
 body is what `lowering.json_schema` makes of it, should anybody ask; masks do not. Of 1,889 schemas
-of MaskBench, 1,703 are such. What kernels do not know is a leaf, lowered when it is entered; what
-is met within leaves they lay as well, where it is of parts that they know.
+of MaskBench, 1,789 are such. What kernels do not know is a leaf, lowered when it is entered; what
+is met within leaves they lay as well, where it is of parts that they know. The whole may be a leaf.
 
 What this module does not know: how they are read and laid (`kernels.schema_parts`,
-`kernels.schema_nodes`).
+`kernels.schema_rest`, `kernels.schema_nodes`).
 """
 
 import re
@@ -185,11 +185,11 @@ class _Reading:
         self.judged = -1
         return read_schema(context, len(source)) == of.PLAIN
 
-    def read_on(self) -> None:
-        """Read what is within parts that others lower."""
+    def read_on(self, *, anew: bool) -> None:
+        """Read what is within parts that others lower; `anew`: which may be all there are."""
         from fairlead.masks.kernels.entry import read_schema
 
-        self.judged = read_schema(self.context, 0)
+        self.judged = read_schema(self.context, -1 if anew else 0)
 
     def of_values(self) -> NDArray[np.int32]:
         """The part that each value is, plus one, where it has been read on."""
@@ -226,7 +226,7 @@ def lower_plain(source: JsonSchema) -> Expr | None:
     if read is None:
         return None
     plain, asked = read
-    if any(map(_refers, asked)):
+    if asked is None or any(map(_refers, asked)):
         lowering = told_apart(source)
         if lowering is None or not lowering.surely:
             return None if lowering is None else lowering.text()
@@ -275,8 +275,11 @@ class Layer:
         return self._laid[0][0].leaf(part)
 
 
-def _read(source: JsonSchema) -> tuple[PlainSchema, list[str]] | None:
-    """What kernels read of a schema, and the parts of it that others have to judge."""
+def _read(source: JsonSchema) -> tuple[PlainSchema, list[str] | None] | None:
+    """What kernels read of a schema, and the parts of it that others have to judge.
+
+    Those are None where they have to judge all of it.
+    """
     usual = source.key_order == "any" and source.whitespace == "any" and source.spelling == "any"
     if not usual or source.resource_texts or len(source.text) > _MOST_LETTERS:
         return None
@@ -290,11 +293,11 @@ def _read(source: JsonSchema) -> tuple[PlainSchema, list[str]] | None:
         reading = _kept if len(text) <= _KEPT else _Reading(len(text))
         plain = reading.read(text, draft, strict=strict)
         spend(int(reading.context[of.PARTS]))
-        if not plain:
+        if not plain and (source.value is False or not reading.context[of.VALUES]):
             return None
-        asked = [text[begin:end] for begin, end in reading.asked()]
-        if any(map(_refers, asked)):
-            reading.read_on()
+        asked = [text[begin:end] for begin, end in reading.asked()] if plain else None
+        if asked is None or any(map(_refers, asked)):
+            reading.read_on(anew=not plain)
         return PlainSchema(source, text, draft, reading), asked
 
 

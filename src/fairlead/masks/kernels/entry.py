@@ -97,7 +97,8 @@ from fairlead.masks.kernels.record_layout import (
 )
 from fairlead.masks.kernels.records import rehash
 from fairlead.masks.kernels.redraws import redraw as _redraw
-from fairlead.masks.kernels.schema_parts import read_parts, read_rest
+from fairlead.masks.kernels.schema_parts import read_parts
+from fairlead.masks.kernels.schema_rest import read_rest
 from fairlead.masks.kernels.searches import search
 from fairlead.masks.kernels.skips import survey_parts
 from fairlead.masks.kernels.tries import merge as _merge
@@ -352,9 +353,9 @@ def lexemes(
 def read_schema(slots: WholeNumbers, size: int) -> int:
     """List the parts of a JSON Schema whose text has so many bytes; below 0: others have to.
 
-    Without any: list what else might be a part; gives how many there were before.
+    Without any: list what else might be a part, below 0 anew; gives how many there were before.
     """
-    return read_parts(bare(slots), size) if size > 0 else read_rest(bare(slots))
+    return read_parts(bare(slots), size) if size > 0 else read_rest(bare(slots), size < 0)
 
 
 _kernels.finish()

@@ -12,7 +12,6 @@ from fairlead.masks.kernels.schema_fields import (
     count_held,
     find_keywords,
     held,
-    leaf,
     part_field,
     part_of,
     read_scalar,
@@ -58,7 +57,6 @@ from fairlead.masks.kernels.schema_layout import (
     V_BEGIN,
     V_END,
     V_NEXT,
-    VALUES,
     W_ALL_OF,
     W_ANY_OF,
     W_CONST,
@@ -206,7 +204,7 @@ def _child(context: Context, value: int, begin: int, size: int) -> int:
 
 
 @once
-def _read(context: Context, part: int) -> int:
+def read_part(context: Context, part: int) -> int:
     """Read one part."""
     byte = first_byte(context, part_field(context, part, S_VALUE))
     if byte == _TRUE:
@@ -254,20 +252,6 @@ def _resolve(context: Context) -> int:
         if target != part:
             set_field(context, part, S_TARGET, target)
     return PLAIN
-
-
-@once
-def _resolve_rest(context: Context, first: int) -> None:
-    """The same for parts from one on, where others read those that only stand for themselves."""
-    count = int(context[PARTS])
-    for part in range(first, count):
-        target, steps = part, 0
-        while part_field(context, target, S_KIND) == REFERENCE and steps <= count:
-            target, steps = part_field(context, target, S_TARGET), steps + 1
-        if steps > count:
-            leaf(context, part)
-        elif target != part:
-            set_field(context, part, S_TARGET, target)
 
 
 @inner
@@ -344,7 +328,7 @@ def _exclude(context: Context, part: int) -> bool:
 
 
 @once
-def _finish(context: Context) -> None:
+def finish_parts(context: Context) -> None:
     """Leave those GROUPs to others that would need a search, and say where each LEAF is."""
     for part in range(int(context[PARTS])):
         group = part_field(context, part, S_KIND) == GROUP
@@ -357,36 +341,16 @@ def _finish(context: Context) -> None:
 
 
 @once
-def read_rest(context: Context) -> int:
-    """Make parts of all other objects of a schema that has been read, if only leaves.
-
-    They are met within what others read. All that are schemas have to have an instance.
-    """
-    first = int(context[PARTS])
-    for value in range(int(context[VALUES])):
-        if first_byte(context, value) == _OPEN_BRACE:
-            part_of(context, value)
-    part = first
-    while part < context[PARTS]:
-        if _read(context, part) < 0:
-            leaf(context, part)
-        part += 1
-    _resolve_rest(context, first)
-    _finish(context)
-    return first
-
-
-@once
 def read_parts(context: Context, size: int) -> int:
     """Read a schema of so many bytes; NOT_PLAIN if others have to."""
     if read_values(context, size) < 0:
         return NOT_PLAIN
     part = part_of(context, 0)
     while part < context[PARTS]:
-        if _read(context, part) < 0:
+        if read_part(context, part) < 0:
             return NOT_PLAIN
         part += 1
     if _resolve(context) < 0 or _settle(context) < 0:
         return NOT_PLAIN
-    _finish(context)
+    finish_parts(context)
     return PLAIN if _is_sure(context, 0) else NOT_PLAIN
