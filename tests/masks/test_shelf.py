@@ -1,11 +1,14 @@
-"""Equal masks are one row, and rows without room are each state's own."""
+"""Equal masks are one row, rows without room are each state's own, and what a mask is made of says
+which row it is."""
 
 import numpy as np
 import pytest
 
 import fairlead as fl
 from fairlead.masks import shelf
-from fairlead.masks.gallery import Gallery
+from fairlead.masks.bits import unpack
+from fairlead.masks.gallery import Gallery, shared_gallery
+from fairlead.masks.kernels.recipe_layout import MOST_PARTS
 from fairlead.masks.lexicon import shared_lexicon
 from fairlead.masks.shelf import Shelf
 
@@ -53,10 +56,9 @@ def test_a_shelf_that_is_full_is_left_to_those_who_use_it(monkeypatch: pytest.Mo
     gallery = Gallery(vocabulary, shared_lexicon(vocabulary.spellable))
     first = gallery.shelf()
     row = np.zeros(gallery.words, np.uint32)
-    assert first.put(row, 1)[1]
+    assert first.put(row, 1) == 1
     assert gallery.shelf() is first
-    made, kept = first.put(row + np.uint32(1), 2)
-    assert (made.tolist(), kept) == ([1] * gallery.words, False)
+    assert first.put(row + np.uint32(1), 2) == 0
     assert gallery.shelf() is not first
 
 
@@ -64,6 +66,45 @@ def test_rows_of_one_hash_are_told_apart() -> None:
     kept = Shelf(2)
     one, other = np.array([1, 2], np.uint32), np.array([3, 4], np.uint32)
     first, second = kept.put(one, 5), kept.put(other, 5)
-    assert (first[0].tolist(), first[1]) == ([1, 2], True)
-    assert (second[0].tolist(), second[1]) == ([3, 4], True)
+    assert kept.rows[first].tolist() == [1, 2]
+    assert kept.rows[second].tolist() == [3, 4]
     assert kept.held().rows == 2
+
+
+def test_what_a_mask_is_made_of_is_learned_once() -> None:
+    vocabulary = words("shelf-5")
+    gallery = shared_gallery(vocabulary, shared_lexicon(vocabulary.spellable))
+    pattern, text = "([ab]{2}|abc?)*f", b"abcabaaf"
+    first = masks(vocabulary, pattern, text)
+    held = gallery.shelf().held().row_bytes
+    second = masks(vocabulary, "x" + pattern, b"x" + text)[1:]
+    assert all(one is other for one, other in zip(first, second, strict=True))
+    assert gallery.shelf().held().row_bytes - held < 4 * gallery.words + 1000  # "x" alone is new
+
+
+def test_masks_are_the_same_without_room_for_what_they_are_made_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pattern, text = "(a|bb|[cd]e)*f", b"abbcedef"
+    expected = [row.tolist() for row in masks(words("shelf-6"), pattern, text)]
+    for number, (slot, room) in enumerate((("MOST_RECIPES", 2), ("_MOST_PARTS", 3))):
+        with monkeypatch.context() as patch:
+            patch.setattr(shelf, slot, room)
+            vocabulary = words(f"shelf-{7 + number}")
+            for added in ("", "|g"):
+                rows = masks(vocabulary, pattern + added, text)
+                assert [row.tolist() for row in rows[1:]] == expected[1:]
+
+
+def test_masks_of_more_parts_than_are_listed() -> None:
+    letters = b"abcdefghijklmnopqrstuvwxyz"
+    pairs = [bytes((one, other)) for one in letters for other in letters]
+    vocabulary = fl.Vocabulary([*(bytes((byte,)) for byte in letters), *pairs, None], eos_ids={702})
+    for step in (2, 3, 5):  # of neighbours in the trie, none or one is read
+        read = pairs[::step]
+        assert len(read) > MOST_PARTS
+        constraint = fl.compile(fl.Choice([pair.decode() for pair in read]), vocabulary)
+        allowed = {*read, *(pair[:1] for pair in read)}
+        mask = constraint.mask(constraint.start())
+        tokens = [vocabulary.tokens[token] for token in unpack(mask).tolist()]
+        assert {*tokens} == allowed

@@ -13,6 +13,7 @@ from fairlead.masks.bits import Row, unpack
 from fairlead.masks.forest import address
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.kernels import lexer_layout as seen
+from fairlead.masks.kernels import recipe_layout as recipe
 from fairlead.masks.plans import AHEAD, TABLES, Plan
 
 _ZEROS: Final = (0, 0, 0, 0, 0)
@@ -97,6 +98,10 @@ class Arena:
             if made >= 0:
                 return made
             self.grow(int(self.context[at.WANT]))
+
+    def learn(self, row: int) -> None:
+        """Note that what the last mask was made of is this row of the shelf."""
+        self._build(self.context, recipe.LEARN, 0, row, *_ZEROS[1:])
 
     def choice(self, nodes: Sequence[int]) -> int:
         """The node of a choice."""

@@ -62,6 +62,7 @@ from fairlead.masks.objects import describe_whole, describe_words
 from fairlead.masks.records import readable
 from fairlead.masks.schemas import Layer
 from fairlead.masks.seeds import Seed, Stencil
+from fairlead.masks.shelf import sealed
 from fairlead.masks.verdicts import Verdicts
 
 _OFTEN: Final = 4  # after so many states that one mask lacked, the next are made together,
@@ -125,14 +126,15 @@ class Network:
             return *self.marks.masks[macro], False
         context, row, spare = self.arena.context, self._row, self._spare
         code = self._run(context, at.FILL, macro, 1, row, spare)
-        if code < 0:
-            code = self._served(code, at.FILL, macro, 0)
-        if code:
-            return self._shelf.rows[code], [], True
-        if context[at.UNSURE_COUNT]:
+        code = code if code >= 0 else self._served(code, at.FILL, macro, 0)
+        if code < 2 and context[at.UNSURE_COUNT]:
             return self.marks.kept(macro, row.copy(), self.arena.unsure(row))
-        found, shelved = self._shelf.put(row, int(context[at.ROW_CODE]))
-        return found, [], shelved
+        number = code >> 1 or self._shelf.put(row, int(context[at.ROW_CODE]))
+        if number == 0:
+            return sealed(row), [], False
+        if code & 1:
+            self.arena.learn(number)
+        return self._shelf.rows[number], [], True
 
     def run(
         self, what: int, a: int, b: int = 0, row: "Row | None" = None, exits: "Row | None" = None

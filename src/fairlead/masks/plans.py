@@ -15,6 +15,7 @@ from fairlead.masks.forest import address
 from fairlead.masks.kernels import jump_layout as jump
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.kernels import lexer_layout as seen
+from fairlead.masks.kernels import recipe_layout as recipe
 from fairlead.masks.space import untouched
 
 
@@ -264,6 +265,7 @@ class Plan:
         sizes[at.KEY_WALK] = np.int32, deepest * 4
         sizes[at.KEY_LEADS] = np.uint64, deepest * 4
         sizes[at.UNSURE] = sizes[jump.BOUND_ROW] = np.uint32, gallery.words
+        sizes[recipe.RECIPE] = np.int64, recipe.MOST_PARTS
         sizes[at.LEADS] = sizes[at.SEARCH_LEADS] = np.uint64, 4
         sizes.update({slot: (kind, size) for slot, kind, size in _PYTHON})
         return cls(context, sizes, {}, dict.fromkeys((slot for slot, _, _ in _PYTHON), 0))

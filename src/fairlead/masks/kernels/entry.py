@@ -87,6 +87,8 @@ from fairlead.masks.kernels.pictures import count_rows as _count_rows
 from fairlead.masks.kernels.pictures import draw_picture, remember_picture, take_picture
 from fairlead.masks.kernels.pictures import stack_rows as _stack_rows
 from fairlead.masks.kernels.programs import write
+from fairlead.masks.kernels.recipe_layout import LEARN
+from fairlead.masks.kernels.recipes import learn_recipe
 from fairlead.masks.kernels.record_layout import (
     EFFORT,
     NUMBER,
@@ -193,10 +195,9 @@ def run(slots: WholeNumbers, what: int, a: int, b: int, row: WholeWords, spare: 
     ENTER a: the macro state of a text that begins with node a. READ a b: four times the macro state
     after token b from a, 0 if its bytes cannot be read, the first unsure one on the way if one is;
     plus 2 if a text may end there, plus 1 if it is unsure; where there are MARK nodes it needs and
-    gives a text. FILL a b: write the mask of a to `row`,
-    `spare` being a row to work in; anew if b is not 0, else where it was. MEASURE a b: see
-    `bounded.measure`. JUDGE a b: find the verdict of place a among b places; 1 if it is not known
-    then.
+    gives a text. FILL a b: the mask of a, as `fill` says; anew if b is not 0, else where it was.
+    MEASURE a b: see `bounded.measure`. JUDGE a b: find the verdict of place a among b places; 1 if
+    it is not known then.
     """
     context = bare(slots)
     if what == FILL and b != 0:
@@ -229,6 +230,7 @@ def build(slots: WholeNumbers, what: int, kind: int, a: int, b: int, c: int, d: 
 
     MAKE_NODE: of a kind with five fields. MAKE_TEXT: text a with byte b behind it. BUILD_KEYS: the
     key trie of object a from row b on. FIRST_FRAME: of object a. REHASH: the empty table of a.
+    LEARN: that the last mask is row a.
     """
     context = bare(slots)
     if what == MAKE_NODE:
@@ -241,6 +243,8 @@ def build(slots: WholeNumbers, what: int, kind: int, a: int, b: int, c: int, d: 
         return first_frame(context, a)
     if what == REHASH:
         _rehash(context, a)
+    elif what == LEARN:
+        learn_recipe(context, a)
     return OK
 
 

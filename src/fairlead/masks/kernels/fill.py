@@ -29,7 +29,6 @@ from fairlead.masks.kernels.layout import (
     CONFIG,
     COUNT_AT,
     COUNTED,
-    ENDS,
     EXIT,
     FULL,
     GUARDED,
@@ -76,10 +75,12 @@ from fairlead.masks.kernels.lookouts import look_out
 from fairlead.masks.kernels.macros import finish
 from fairlead.masks.kernels.pictures import picture_of
 from fairlead.masks.kernels.reach import put, reach_begin, spread, spread_found
+from fairlead.masks.kernels.recipe_layout import ENDED, PARTS, WRITTEN
+from fairlead.masks.kernels.recipes import add_part, add_tokens, known_row, write_out
 from fairlead.masks.kernels.scraps import is_scrap, walk_scrap
 from fairlead.masks.kernels.shelf import shelved
 from fairlead.masks.kernels.step import value_follows
-from fairlead.masks.kernels.tries import child_of, set_tokens
+from fairlead.masks.kernels.tries import child_of
 from fairlead.masks.kernels.views import (
     Context,
     Words,
@@ -98,14 +99,16 @@ from fairlead.masks.kernels.worklist import begin
 def fill(context: Context, macro: int, row: Words, spare: Words) -> int:
     """Write the mask of a macro state; the unsure tokens are listed apart.
 
-    When something had to be served it goes on where it was, if PENDING says so. Gives the number of
-    the row on the shelf that says the same; 0 if there is none, or where tokens are unsure.
+    When something had to be served it goes on where it was, if PENDING says so. Gives twice the
+    number of the row on the shelf that says the same, which is 0 if there is none, or where tokens
+    are unsure; plus 1 if it is then to be learned what the mask is made of (LEARN). `row` is only
+    written where that was not known.
     """
     context[BLUR] = context[CAPTURES]
     code = OK
     if context[PENDING] == 0:
         context[BOUND_PLACE] = 0
-        _clear(context, row)
+        _clear(context)
         code = _open_keys_of(context, macro, row, spare)
         if code == OK:
             code = _put_others_of(context, macro)
@@ -119,10 +122,25 @@ def fill(context: Context, macro: int, row: Words, spare: Words) -> int:
     if code != OK:
         return code
     if int32s(context, MACRO)[macro * 4 + 2] != 0:
-        ends = uint32s(context, ENDS)
-        for word in range(context[ROW_WORDS]):
-            row[word] |= ends[word]
-    return shelved(context, row) if context[UNSURE_COUNT] == 0 else 0
+        add_part(context, row, ENDED, 0, 0)
+    return _finished(context, row)
+
+
+@once
+def _finished(context: Context, row: Words) -> int:
+    """What `fill` gives, when all is done."""
+    if context[UNSURE_COUNT] != 0:
+        write_out(context, row)
+        return 0
+    parts = context[PARTS]
+    if parts == WRITTEN:
+        return 2 * shelved(context, row)
+    number = known_row(context)
+    if number == 0:
+        write_out(context, row)
+        number, context[PARTS] = shelved(context, row), parts
+        return 2 * number + 1
+    return 2 * number
 
 
 @once
@@ -137,6 +155,7 @@ def _open_keys_of(context: Context, macro: int, row: Words, spare: Words) -> int
         target = row if done == 0 else spare
         done += 1
         if done > 1:
+            write_out(context, row)
             for word in range(words):
                 spare[word] = np.uint32(0)
         code = _open_key(context, target, config >> 32, config & 0xFFFFFFFF)
@@ -149,9 +168,8 @@ def _open_keys_of(context: Context, macro: int, row: Words, spare: Words) -> int
 
 
 @inner
-def _clear(context: Context, row: Words) -> None:
-    for word in range(context[ROW_WORDS]):
-        row[word] = np.uint32(0)
+def _clear(context: Context) -> None:
+    context[PARTS] = 0
     if context[UNSURE_COUNT] != 0:
         context[UNSURE_COUNT] = 0
         unsure = uint32s(context, UNSURE)
@@ -244,6 +262,7 @@ def _leaf(context: Context, row: Words, below: int, node: int, stack: int) -> in
         if code < 0:
             return code
         if code > 0:  # so are the tokens that end before the doubt
+            write_out(context, row)
             row, context[UNSURE_COUNT] = uint32s(context, UNSURE), 1
     if kind in (LEXEME, CAPTURE):
         return _lexical(context, row, below, node, stack)
@@ -268,6 +287,7 @@ def _of_automaton(context: Context, row: Words, below: int, node: int, stack: in
     if nodes[core * 6] == LINE:
         return walk_lines(context, row, below, node, stack)
     if nodes[core * 6] in (LEXER, TOOK, APART):
+        write_out(context, row)
         return look_out(context, row, below, node, stack)
     return guarded_walk(context, row, below, node, stack)
 
@@ -313,7 +333,7 @@ def _literal(context: Context, row: Words, below: int, node: int, stack: int) ->
         below = child_of(context, below, int(pool[place]))
         if below < 0:
             return OK
-        set_tokens(context, row, below, below + 1)
+        add_tokens(context, row, below, below + 1)
     return spread(context, below, int(nodes[node * 6 + 3]), stack)
 
 
@@ -351,6 +371,7 @@ def _bounded(context: Context, row: Words, below: int, node: int, stack: int) ->
     code = close(context, NIL, stack)
     if code < 0:
         return code
+    write_out(context, row)
     picture = draw_bounded(context, row, node) if below == 0 else 0
     if picture == 0:
         macro = finish(context)

@@ -18,8 +18,9 @@ from fairlead.masks.kernels.layout import (
 from fairlead.masks.kernels.macros import finish, settle_found
 from fairlead.masks.kernels.pictures import is_lead
 from fairlead.masks.kernels.reach import spread_found
+from fairlead.masks.kernels.recipes import add_tokens
 from fairlead.masks.kernels.step import step_config
-from fairlead.masks.kernels.tries import has_below, set_tokens
+from fairlead.masks.kernels.tries import has_below
 from fairlead.masks.kernels.views import (
     Context,
     Words,
@@ -63,7 +64,7 @@ def _behind_byte(context: Context, row: Words, at: int) -> int:
         return code
     found, nodes = int64s(context, SCRATCH), int32s(context, NODE)
     if context[FOUND] != 0 or context[ACCEPT] != 0:
-        set_tokens(context, row, at, at + 1)
+        add_tokens(context, row, at, at + 1)
     elif context[DOUBTFUL] != 0:
         note_unsure(context, at, at + 1)
     if not has_below(context, at):

@@ -46,8 +46,9 @@ from fairlead.masks.kernels.layout import (
 )
 from fairlead.masks.kernels.pictures import is_lead
 from fairlead.masks.kernels.reach import spread_found
+from fairlead.masks.kernels.recipes import add_tokens, take_tokens
 from fairlead.masks.kernels.step import value_follows
-from fairlead.masks.kernels.tries import child_of, clear_tokens, has_below, set_tokens
+from fairlead.masks.kernels.tries import child_of, has_below
 from fairlead.masks.kernels.views import (
     Context,
     Sets,
@@ -80,7 +81,7 @@ def _begin_key(context: Context, row: Words, below: int, node: int, how: int) ->
     context[KEY_STATE], context[KEY_ESCAPE] = object_field(context, thing, O_START), 0
     quote = child_of(context, below, QUOTE_BYTE)
     if quote >= 0 and how != _AGAIN:
-        set_tokens(context, row, quote, quote + 1)
+        add_tokens(context, row, quote, quote + 1)
     return quote
 
 
@@ -124,7 +125,7 @@ def walk_keys(context: Context, row: Words, below: int, node: int, stack: int) -
             at = int(ends[at])
             continue
         if how != _AGAIN:
-            set_tokens(context, row, at, at + 1)
+            add_tokens(context, row, at, at + 1)
         _store(context, depth, narrow)
         at += 1
     return OK
@@ -169,7 +170,7 @@ def _end_name(context: Context, row: Words, frame: int, stack: int, at: int, how
     if rank < 0:
         came = has_extra(context, extras, int(context[KEY_TEXT]))
         if how == _AGAIN and came:
-            clear_tokens(context, row, at, end)
+            take_tokens(context, row, at, end)
         ends = may_end(context, int(context[KEY_STATE])) if how == _OPEN and not came else 0
         if ends <= 0:
             return ends
@@ -179,7 +180,7 @@ def _end_name(context: Context, row: Words, frame: int, stack: int, at: int, how
         after = frame_after_other(context, frame, UNKNOWN_TEXT)
         return _value(context, row, thing, object_field(context, thing, O_OTHER), after, stack, at)
     if how == _AGAIN:
-        clear_tokens(context, row, at, end)
+        take_tokens(context, row, at, end)
     if not may_come(context, frame, rank):
         return OK
     value, after = name_field(context, thing, rank, N_VALUE), frame_after_name(context, frame, rank)
@@ -191,7 +192,7 @@ def _value(
     context: Context, row: Words, thing: int, value: int, frame: int, stack: int, at: int
 ) -> int:
     """A name is complete at a trie node: its value may follow."""
-    set_tokens(context, row, at, at + 1)
+    add_tokens(context, row, at, at + 1)
     if not has_below(context, at):
         return OK
     begin(context)

@@ -22,7 +22,8 @@ from fairlead.masks.kernels.layout import (
 from fairlead.masks.kernels.loops import loops_below
 from fairlead.masks.kernels.macros import set_first, step
 from fairlead.masks.kernels.reach import put
-from fairlead.masks.kernels.tries import has_below, set_tokens
+from fairlead.masks.kernels.recipes import add_tokens
+from fairlead.masks.kernels.tries import has_below
 from fairlead.masks.kernels.views import (
     Context,
     Words,
@@ -60,7 +61,7 @@ def walk_lines(context: Context, row: Words, below: int, node: int, stack: int) 
         if after != 0 and int32s(context, MACRO)[after * 4 + 3] != 0:
             note_unsure(context, at, int(ends[at]))
         elif after != 0:
-            set_tokens(context, row, at, end)
+            add_tokens(context, row, at, end)
         if after != 0 and loops == 0:
             lines = _part(context, at, after) if has_below(context, at) else 0
             macros[depths[at]] = lines

@@ -22,7 +22,8 @@ from fairlead.masks.kernels.layout import (
 )
 from fairlead.masks.kernels.pictures import is_lead
 from fairlead.masks.kernels.reach import spread_found
-from fairlead.masks.kernels.tries import has_below, set_tokens
+from fairlead.masks.kernels.recipes import add_tokens
+from fairlead.masks.kernels.tries import has_below
 from fairlead.masks.kernels.views import (
     Context,
     Words,
@@ -77,7 +78,7 @@ def walk_scrap(context: Context, row: Words, below: int, state: int, after: int,
             node = int(ends[node])
             continue
         states[depth] = read
-        set_tokens(context, row, node, node + 1)
+        add_tokens(context, row, node, node + 1)
         if flags[read] & ACCEPTS and has_below(context, node):
             if not closed:
                 begin(context)

@@ -1,19 +1,14 @@
 """Tokens of a row: those of a picture, and those found by walking below trie nodes."""
 
-import numpy as np
-
 from fairlead.masks.kernels.layout import (
-    BASE,
     FIRST,
     LISTED,
     MACRO,
     OK,
     P_BASE,
     P_DOUBTS,
-    P_LISTED,
     P_MOST,
     PICTURE,
-    ROW_WORDS,
     TRIE_BYTE,
     TRIE_DEPTH,
     TRIE_END,
@@ -25,6 +20,8 @@ from fairlead.masks.kernels.layout import (
 from fairlead.masks.kernels.loops import loops_below
 from fairlead.masks.kernels.macros import step
 from fairlead.masks.kernels.pictures import is_lead
+from fairlead.masks.kernels.recipe_layout import BASED, PICTURED
+from fairlead.masks.kernels.recipes import add_part, add_tokens
 from fairlead.masks.kernels.tries import set_tokens
 from fairlead.masks.kernels.views import (
     Context,
@@ -70,7 +67,7 @@ def walk(context: Context, row: Words, first: int, last: int, macro: int) -> int
             if loops < 0:
                 return loops
             end = int(ends[node]) if loops else node + 1
-            set_tokens(context, row, node, end)
+            add_tokens(context, row, node, end)
             node = end
     return OK
 
@@ -106,11 +103,9 @@ def add_picture(context: Context, row: Words, picture: int) -> None:
         for index in range(doubts, doubts + tokens[doubts - 1]):
             note_unsure(context, int(tokens[index]), int(ends[tokens[index]]))
     if first >= 0:
-        add_base(context, row, int(first))
-        return
-    for index in range(pictures[picture * 6 + P_LISTED], pictures[picture * 6 + P_LISTED + 1]):
-        token = tokens[index]
-        row[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
+        add_part(context, row, BASED, int(first), 0)
+    else:
+        add_part(context, row, PICTURED, picture, 0)
 
 
 @inner
@@ -119,12 +114,4 @@ def add_items(context: Context, row: Words, picture: int, items: int) -> None:
     pictures = int32s(context, PICTURE)
     most = int(pictures[picture * 6 + P_MOST])
     wanted = most if items < 0 else min(items, most)
-    add_base(context, row, int(pictures[picture * 6 + P_BASE]) + wanted)
-
-
-@inner
-def add_base(context: Context, row: Words, number: int) -> None:
-    """The tokens of a base row."""
-    base, words = uint32s(context, BASE), context[ROW_WORDS]
-    for word in range(words):
-        row[word] |= base[number * words + word]
+    add_part(context, row, BASED, int(pictures[picture * 6 + P_BASE]) + wanted, 0)
