@@ -10,6 +10,7 @@ import pytest
 
 import fairlead as fl
 from fairlead.constraints.compiled import CompiledConstraint
+from fairlead.masks.schemas import plain_of
 
 ENDS = {260}
 WORDS = [*(bytes([byte]) for byte in range(256)), b'":', b'},{"', b"],[", b'","', b"<end>"]
@@ -104,6 +105,21 @@ def test_a_state_that_is_kept_stays_good(number: int) -> None:
             own = again.advance(own, text.encode()[place])
             assert again.mask(following).tolist() == again.mask(own).tolist()
     assert again.advance(kept[-1], 260).ended
+
+
+@pytest.mark.parametrize("items", [{"contains": {"const": 1}}, {"contains": {"$ref": "#/$defs/x"}}])
+def test_what_was_read_of_a_schema_is_dropped_with_it(items: dict[str, object]) -> None:
+    parts = {"a": {"type": "array", **items}, "b": {"$ref": "#/$defs/x"}}
+    source = fl.JsonSchema({"$defs": {"x": {"const": 1}}, "properties": parts})
+    constraint = fl.compile(source, VOCABULARY)
+    plain = plain_of(constraint._expr)
+    assert plain is not None
+    read(constraint, constraint.start(), '{"a":[1],"b":1}')
+    known = weakref.ref(plain)
+    del constraint, plain
+    fl.clear_cache()
+    gc.collect()
+    assert known() is None
 
 
 def test_a_long_text_is_dropped_without_recursion() -> None:

@@ -14,8 +14,8 @@ What this module does not know: schemas, spelling.
 """
 
 from collections.abc import Callable, Hashable, Iterator
-from functools import lru_cache
 from typing import Final, cast, final
+from weakref import ref
 
 from fairlead.lowering.endless import SOMETHING
 from fairlead.lowering.expr import (
@@ -61,7 +61,8 @@ class ItemsTemplate:
     ) -> None:
         self._said, self._value, self.style = said, value, style
         self._ways = Ways(said, value, judge)
-        self._unfolded = lru_cache(_REMEMBERED)(self._unfold)
+        # By whom it was asked last: held, he would live as long as schemas share a template.
+        self._unfolded: tuple[ref[Look] | None, dict[Hashable, Expr]] = None, {}
 
     def different_strings(self, rest: Rest) -> DifferentStrings | None:
         """The items of the whole array, where nothing more is said than that."""
@@ -76,7 +77,14 @@ class ItemsTemplate:
 
     def unfold(self, argument: Hashable, look: Look) -> Expr:
         """What may follow at this position."""
-        return self._unfolded(argument, look)
+        asker, known = self._unfolded
+        if asker is None or asker() is not look or len(known) >= _REMEMBERED:
+            known = dict[Hashable, Expr]()
+            self._unfolded = ref(look), known
+        found = known.get(argument)
+        if found is None:
+            found = known[argument] = self._unfold(cast("Rest", argument), look)
+        return found
 
     def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
         """What follows an item that has been captured."""

@@ -217,7 +217,9 @@ class Rule:
     """A name for a body that is given once, later: the knot of recursion. Never nullable.
 
     With `make` the body is made when it is first asked for; it has to come out the same each time.
-    Where it is `inhabited`, some text takes no bytes but those that it `needs`, 256 bits.
+    Where it is `inhabited`, some text takes no bytes but those that it `needs`, 256 bits. `read` is
+    what else the stage that made it knows: in a table by rules it would keep itself alive as soon
+    as it leads back to its rule.
     """
 
     name: str
@@ -228,6 +230,7 @@ class Rule:
     make: "Callable[[], Expr] | None" = field(default=None, repr=False)
     looks: int = 0
     needs: int = (1 << 256) - 1
+    read: object = field(default=None, repr=False)
     yields: ClassVar[bool] = False
 
     @property

@@ -13,7 +13,6 @@ import re
 import threading
 from functools import cached_property, lru_cache
 from typing import Any, Final, cast, final
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -206,7 +205,6 @@ class _Reading:
 
 _kept = _Reading(_KEPT)
 _lock = threading.Lock()
-_plain: "WeakKeyDictionary[Rule, PlainSchema]" = WeakKeyDictionary()
 
 
 def lower_plain(source: JsonSchema) -> Expr | None:
@@ -233,14 +231,13 @@ def lower_plain(source: JsonSchema) -> Expr | None:
         plain.lowering = lowering
     elif not all(_is_tame(part, plain.draft, strict=source.formats == "strict") for part in asked):
         return None
-    rule = Rule("schema", inhabited=True, make=lambda: lower_json_schema(source))
-    _plain[rule] = plain
-    return rule
+    return Rule("schema", inhabited=True, make=lambda: lower_json_schema(source), read=plain)
 
 
 def plain_of(expr: Expr) -> PlainSchema | None:
     """What was read of the schema that an expression denotes, if it is such a rule."""
-    return _plain.get(expr) if isinstance(expr, Rule) else None
+    read = expr.read if isinstance(expr, Rule) else None
+    return read if isinstance(read, PlainSchema) else None
 
 
 @final
