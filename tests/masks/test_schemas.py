@@ -10,8 +10,9 @@ import fairlead as fl
 from fairlead.automata.derivative import Derivatives
 from fairlead.errors import FairleadError
 from fairlead.lowering.expr import alt, concat, literal
-from fairlead.lowering.json_schema import lower_part
+from fairlead.lowering.json_schema import lower_part, told_apart
 from fairlead.lowering.nodes import Expr, Rule
+from fairlead.masks import schemas
 from fairlead.masks.gallery import shared_gallery
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.lexicon import shared_lexicon
@@ -115,6 +116,8 @@ PLAIN: list[Any] = [
     {"properties": {"a": {"anyOf": [{"$ref": "#"}, {"type": "null"}]}}},
     {"items": {"oneOf": [{"$ref": "#"}, {"type": "null"}, {"const": "a"}]}},
     {"items": {"oneOf": [{"const": "b"}, {"type": "array", "items": {"$ref": "#"}}]}},
+    {"items": {"oneOf": [{"type": "object"}, {"allOf": [{"type": "object"}, {"required": [""]}]}]}},
+    {"items": {"oneOf": [{"type": "array", "minItems": 70}, {"items": {"type": "null"}}]}},
     {"items": {"allOf": [{"type": "string", "maxLength": 2}]}},
     {"items": {"anyOf": [{"const": str(n)} for n in range(9)]}},
     {"items": {"oneOf": [{"const": "a"}, {"const": "b"}, {"type": "number", "maximum": 1}]}},
@@ -129,6 +132,10 @@ PLAIN: list[Any] = [
     {"items": {"anyOf": [False, {"type": "null"}]}},
     *({"patternProperties": {"^a": {"$ref": "#/x"}}, "x": x, "title": {"$ref": "#/title"}}
       for x in INSIDE),
+    {"$ref": "#/x", "type": "string", "x": {"maxLength": 2}},
+    {"properties": {"a": {"$schema": DRAFTS[0], "type": "integer"}, "b": {"not": {}, "title": ""}}},
+    {"items": {"anyOf": [{"type": "null"}, {"items": {"$ref": "#/items"}, "minItems": 1}]}},
+    {"additionalProperties": {"$ref": "#/x"}, "x": {"not": True}, "type": ["object", "null"]},
 ]  # fmt: skip
 OTHERS: list[Any] = [
     False,
@@ -347,6 +354,79 @@ def test_masks_of_random_schemas_are_those_of_the_plain_engine() -> None:
     for number, rule in enumerate(rules):
         if rule is not None:
             assert compared(rule, vocabulary(300), texts=2, tokens=12, seed=number)
+
+
+def _document(dice: random.Random) -> dict[str, Any]:
+    """A schema of many parts that kernels know, and of a few others that refer to any of them."""
+    names = [f"d{number}" for number in range(9)]
+
+    def ref() -> dict[str, Any]:
+        return {"$ref": f"#/definitions/{dice.choice(names)}"}
+
+    def other() -> Any:
+        made: list[Any] = [
+            {"allOf": [ref(), {"properties": {"z": ref()}, "required": dice.choice([[], ["z"]])}]},
+            {"type": "object", "minProperties": 1, "additionalProperties": ref()},
+            {"type": "object", "patternProperties": {"^a": ref()}},
+            {"anyOf": [{"required": ["a"]}, {"required": ["b"]}], "properties": {"a": ref()}},
+            {"not": {"required": ["b"]}, "properties": {"a": ref(), "b": False}},
+            {"items": ref(), "uniqueItems": True, "type": "array"},
+            {"oneOf": [ref(), ref()]},
+            {"anyOf": [ref(), {"allOf": [ref(), ref()]}]},
+            {"if": ref(), "then": ref()},
+            {"not": ref()},
+            {"$schema": DRAFTS[4], "$id": "http://a.example/", "items": ref()},
+        ]
+        return dice.choice(made[:-1] if dice.random() < 0.95 else made)
+
+    def known() -> Any:
+        made: list[Any] = [
+            {"type": "object", "properties": {"a": ref()}, "required": ["a"]},
+            {"properties": {"a": {"type": "string"}, "b": ref()}},
+            {"items": ref(), "minItems": dice.choice((0, 0, 1)), "type": "array"},
+            {"anyOf": [{"type": "null"}, ref()]},
+            {"enum": ["a", "b", None]},
+            {"type": ["string", "null"]},
+            ref(),
+            {},
+        ]
+        rare: list[Any] = [False, {"not": {}}]
+        return dice.choice(made if dice.random() < 0.97 else rare)
+
+    parts = {name: other() if dice.random() < 0.3 else known() for name in names}
+    filling = {f"p{n}": {"type": "object", "required": ["x"]} for n in range(30)}
+    draft = {"$schema": dice.choice(DRAFTS)} if dice.random() < 0.7 else {}
+    wide = {"properties": {**filling, "d": ref(), "e": other()}, "definitions": parts}
+    return {**draft, "type": "object", **wide}
+
+
+def _allows(source: fl.JsonSchema, part: Any) -> bool:
+    """Whether a part is none of those that are but another way to write `false`."""
+    while part.__class__ is dict and part.keys() == {"$ref"}:
+        root: Any = source.value
+        part = root["definitions"][part["$ref"].rsplit("/", 1)[1]]
+    return part not in (False, {"not": {}})
+
+
+def test_what_is_told_of_few_parts_is_so_where_all_are_looked_at() -> None:
+    dice, told = random.Random(5), 0
+    for number in range(1500):
+        source = fl.JsonSchema(_document(dice))
+        read = schemas._read(source)
+        if read is None or read[2] is None or not any(map(schemas._refers, read[1])):
+            continue
+        few, every = told_apart(source, read[2]), told_apart(source)
+        if few is not None and few.surely:
+            told += 1
+            assert every is not None
+            assert not every._schema.wild
+            found = {key for key, part in every._schema.parts.items() if _allows(source, part)}
+            assert every._schema.sure >= found
+            if number % 12 == 0:
+                rule = plain_rule(source)
+                assert rule is not None
+                assert compared(rule, vocabulary(300), texts=2, tokens=12, seed=number)
+    assert told > 200
 
 
 def test_a_part_waits_until_it_is_entered() -> None:

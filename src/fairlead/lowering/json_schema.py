@@ -83,8 +83,12 @@ def lower_json_schema(source: JsonSchema) -> Expr:
     return lowering.text()
 
 
-def told_apart(source: JsonSchema) -> TameLowering | None:
+def told_apart(source: JsonSchema, only: list[Json] | None = None) -> TameLowering | None:
     """The lowering of a schema part by part; None where its parts cannot be told apart.
+
+    Args:
+        source: the schema.
+        only: the parts to look at, if others are known: see `read_tame`.
 
     Raises:
         SourceError, UnsupportedError, LimitError: as `parse_json_schema` says, of wild parts.
@@ -93,7 +97,8 @@ def told_apart(source: JsonSchema) -> TameLowering | None:
     def lowers(pattern: str) -> bool:
         return is_plain_pattern(pattern) or _lowers(pattern, json_style(source).spelling)
 
-    tame = read_tame(source.value, strict=source.formats == "strict", lowers=lowers)
+    strict = source.formats == "strict"
+    tame = read_tame(source.value, strict=strict, lowers=lowers, only=only)
     return None if tame is None else _apart(tame, source)
 
 
@@ -106,7 +111,7 @@ def judge_part(text: str, draft: Draft, *, strict: bool) -> bool:
     False
     """
     tame = read_tame(read_json(text), strict=strict, draft=draft)
-    return tame is not None and not tame.wild and tame.sure.issuperset(tame.parts)
+    return tame is not None and tame.surely
 
 
 def lower_part(source: JsonSchema, text: str, draft: Draft) -> Expr:

@@ -63,7 +63,7 @@ class TameLowering:
     @property
     def surely(self) -> bool:
         """Whether nothing in it may be refused, nor has to be searched for an instance."""
-        return not self._schema.wild and self._schema.sure.issuperset(self._schema.parts)
+        return self._schema.surely
 
     def text(self) -> Expr:
         """A whole JSON text of the root."""
@@ -118,7 +118,7 @@ class TameLowering:
             return self._lower_wild(self, raw)
         if id(raw) in self._schema.late:
             return self._rule("late", self._surely(raw), self._late, raw)
-        return self._parted(raw)
+        return EMPTY if self._schema.is_nothing(raw) else self._parted(raw)
 
     def _parted(self, raw: Raw) -> Expr:
         """The values of a part that names no other one for all it says."""
@@ -148,7 +148,7 @@ class TameLowering:
 
     def _surely(self, raw: Raw) -> bool:
         """Whether a part has an instance, and nothing in it has to be looked at when compiling."""
-        return id(raw) in self._schema.sure and id(raw) not in self._schema.eager
+        return self._schema.is_sure(raw) and id(raw) not in self._schema.eager
 
     def _rule(self, kind: str, sure: bool, make: Callable[[Raw], Expr], raw: Raw) -> Rule:
         self._rules += 1

@@ -11,7 +11,9 @@ What this module does not know: how they are read and laid (`kernels.schema_part
 
 import re
 import threading
+from collections.abc import Iterable
 from functools import cached_property, lru_cache
+from itertools import islice
 from typing import Any, Final, cast, final
 
 import numpy as np
@@ -34,11 +36,13 @@ from fairlead.masks.kernels import schema_layout as of
 from fairlead.masks.seeds import Stencil
 from fairlead.syntax.json_schema_keywords import LATEST, READ, Draft, find_draft
 from fairlead.syntax.json_schema_source import JsonSchema
+from fairlead.syntax.json_schema_tame_values import BELOW, MAPS
 from fairlead.syntax.json_schema_values import TYPES
 from fairlead.syntax.json_text import Json
 
 _MOST_LETTERS: Final = 1 << 20  # of a text: what is longer takes others no longer than to read it
 _KEPT: Final = 1 << 15  # letters of texts for which the room to read them is kept
+_FEW: Final = 3  # times as many parts as are to be judged are known, where these are few
 _WORDS: Final = {
     "type": of.W_TYPE,
     "enum": of.W_ENUM,
@@ -57,6 +61,7 @@ _WORDS: Final = {
     "exclusiveMinimum": of.W_ABOVE,
     "exclusiveMaximum": of.W_BELOW,
     "$ref": of.W_REFERENCE,
+    "not": of.W_NOT,
     "anyOf": of.W_ANY_OF,
     "oneOf": of.W_ONE_OF,
     "allOf": of.W_ALL_OF,
@@ -158,6 +163,7 @@ class _Reading:
         self.member = np.empty((letters // 3 + 2) * 6, np.int32)
         self.letter = np.empty(letters + 1, np.uint8)
         self._ask = np.empty(letters // 3 + 2, np.int32)
+        self._way = np.empty(values, np.int32)
         self._small = np.empty(64 + of.MOST_DEPTH, np.int32)
         self.context = np.zeros(of.READING_SIZE, np.int64)
         for slot, array in (
@@ -166,6 +172,7 @@ class _Reading:
             (of.MEMBER, self.member),
             (of.LETTER, self.letter),
             (of.ASK, self._ask),
+            (of.WAY, self._way),
             (of.HELD, self._small),
             (of.DEPTH, self._small[64:]),
         ):
@@ -178,6 +185,7 @@ class _Reading:
         self._source, (table, letters) = np.frombuffer(text.encode(), np.uint8), _words(draft)
         context, source = self.context, self._source
         context[: of.SOURCE] = 0
+        context[of.WAY_ROOM] = len(self._way)
         context[of.DRAFT], context[of.STRICT] = draft, strict
         context[of.SOURCE] = address(source)
         context[of.WORD], context[of.WORD_TEXT] = address(table), address(letters)
@@ -202,6 +210,20 @@ class _Reading:
         fields = (self.part[part * of.PART_FIELDS :] for part in parts)
         return [(int(field[of.S_LOW]), int(field[of.S_HIGH])) for field in fields]
 
+    def to_judge(self, root: Json) -> "list[Json] | None":
+        """The parts that others have to judge, with those below these; None: most parts."""
+        if self.context[of.JUDGED] * _FEW > self.context[of.KNOWN]:
+            return None
+        found, value = list[Json](), root
+        for place in self._way[: int(self.context[of.STEPS])].tolist():
+            if place < 0:
+                found.append(value)
+                value = root
+            else:
+                inside = value.values() if isinstance(value, dict) else value
+                value = next(islice(cast("Iterable[Json]", inside), place, None))
+        return found
+
 
 _kept = _Reading(_KEPT)
 _lock = threading.Lock()
@@ -214,7 +236,7 @@ def lower_plain(source: JsonSchema) -> Expr | None:
 
     >>> plain_of(lower_plain(JsonSchema({"type": "object", "required": ["a"]}))) is None
     False
-    >>> lower_plain(JsonSchema({"not": {}})) is None
+    >>> lower_plain(JsonSchema({}, whitespace="compact")) is None
     True
 
     Raises:
@@ -223,9 +245,11 @@ def lower_plain(source: JsonSchema) -> Expr | None:
     read = _read(source)
     if read is None:
         return None
-    plain, asked = read
+    plain, asked, few = read
     if asked is None or any(map(_refers, asked)):
-        lowering = told_apart(source)
+        lowering = None if few is None else told_apart(source, few)
+        if lowering is None or not lowering.surely:  # what is wrong is told of all together
+            lowering = told_apart(source)
         if lowering is None or not lowering.surely:
             return None if lowering is None else lowering.text()
         plain.lowering = lowering
@@ -272,10 +296,11 @@ class Layer:
         return self._laid[0][0].leaf(part)
 
 
-def _read(source: JsonSchema) -> tuple[PlainSchema, list[str] | None] | None:
+def _read(source: JsonSchema) -> "tuple[PlainSchema, list[str] | None, list[Json] | None] | None":
     """What kernels read of a schema, and the parts of it that others have to judge.
 
-    Those are None where they have to judge all of it.
+    Those are None where they have to judge all of it. With what is in them they come again, where
+    they are few of many and have to be looked at together.
     """
     usual = source.key_order == "any" and source.whitespace == "any" and source.spelling == "any"
     if not usual or source.resource_texts or len(source.text) > _MOST_LETTERS:
@@ -293,9 +318,11 @@ def _read(source: JsonSchema) -> tuple[PlainSchema, list[str] | None] | None:
         if not plain and (source.value is False or not reading.context[of.VALUES]):
             return None
         asked = [text[begin:end] for begin, end in reading.asked()] if plain else None
+        few: list[Json] | None = None
         if asked is None or any(map(_refers, asked)):
+            few = reading.to_judge(source.value) if plain else None
             reading.read_on(anew=not plain)
-        return PlainSchema(source, text, draft, reading), asked
+        return PlainSchema(source, text, draft, reading), asked, few
 
 
 def _draft(value: Any) -> Draft | None:
@@ -321,9 +348,11 @@ def _is_tame(text: str, draft: Draft, *, strict: bool) -> bool:
 @lru_cache(maxsize=8)
 def _words(draft: Draft) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
     """The words of a draft: a hash table, and their letters."""
-    known = dict.fromkeys(READ, of.W_FURTHER) | _WORDS
+    known = dict.fromkeys(READ, of.W_FURTHER) | dict.fromkeys(BELOW, of.W_SCHEMAS)
+    known |= dict.fromkeys(MAPS, of.W_NAMED) | _WORDS
     numbers = {name: known[name] for name, (first, last) in READ.items() if first <= draft <= last}
-    numbers |= dict.fromkeys(("$schema", "id" if draft == 4 else "$id"), of.W_RESOURCE)
+    own, other = ("id", "$id") if draft == 4 else ("$id", "id")
+    numbers |= {own: of.W_RESOURCE, "$schema": of.W_DRAFT, other: of.W_IDENTIFIER}
     numbers |= {name: of.W_TYPES + bit for bit, name in enumerate(TYPES)}
     table, letters = np.zeros(of.WORD_ROOM * 3, np.int32), bytearray()
     for name, number in numbers.items():

@@ -6,9 +6,10 @@ What this module does not know: where the parts are, and whether they have what 
 import re
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
+from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
-from fairlead.syntax.json_schema_strings import has_string
+from fairlead.syntax.json_schema_strings import ABOUT_STRINGS, has_string, is_string
 
 Raw: TypeAlias = "dict[str, Any]"
 Said: TypeAlias = AbstractSet[str]
@@ -23,6 +24,8 @@ _TYPES: Final[dict[type, set[str]]] = {
 }
 _LOWER: Final = frozenset(("minimum", "exclusiveMinimum"))
 _UPPER: Final = frozenset(("maximum", "exclusiveMaximum"))
+_BOUNDS: Final = _LOWER | _UPPER
+_NUMBERS: Final = frozenset((int, Decimal))
 _OPEN_OR_FEWER: Final = frozenset(("exclusiveMinimum", "exclusiveMaximum", "multipleOf"))
 _MANY: Final = 1 << 62
 # One character class or more, anchored outside only: there is always something that matches.
@@ -59,10 +62,13 @@ def _valued(raw: Raw, said: Said) -> list[Any] | None:
     """The same for `enum` or `const`: sure alone, or with a type that a value has."""
     if len(said) == 1:
         return []
-    if not said <= {"type", *VALUED}:
+    if not said <= {"type", *VALUED, *ABOUT_STRINGS}:
         return None
     values = raw["enum"] if "enum" in said else [raw["const"]]
-    types = {raw["type"]} if raw["type"].__class__ is str else set(raw["type"])
+    if not said.isdisjoint(ABOUT_STRINGS):
+        values = [value for value in values if value.__class__ is str and is_string(raw, value)]
+    given = raw.get("type", "string")
+    types = {given} if given.__class__ is str else set(given)
     return [] if any(types & _TYPES.get(value.__class__, set()) for value in values) else None
 
 
@@ -80,6 +86,17 @@ def _string(raw: Raw, said: Said) -> list[Any] | None:
 
 
 def _number(raw: Raw, said: Said) -> list[Any] | None:
+    """A number lies between two others; draft 4 has booleans at `exclusiveMinimum`."""
+    bounds = [raw[name] for name in said & _BOUNDS]
+    if "multipleOf" not in said and all(bound.__class__ in _NUMBERS for bound in bounds):
+        low = max((raw[name] for name in said & _LOWER), default=None)
+        high = min((raw[name] for name in said & _UPPER), default=None)
+        if low is not None and high is not None and low < high:
+            return []
+    return _integer(raw, said)
+
+
+def _integer(raw: Raw, said: Said) -> list[Any] | None:
     if said.isdisjoint(_LOWER) or said.isdisjoint(_UPPER):
         return []
     closed = "minimum" in said and "maximum" in said and said.isdisjoint(_OPEN_OR_FEWER)
@@ -111,7 +128,7 @@ _JUDGES: Final[dict[str, Callable[[Raw, Said], "list[Any] | None"]]] = {
     "null": _surely,
     "boolean": _surely,
     "string": _string,
-    "integer": _number,
+    "integer": _integer,
     "number": _number,
     "array": _array,
     "object": _object,

@@ -19,7 +19,9 @@ from fairlead.syntax.regex_finding import finds, samples
 
 _MOST_PATTERNS: Final = 3  # whose texts are put in a row
 _LONGEST: Final = 256
-_ABOUT: Final = ("minLength", "maxLength", "pattern", "format")
+ABOUT_STRINGS: Final = ("minLength", "maxLength", "pattern", "format")
+"""The keywords about strings."""
+
 _URI: Final = r"[a-z]+:(?:///?)?[a-z]+(?:/[a-z0-9]+)*"
 _DATE: Final = r"[12]\d\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])"
 _TIME: Final = r"(?:0\d|1\d|2[0-3]):[0-5]\d:[0-5]\dZ"
@@ -113,8 +115,13 @@ def has_string(part: dict[str, Any]) -> bool:
     return _has_string(_said((part,)))
 
 
+def is_string(part: dict[str, Any], text: str) -> bool:
+    """Whether a text surely satisfies the keywords about strings of a schema."""
+    return all(satisfies(name, held, text) for name, held in _said((part,)))
+
+
 def _said(parts: Iterable[dict[str, Any]]) -> tuple[tuple[str, Any], ...]:
-    found = [(name, part[name]) for part in parts for name in _ABOUT if name in part]
+    found = [(name, part[name]) for part in parts for name in ABOUT_STRINGS if name in part]
     return tuple(dict.fromkeys(found))
 
 

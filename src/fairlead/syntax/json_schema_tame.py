@@ -11,45 +11,41 @@ whether it surely has an instance; where that would take a search it says nothin
 What this module does not know: what schemas mean beyond that.
 """
 
-from collections.abc import Callable
-from decimal import Decimal
+from collections.abc import Sequence
 from typing import Any, Final, final
-from urllib.parse import unquote
 
 from fairlead.errors import FairleadError
 from fairlead.syntax.json_schema_clashes import exclude_each_other
 from fairlead.syntax.json_schema_crowds import Crowds
 from fairlead.syntax.json_schema_keywords import LATEST, Draft, find_draft
 from fairlead.syntax.json_schema_later import LATE, allows_nothing, needs_of_late
-from fairlead.syntax.json_schema_multiples import factor_of
 from fairlead.syntax.json_schema_needs import Raw, Said, needs
 from fairlead.syntax.json_schema_shapes import Shape, in_force
 from fairlead.syntax.json_schema_tame_graph import Instances, has_loop, reaching
+from fairlead.syntax.json_schema_tame_holding import Holding, Lowers
 from fairlead.syntax.json_schema_tame_tree import ASSERTED, TameSchema, stands_for
 from fairlead.syntax.json_schema_tame_values import (
     BELOW,
     PLACED,
     is_plain_pattern,
-    is_shallow,
     schemas_at,
 )
-from fairlead.syntax.json_schema_values import FORMATS, TYPES
+from fairlead.syntax.json_schema_targets import Targets, is_plain
 from fairlead.syntax.json_schema_verdicts import UNTOLD, Verdicts
 from fairlead.syntax.json_schema_witnesses import Witnesses
 from fairlead.syntax.json_text import Json
 
-Lowers = Callable[[str], bool]
 MOST_BRANCHES: Final = 8
-_MOST_MEETING: Final = 256  # branches of a part that waits though they do not stand alone
 _DYNAMIC: Final = frozenset(("$dynamicRef", "$recursiveRef"))
-_NO_RESOURCE: Final = ("", "#")  # identifiers that begin so name none
-_KNOWN_TYPES: Final = frozenset(TYPES)
-_KNOWN_FORMATS: Final = frozenset(FORMATS)
-_NUMBERS: Final = frozenset((int, Decimal))
 
 
 def read_tame(
-    raw: Json, *, strict: bool, draft: Draft = LATEST, lowers: Lowers = is_plain_pattern
+    raw: Json,
+    *,
+    strict: bool,
+    draft: Draft = LATEST,
+    lowers: Lowers = is_plain_pattern,
+    only: Sequence[Json] | None = None,
 ) -> TameSchema | None:
     """The schema `raw` and which parts of it are tame; None where that makes no sense.
 
@@ -63,47 +59,68 @@ def read_tame(
         strict: whether unknown formats are to be refused.
         draft: what it is written in if it does not say so.
         lowers: tells whether a pattern is well formed and has an automaton.
+        only: the parts to look at, if others are known to be tame, and have an instance if these
+            have one, but for what is `false` or `{"not": {}}`. None: all have to be looked at.
     """
     try:
         draft = find_draft(raw.get("$schema") if isinstance(raw, dict) else None, "", draft)
     except FairleadError:
         return None
-    check = _Check(raw, draft, strict, lowers)
+    check = _Check(raw, draft, strict, lowers, only)
     if not check.passes():
         return None
-    sure, wild, late = check.instances.sure, check.wild, check.late
-    eager = reaching(wild, check.below)
-    return TameSchema(raw, draft, check.targets, check.seen, sure, wild, late, eager, check.typed)
+    return TameSchema(
+        raw,
+        draft,
+        check.targets,
+        check.seen,
+        check.instances.sure,
+        check.wild,
+        check.late,
+        reaching(check.wild, check.below),
+        check.typed,
+        whole=only is None,
+    )
 
 
 @final
 class _Check:
     """One pass over a document."""
 
-    def __init__(self, root: Json, draft: Draft, strict: bool, lowers: Lowers) -> None:
-        self._root, self._draft, self._strict, self._lowers = root, draft, strict, lowers
+    def __init__(
+        self,
+        root: Json,
+        draft: Draft,
+        strict: bool,
+        lowers: Lowers,
+        only: Sequence[Json] | None,
+    ) -> None:
+        self._root, self._draft = root, draft
         self._asserted = ASSERTED[draft]
-        self._id = "id" if draft == 4 else "$id"
         self._nested_ids = False
-        self._todo: list[Any] = [root]
+        self._todo: list[Any] = [root] if only is None else [*only]
+        self._only = None if only is None else frozenset(map(id, only))
+        self._holding = Holding(draft, strict, lowers, self._todo)
         self._in_place: dict[int, list[Any]] = {}
         self._one_of: list[Raw] = []
         self.below: list[tuple[int, list[Any]]] = []
-        self.instances = Instances()
-        self.targets: dict[str, Any] = {}
+        self.instances = Instances(None if only is None else self._needed)
+        self.targets = Targets(root, draft)
+        self._id = self.targets.identifier
         self.seen: dict[int, Raw] = {}
         self.wild: dict[int, Raw] = {}
         self.late: dict[int, Raw] = {}
         self.typed: dict[int, str] = {}
+        self._nothing: list[int] = []
         self._shapes: dict[tuple[str, ...], Shape] = {}  # by the keywords of a part
 
     def passes(self) -> bool:
         """Whether all that is not tame can be told apart from what is."""
-        seen, todo = self.seen, self._todo
+        seen, todo, only = self.seen, self._todo, self._only
         while todo:
             raw = todo.pop()
             if raw.__class__ is dict:
-                if id(raw) not in seen:
+                if id(raw) not in seen and (only is None or id(raw) in only):
                     seen[id(raw)] = raw
                     begun = len(todo)
                     if not self._node(raw):
@@ -112,6 +129,8 @@ class _Check:
                         self.below.append((id(raw), todo[begun:]))
             elif raw.__class__ is not bool:
                 return False
+        if only is not None:
+            self._place_known()
         if (self.targets and self._nested_ids) or has_loop(self._in_place):
             return False
         self.wild |= {
@@ -123,21 +142,42 @@ class _Check:
         self.instances.settle(self.wild)
         unsure = self.late.keys() - self.instances.sure
         self.wild |= {key: self.late.pop(key) for key in unsure}
+        for key in self._nothing:
+            del seen[key]
         return True
+
+    def _place_known(self) -> None:
+        """Note what the parts stand for that are looked at in place, and are known."""
+        todo = [part for below in self._in_place.values() for part in below]
+        while todo:
+            part = todo.pop()
+            if id(part) not in self.seen and id(part) not in self._in_place:
+                below = stands_for(part, self.targets)
+                if below is not None:
+                    self._in_place[id(part)] = below
+                    todo += below
+
+    def _needed(self, part: Any) -> Any:
+        """What a part that has to have an instance needs: True where it is known to have one."""
+        only = self._only or ()
+        while part.__class__ is dict and id(part) not in only:
+            if "$ref" in part:
+                part = self.targets[part["$ref"]]
+            else:
+                return not ("not" in part and allows_nothing(part, part.keys() & self._asserted))
+        return part
 
     def _node(self, raw: Raw) -> bool:
         """Look at one schema; False if nothing can be told any more."""
-        if raw is not self._root and ("$schema" in raw or self._id in raw) and self._opens(raw):
-            if "$schema" in raw:
-                return False
-            self._nested_ids = True
+        if ("$schema" in raw or self._id in raw) and self._may_mean_else(raw):
+            return False
         shape = self._shapes.get(keys := tuple(raw))
         if shape is None:
             shape = self._shapes[keys] = Shape(raw.keys() & self._asserted)
         if shape.may_be_idle:
             shape = in_force(raw, shape)
         said = shape.said
-        if not said or (shape.is_type and self.is_type(raw["type"])):
+        if not said or (shape.is_type and self._holding.is_type(raw["type"])):
             self.typed[id(raw)] = raw["type"] if said else ""
             self.instances.sure.add(id(raw))
             return True
@@ -146,23 +186,30 @@ class _Check:
         if shape.group and self._group(raw, shape.group):
             return True
         if shape.is_late:
-            return allows_nothing(raw, said) or self._wait(raw, said) or self._untamed(raw, said)
-        tame = shape.may_be_sure and self._holds(raw, said) and self._judge(raw, said)
+            return self._is_nothing(raw, said) or self._wait(raw, said) or self._untamed(raw, said)
+        tame = shape.may_be_sure and self._holding.may_hold(raw, said) and self._judge(raw, said)
         return tame or self._untamed(raw, said)
 
-    def _holds(self, raw: Raw, said: Said) -> bool:
-        """Whether keywords hold what they can hold, those of tame parts."""
-        for name in said:
-            check = _CHECKS.get(name)
-            if check is None or not check(self, raw[name]):
-                return False
-        return True
+    def _may_mean_else(self, raw: Raw) -> bool:
+        """Whether nothing is told of a part, as a resource of another draft may begin there."""
+        if raw is self._root or not self.targets.opens(raw):
+            return False
+        self._nested_ids = True
+        return "$schema" in raw
+
+    def _is_nothing(self, raw: Raw, said: Said) -> bool:
+        """Note a part that is a way to write `false`."""
+        found = allows_nothing(raw, said)
+        if found:
+            self._nothing.append(id(raw))
+        return found
 
     def _wait(self, raw: Raw, said: Said) -> bool:
         """Note a late part, what it needs and what is below it; False if it is none."""
         patterns: Any = raw["patternProperties"] if "patternProperties" in said else {}
-        well_formed = patterns.__class__ is dict and all(map(self.pattern, patterns))
-        if not (well_formed and self._holds(raw, said - LATE)):
+        holding = self._holding
+        well_formed = patterns.__class__ is dict and all(map(holding.pattern, patterns))
+        if not (well_formed and holding.may_hold(raw, said - LATE)):
             return False
         needed = needs_of_late(raw, said, lambda part: part.keys() & self._asserted)
         if needed is None:
@@ -195,9 +242,11 @@ class _Check:
 
     def _is_well_formed(self, raw: Raw) -> bool:
         """Whether the keywords of a wild part hold what they can hold, and nothing special."""
-        said = raw.keys() & self._asserted
-        checks = ((_CHECKS.get(name) or _WILDER.get(name), raw[name]) for name in said)
-        return all(check is not None and check(self, held) for check, held in checks)
+        may_hold, said = self._holding.may_hold_wilder, raw.keys() & self._asserted
+        return all(
+            raw[name] in self.targets if name == "$ref" else may_hold(name, raw[name])
+            for name in said
+        )
 
     def _untamed(self, raw: Raw, said: Said) -> bool:
         """Note a wild part, and what is below it."""
@@ -212,23 +261,14 @@ class _Check:
                 place.extend(found)
         return True
 
-    def _opens(self, raw: Raw) -> bool:
-        """Whether a resource may begin at a nested schema: not without an identifier."""
-        if "$schema" in raw:  # which says nothing then
-            return "id" in raw or "$id" in raw
-        given: Any = raw.get(self._id)
-        if self._draft <= 7 and "$ref" in raw:  # beside which nothing counts
-            return False
-        return given.__class__ is str and given[:1] not in _NO_RESOURCE
-
     # What stands for others
 
     def _reference(self, raw: Raw) -> bool:
         name = raw["$ref"]
-        if name.__class__ is not str or not (name == "#" or name.startswith("#/")):
+        if name.__class__ is not str or not is_plain(name):
             return False
         if name not in self.targets:
-            found = self._follow(name)
+            found = self.targets.follow(name)
             if found is None:
                 return False
             self.targets[name] = found
@@ -239,18 +279,6 @@ class _Check:
         if id(raw) not in self.wild:
             self.instances.wait(raw, below, every=True)
         return True
-
-    def _follow(self, name: str) -> Json:
-        """Where a pointer leads, None where that is not plain."""
-        value: Any = self._root
-        for step in unquote(name).split("/")[1:]:
-            key = step.replace("~1", "/").replace("~0", "~")
-            if value.__class__ is list:
-                value = {str(place): one for place, one in enumerate(value)}
-            elif value.__class__ is not dict or (value is not self._root and self._opens(value)):
-                return None
-            value = value.get(key)
-        return value
 
     def _group(self, raw: Raw, name: str) -> bool:
         branches = raw[name]
@@ -281,120 +309,3 @@ class _Check:
         elif needed is not None:
             self.instances.sure.add(id(raw))
         return True
-
-    # Keywords
-
-    def type(self, value: Any) -> bool:
-        """The names of types."""
-        if value.__class__ is str:
-            return value in _KNOWN_TYPES
-        return value.__class__ is list and len(value) > 0 and all(map(self.is_type, value))
-
-    def is_type(self, name: Any) -> bool:
-        """The name of a type."""
-        return name.__class__ is str and name in _KNOWN_TYPES
-
-    def values(self, value: Any) -> bool:
-        """One or more values."""
-        return value.__class__ is list and len(value) > 0 and is_shallow(value)
-
-    def count(self, value: Any) -> bool:
-        """A length or a number of items."""
-        return value.__class__ is int and value >= 0
-
-    def number(self, value: Any) -> bool:
-        """A number."""
-        return value.__class__ in _NUMBERS
-
-    def bound(self, value: Any) -> bool:
-        """A number, or in draft 4 a boolean."""
-        return value.__class__ is bool if self._draft == 4 else value.__class__ in _NUMBERS
-
-    def multiple(self, value: Any) -> bool:
-        """A number of which multiples can be told."""
-        return value.__class__ in _NUMBERS and value > 0 and factor_of(Decimal(value)) is not None
-
-    def pattern(self, value: Any) -> bool:
-        """A pattern that has an automaton."""
-        return value.__class__ is str and self._lowers(value)
-
-    def format(self, value: Any) -> bool:
-        """The name of a format."""
-        return value.__class__ is str and (not self._strict or value in _KNOWN_FORMATS)
-
-    def names(self, value: Any) -> bool:
-        """A list of names."""
-        return value.__class__ is list and all(name.__class__ is str for name in value)
-
-    def schema(self, value: Any) -> bool:
-        """A schema."""
-        self._todo.append(value)
-        return value.__class__ is not list
-
-    def schemas(self, value: Any) -> bool:
-        """A list of one or more schemas."""
-        if value.__class__ is list and value:
-            self._todo.extend(value)
-            return True
-        return False
-
-    def items(self, value: Any) -> bool:
-        """A schema, or before 2020-12 a list of them."""
-        if value.__class__ is list:
-            return self._draft < LATEST and self.schemas(value)
-        return self.schema(value)
-
-    def members(self, value: Any) -> bool:
-        """Schemas by name."""
-        if value.__class__ is dict:
-            self._todo.extend(value.values())
-            return True
-        return False
-
-    def branches(self, value: Any) -> bool:
-        """A list of schemas, not very many."""
-        return self.schemas(value) and len(value) <= _MOST_MEETING
-
-    def patterns(self, value: Any) -> bool:
-        """Schemas by patterns that have automata."""
-        return self.members(value) and all(map(self._lowers, value))
-
-    def lists(self, value: Any) -> bool:
-        """Lists of names by name."""
-        return value.__class__ is dict and all(map(self.names, value.values()))
-
-    def conditions(self, value: Any) -> bool:
-        """Lists of names, or schemas, by name."""
-        return value.__class__ is dict and all(
-            self.names(part) or (part.__class__ is not list and self.schema(part))
-            for part in value.values()
-        )
-
-
-_CHECKS: Final[dict[str, Callable[[_Check, Any], bool]]] = {
-    "type": _Check.type,
-    "enum": _Check.values,
-    "const": lambda check, value: is_shallow(value),
-    **dict.fromkeys(("minItems", "maxItems", "minLength", "maxLength"), _Check.count),
-    **dict.fromkeys(("minimum", "maximum"), _Check.number),
-    **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum"), _Check.bound),
-    "pattern": _Check.pattern,
-    "format": _Check.format,
-    "required": _Check.names,
-    "properties": _Check.members,
-    "additionalProperties": _Check.schema,
-    "items": _Check.items,
-    "prefixItems": _Check.schemas,
-    "additionalItems": _Check.schema,
-    "multipleOf": _Check.multiple,
-}
-_WILDER: Final[dict[str, Callable[[_Check, Any], bool]]] = {
-    **dict.fromkeys(("anyOf", "oneOf", "allOf"), _Check.branches),
-    **dict.fromkeys(("not", "if", "then", "else", "propertyNames", "contains"), _Check.schema),
-    **dict.fromkeys(("minProperties", "maxProperties", "minContains", "maxContains"), _Check.count),
-    "patternProperties": _Check.patterns,
-    "dependencies": _Check.conditions,
-    "dependentRequired": _Check.lists,
-    "dependentSchemas": _Check.members,
-    "$ref": lambda check, value: value in check.targets,
-}

@@ -6,7 +6,7 @@ one can be reached: graphs, in time linear in their edges, at any depth.
 What this module does not know: keywords, and who needs whom.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any, Final, TypeAlias, final
 
 Waiting: TypeAlias = tuple[int, list[Any], bool]
@@ -73,13 +73,19 @@ class Instances:
     True
     """
 
-    def __init__(self) -> None:
-        self._waiting: list[Waiting] = []
+    def __init__(self, needed: Callable[[Any], Any] | None = None) -> None:
+        """Begin with none.
+
+        Args:
+            needed: gives what is needed instead of a part, True if nothing is.
+        """
+        self._needed, self._waiting = needed, list[Waiting]()
         self.sure: Final[set[int]] = set()
 
     def wait(self, part: Any, needed: list[Any], *, every: bool) -> None:
         """Note that a part has an instance if `needed`, every one or any, have."""
-        self._waiting.append((id(part), needed, every))
+        listed = needed if self._needed is None else [*map(self._needed, needed)]
+        self._waiting.append((id(part), listed, every))
 
     def drop(self, parts: Collection[int]) -> None:
         """Forget what some parts would need; it is told in another way."""

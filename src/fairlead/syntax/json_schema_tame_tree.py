@@ -9,6 +9,7 @@ from functools import reduce
 from typing import Any, Final, TypeAlias, cast, final
 
 from fairlead.syntax.json_schema_keywords import READ, Draft
+from fairlead.syntax.json_schema_later import allows_nothing
 from fairlead.syntax.json_schema_needs import Raw
 from fairlead.syntax.json_text import Json, extend
 
@@ -40,6 +41,7 @@ class TameSchema:
         late: tame ones that have to be lowered as a whole, by others, when they are entered.
         eager: those from which a wild one can be reached.
         typed: the type of those that say nothing else; "" if they say nothing at all.
+        whole: whether these are all parts; else others are tame, too, and have an instance.
     """
 
     root: Json
@@ -51,6 +53,7 @@ class TameSchema:
     late: dict[int, Raw]
     eager: set[int]
     typed: dict[int, str]
+    whole: bool
 
     def said(self, raw: Raw) -> set[str]:
         """The keywords of a part that assert something."""
@@ -58,7 +61,26 @@ class TameSchema:
 
     def is_tame(self, raw: Json) -> bool:
         """Whether a value is a tame part."""
-        return id(raw) in self.parts and id(raw) not in self.wild
+        part = raw.__class__ is dict and (id(raw) in self.parts or not self.whole)
+        return part and id(raw) not in self.wild
+
+    @property
+    def surely(self) -> bool:
+        """Whether nothing in it may be refused, nor has to be searched for an instance."""
+        known = not self.wild and self.sure.issuperset(self.parts)
+        return known and not self.is_nothing(self.root)
+
+    def is_sure(self, raw: Raw) -> bool:
+        """Whether a part that allows anything at all surely has an instance."""
+        known = not self.whole and id(raw) not in self.parts
+        return known or id(raw) in self.sure
+
+    def is_nothing(self, raw: Json) -> bool:
+        """Whether a part is `false`, or a way to write that."""
+        if raw.__class__ is not dict:
+            return raw is False
+        part = cast("Raw", raw)
+        return "not" in part and allows_nothing(part, self.said(part))
 
     def options(self, raw: Json) -> list[Json]:
         """The schemas, without reference or alternatives, that a part stands for any of."""

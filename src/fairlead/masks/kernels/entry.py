@@ -99,8 +99,8 @@ from fairlead.masks.kernels.record_layout import (
 )
 from fairlead.masks.kernels.records import rehash
 from fairlead.masks.kernels.redraws import redraw as _redraw
-from fairlead.masks.kernels.schema_parts import read_parts
 from fairlead.masks.kernels.schema_rest import read_rest
+from fairlead.masks.kernels.schema_whole import read_schema_text
 from fairlead.masks.kernels.searches import search
 from fairlead.masks.kernels.skips import survey_parts
 from fairlead.masks.kernels.tries import merge as _merge
@@ -359,7 +359,8 @@ def read_schema(slots: WholeNumbers, size: int) -> int:
 
     Without any: list what else might be a part, below 0 anew; gives how many there were before.
     """
-    return read_parts(bare(slots), size) if size > 0 else read_rest(bare(slots), size < 0)
+    context = bare(slots)
+    return read_schema_text(context, size) if size > 0 else read_rest(context, size < 0)
 
 
 _kernels.finish()

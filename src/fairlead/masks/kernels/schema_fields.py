@@ -39,8 +39,10 @@ from fairlead.masks.kernels.schema_layout import (
     W_ABOVE,
     W_ASSERTED,
     W_BELOW,
+    W_DRAFT,
     W_FORMAT,
     W_HIGHEST,
+    W_IDENTIFIER,
     W_LONGEST,
     W_LOWEST,
     W_RESOURCE,
@@ -91,8 +93,9 @@ def held(context: Context, word: int) -> int:
 
 
 @inner
-def ask(context: Context, part: int) -> int:
-    """Let somebody else judge a part."""
+def ask(context: Context, part: int, types: int) -> int:
+    """Let somebody else judge a part whose values may be of some types."""
+    set_field(context, part, S_TYPES, types)
     int32s(context, ASK)[context[ASKED]] = part
     context[ASKED] += 1
     return leaf(context, part)
@@ -149,21 +152,33 @@ def types_of(context: Context) -> int:
 
 
 @inner
+def opening(word: int) -> int:
+    """A bit for a word of those with which a resource may begin."""
+    return 1 << (word - W_RESOURCE) if W_RESOURCE <= word <= W_IDENTIFIER else 0
+
+
+@inner
+def opens(met: int) -> bool:
+    """Whether a resource may begin where these are."""
+    both = 1 << (W_DRAFT - W_RESOURCE) | 1 << (W_IDENTIFIER - W_RESOURCE)
+    return met & 1 != 0 or met == both
+
+
+@inner
 def find_keywords(context: Context, part: int) -> int:
     """Note the keywords of a part; NOT_PLAIN where a resource may begin."""
-    value, said = part_field(context, part, S_VALUE), 0
+    value, said, met = part_field(context, part, S_VALUE), 0, 0
     key, end = value + 1, value_field(context, value, V_NEXT)
     while key < end:
         word = word_of(context, key)
-        if word >= 0:
-            if word == W_RESOURCE and part > 0:
-                return NOT_PLAIN
-            if word < W_ASSERTED:
-                said |= 1 << word
-                int32s(context, HELD)[word] = key + 1
+        if 0 <= word < W_ASSERTED:
+            said |= 1 << word
+            int32s(context, HELD)[word] = key + 1
+        elif word >= 0:
+            met |= opening(word)
         key = value_field(context, key + 1, V_NEXT)
     context[SAID] = said
-    return PLAIN
+    return NOT_PLAIN if part > 0 and opens(met) else PLAIN
 
 
 @inner
@@ -228,7 +243,7 @@ def _text(context: Context, part: int) -> int:
     """Strings of some length."""
     low, high = count_held(context, W_SHORTEST, 0), count_held(context, W_LONGEST, -1)
     if low < 0 or high < -1 or 0 <= high < low:
-        return ask(context, part)
+        return ask(context, part, STRING)
     if low == 0 and high < 0:
         return typed(context, part, STRING)
     set_field(context, part, S_KIND, TEXT)
@@ -249,4 +264,4 @@ def read_scalar(context: Context, part: int, types: int) -> int:
         return _text(context, part)
     if _is_surely_a_string(context, types) or _is_surely_a_number(context, types):
         return leaf(context, part)
-    return ask(context, part)
+    return ask(context, part, types)

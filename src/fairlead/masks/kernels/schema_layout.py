@@ -18,7 +18,10 @@ EDGES: Final = 8  # of EDGE,
 KEY_NODES: Final = 9  # of KEYS
 SAID: Final = 10  # the keywords of the part that is read, a bit each
 TYPES: Final = 11  # and its types
-RESOURCES: Final = 12  # whether another resource may begin within the schema
+JUDGED: Final = 12  # how many others have to judge with what is below those,
+KNOWN: Final = 13  # of how many; -1 if they have to judge all
+STEPS: Final = 14  # how much of WAY is used,
+WAY_ROOM: Final = 15  # and how much there is
 
 # Addresses.
 SOURCE: Final = 16  # uint8[n]: the text
@@ -31,6 +34,7 @@ HELD: Final = 22  # int32[64]: the value of each keyword of the part that is rea
 DEPTH: Final = 23  # int32[n]: the values that are open
 WORD: Final = 24  # int32[256, 3]: a hash table of words: offset in WORD_TEXT, length, number
 WORD_TEXT: Final = 25  # uint8[n]
+WAY: Final = 26  # int32[n]: the way down to each of them, one place after the other, then -1
 READING_SIZE: Final = 32
 WORD_ROOM: Final = 256
 MOST_DEPTH: Final = 256
@@ -111,9 +115,14 @@ W_REFERENCE: Final = 16
 W_ANY_OF: Final = 17
 W_ONE_OF: Final = 18
 W_ALL_OF: Final = 19
-W_FURTHER: Final = 20  # any other that asserts something
-W_ASSERTED: Final = 21  # how many these are
-W_RESOURCE: Final = 21  # where a resource may begin
+W_NOT: Final = 20
+W_FURTHER: Final = 21  # any other that asserts something: without schemas,
+W_SCHEMAS: Final = 22  # with one or a list,
+W_NAMED: Final = 23  # with some by name
+W_ASSERTED: Final = 24  # how many these are
+W_RESOURCE: Final = 24  # where a resource may begin
+W_DRAFT: Final = 25  # what says nothing below the root, but beside an identifier of any draft,
+W_IDENTIFIER: Final = 26  # such as that of another one
 W_TYPES: Final = 32  # the names of types, in the order of their bits
 W_UNKNOWN: Final = -1
 

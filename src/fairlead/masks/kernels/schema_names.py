@@ -113,7 +113,7 @@ def read_words(context: Context, part: int, types: int) -> int:
     said = context[SAID] & ~_TYPE
     word = W_ENUM if said == 1 << W_ENUM else W_CONST
     if said != 1 << word:
-        return ask(context, part)
+        return ask(context, part, types)
     value, first, others = held(context, word), int(context[MEMBERS]), 0
     if word == W_ENUM and first_byte(context, value) != _OPEN_BRACKET:
         return NOT_PLAIN
@@ -122,7 +122,7 @@ def read_words(context: Context, part: int, types: int) -> int:
     while at < end:
         kind = _listed_as(context, at, types)
         if kind < 0:
-            return ask(context, part)
+            return ask(context, part, types)
         if kind == STRING:
             _put_word(context, at)
         else:

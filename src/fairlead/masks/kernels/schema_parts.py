@@ -26,13 +26,11 @@ from fairlead.masks.kernels.schema_layout import (
     DRAFT,
     EDGES,
     GROUP,
-    INTEGER,
     LEAF,
     MEMBER,
     MEMBERS,
     NOT_PLAIN,
     NOTHING,
-    NUMBER,
     OBJECT,
     OF_ARRAY,
     OF_OBJECT,
@@ -53,9 +51,6 @@ from fairlead.masks.kernels.schema_layout import (
     S_TYPES,
     S_VALUE,
     SAID,
-    SOURCE,
-    V_BEGIN,
-    V_END,
     V_NEXT,
     W_ALL_OF,
     W_ANY_OF,
@@ -64,17 +59,18 @@ from fairlead.masks.kernels.schema_layout import (
     W_ITEMS,
     W_LEAST,
     W_MOST,
+    W_NOT,
     W_ONE_OF,
     W_OTHERS,
     W_PROPERTIES,
     W_REFERENCE,
     W_REQUIRED,
-    W_RESOURCE,
     W_TYPE,
 )
 from fairlead.masks.kernels.schema_names import read_members, read_words
-from fairlead.masks.kernels.schema_texts import first_byte, read_values, value_field, word_of
-from fairlead.masks.kernels.views import Context, inner, int32s, once, uint8s
+from fairlead.masks.kernels.schema_references import target_of
+from fairlead.masks.kernels.schema_texts import first_byte, value_field
+from fairlead.masks.kernels.views import Context, inner, int32s, once
 
 _OF_OBJECTS = 1 << W_PROPERTIES | 1 << W_REQUIRED | 1 << W_OTHERS
 _OF_ARRAYS = 1 << W_ITEMS | 1 << W_LEAST | 1 << W_MOST
@@ -112,46 +108,31 @@ def _array(context: Context, part: int) -> int:
 @inner
 def _parted(context: Context, part: int, types: int) -> int:
     """A part that is an object or an array with parts, or of another type."""
-    said, options = context[SAID], 0
+    said, options, every = context[SAID], 0, types
     if said & _OF_OBJECTS != 0:
         if types & OBJECT == 0:
-            return ask(context, part)
+            return ask(context, part, every)
         options, types = options | OF_OBJECT, types & ~OBJECT
     if said & _OF_ARRAYS != 0:
         if types & ARRAY == 0:
-            return ask(context, part)
+            return ask(context, part, every)
         options, types = options | OF_ARRAY, types & ~ARRAY
     if typed(context, part, types) < 0 or part_field(context, part, S_KIND) == LEAF:
-        return ask(context, part)
+        return ask(context, part, every)
     set_field(context, part, S_KIND, PARTED)
     set_field(context, part, S_SURE, 0)
     set_field(context, part, S_OPTIONS, options)
     if options & OF_ARRAY != 0 and _array(context, part) != PLAIN:
-        return ask(context, part)
+        return ask(context, part, every)
     return read_members(context, part) if options & OF_OBJECT != 0 else PLAIN
 
 
 @inner
 def _reference(context: Context, part: int) -> int:
     """A part that stands for another one of the same text."""
-    text, value = uint8s(context, SOURCE), held(context, W_REFERENCE)
-    at, end = value_field(context, value, V_BEGIN) + 1, value_field(context, value, V_END) - 1
-    if first_byte(context, value) != _QUOTE or at == end or text[at] != 0x23:
+    target = target_of(context, held(context, W_REFERENCE))
+    if target < 0:
         return NOT_PLAIN
-    for place in range(at, end):
-        if text[place] in (0x25, 0x7E, 0x5C):  # what is escaped
-            return NOT_PLAIN
-    at, target = at + 1, 0
-    while at < end:
-        if text[at] != 0x2F:
-            return NOT_PLAIN
-        begin = at + 1
-        at = begin
-        while at < end and text[at] != 0x2F:
-            at += 1
-        target = _child(context, target, begin, at - begin)
-        if target < 0:
-            return NOT_PLAIN
     set_field(context, part, S_KIND, REFERENCE)
     set_field(context, part, S_TARGET, part_of(context, target))
     return PLAIN
@@ -167,7 +148,7 @@ def _group(context: Context, part: int, word: int) -> int:
     rows = int32s(context, MEMBER)
     while at < end:
         if count == (1 if word == W_ALL_OF else _MOST_BRANCHES):
-            return ask(context, part)
+            return ask(context, part, ANYTHING)
         row = (first + count) * 6
         rows[row], rows[row + 1], rows[row + 2], rows[row + 3] = 0, 0, part_of(context, at), 0
         count += 1
@@ -180,27 +161,6 @@ def _group(context: Context, part: int, word: int) -> int:
     set_field(context, part, S_OPTIONS, 1 if word == W_ONE_OF else 0)
     context[EDGES] += count
     return PLAIN if count > 0 else NOT_PLAIN
-
-
-@inner
-def _child(context: Context, value: int, begin: int, size: int) -> int:
-    """The value of a key in an object; -1 if there is none, or a resource may begin there."""
-    text, found = uint8s(context, SOURCE), -1
-    if first_byte(context, value) != _OPEN_BRACE:
-        return -1
-    key, end = value + 1, value_field(context, value, V_NEXT)
-    while key < end:
-        if value > 0 and word_of(context, key) == W_RESOURCE:
-            return -1
-        at = value_field(context, key, V_BEGIN) + 1
-        if value_field(context, key, V_END) - 1 - at == size:
-            same = 0
-            while same < size and text[begin + same] == text[at + same]:
-                same += 1
-            if same == size:
-                found = key + 1
-        key = value_field(context, key + 1, V_NEXT)
-    return found
 
 
 @once
@@ -217,16 +177,35 @@ def read_part(context: Context, part: int) -> int:
     return _read_keywords(context, part)
 
 
-@once
-def _read_keywords(context: Context, part: int) -> int:
-    """Read a part whose keywords are known."""
+@inner
+def _says_nothing(context: Context, value: int) -> bool:
+    """Whether a schema is `{}` or `true`."""
+    byte, empty = first_byte(context, value), value_field(context, value, V_NEXT) == value + 1
+    return byte == _TRUE or (byte == _OPEN_BRACE and empty)
+
+
+@inner
+def _elsewhere(context: Context, part: int) -> int:
+    """A part that says what others do, or allows nothing; 1 if it is none."""
     said, reference = context[SAID], 1 << W_REFERENCE
     if said & reference != 0:
         alone = said == reference or context[DRAFT] < _BESIDE_REFERENCES
-        return _reference(context, part) if alone else NOT_PLAIN
+        return _reference(context, part) if alone else ask(context, part, ANYTHING)
+    if said == 1 << W_NOT and _says_nothing(context, held(context, W_NOT)):
+        set_field(context, part, S_KIND, NOTHING)
+        return PLAIN
     for word in range(W_ANY_OF, W_ALL_OF + 1):
         if said == 1 << word:
             return _group(context, part, word)
+    return 1
+
+
+@once
+def _read_keywords(context: Context, part: int) -> int:
+    """Read a part whose keywords are known."""
+    said, elsewhere = context[SAID], _elsewhere(context, part)
+    if elsewhere <= 0:
+        return elsewhere
     types = types_of(context)
     if types == 0:
         return NOT_PLAIN
@@ -235,122 +214,15 @@ def _read_keywords(context: Context, part: int) -> int:
     if scalars & (1 << W_ENUM | 1 << W_CONST) != 0:
         return read_words(context, part, types)
     if said & _OF_PARTS != 0:
-        return _parted(context, part, types) if scalars == 0 else ask(context, part)
+        return _parted(context, part, types) if scalars == 0 else ask(context, part, types)
     return read_scalar(context, part, types) if scalars != 0 else typed(context, part, types)
 
 
 @once
-def _resolve(context: Context) -> int:
-    """Let references name what stands for itself; NOT_PLAIN if one only stands for itself."""
-    count = int(context[PARTS])
-    for part in range(count):
-        target, steps = part, 0
-        while part_field(context, target, S_KIND) == REFERENCE:
-            target, steps = part_field(context, target, S_TARGET), steps + 1
-            if steps > count:
-                return NOT_PLAIN
-        if target != part:
-            set_field(context, part, S_TARGET, target)
-    return PLAIN
-
-
-@inner
-def _is_sure(context: Context, part: int) -> bool:
-    """Whether a part is known to have an instance."""
-    if part == ANY_PART:
-        return True
-    if part_field(context, part, S_KIND) == REFERENCE:
-        part = part_field(context, part, S_TARGET)
-    return part_field(context, part, S_SURE) != 0
-
-
-@inner
-def _judged(context: Context, part: int) -> bool:
-    """Whether each option of a part has an instance, as far as is known."""
-    options, rows = part_field(context, part, S_OPTIONS), int32s(context, MEMBER)
-    parted = part_field(context, part, S_KIND) == PARTED
-    needed = parted and options & OF_ARRAY != 0 and part_field(context, part, S_LOW) > 0
-    if needed and not _is_sure(context, part_field(context, part, S_ITEM)):
-        return False
-    group = part_field(context, part, S_KIND) == GROUP
-    first = part_field(context, part, S_MEMBER)
-    for row in range(first, first + part_field(context, part, S_COUNT)):
-        needed = group or rows[row * 6 + 3] != 0
-        if needed and not _is_sure(context, int(rows[row * 6 + 2])):
-            return False
-    return True
-
-
-@once
-def _settle(context: Context) -> int:
-    """Find out which parts have an instance; NOT_PLAIN if not all surely have one.
-
-    A part mostly stands before those that it holds, so that one round, backwards, is enough.
-    """
-    changed, unsure = True, 0
-    while changed:
-        changed, unsure = False, 0
-        for part in range(int(context[PARTS]) - 1, -1, -1):
-            kind = part_field(context, part, S_KIND)
-            if kind in (PARTED, GROUP) and part_field(context, part, S_SURE) == 0:
-                if _judged(context, part):
-                    set_field(context, part, S_SURE, 1)
-                    changed = True
-                else:
-                    unsure += 1
-    return PLAIN if unsure == 0 else NOT_PLAIN
-
-
-@inner
-def _possible(context: Context, part: int) -> int:
-    """The types that the values of a part may have."""
-    if part_field(context, part, S_KIND) == REFERENCE:
-        part = part_field(context, part, S_TARGET)
-    kind, types = part_field(context, part, S_KIND), part_field(context, part, S_TYPES)
-    if kind == GROUP:
-        return ANYTHING
-    if kind == PARTED:
-        options = part_field(context, part, S_OPTIONS)
-        types |= (OBJECT if options & OF_OBJECT else 0) | (ARRAY if options & OF_ARRAY else 0)
-    return types | NUMBER if types & INTEGER != 0 else types
-
-
-@inner
-def _exclude(context: Context, part: int) -> bool:
-    """Whether the parts of a GROUP have no type in common."""
-    rows, first, found = int32s(context, MEMBER), part_field(context, part, S_MEMBER), 0
-    for row in range(first, first + part_field(context, part, S_COUNT)):
-        types = _possible(context, int(rows[row * 6 + 2]))
-        if types & found != 0:
-            return False
-        found |= types
-    return True
-
-
-@once
-def finish_parts(context: Context) -> None:
-    """Leave those GROUPs to others that would need a search, and say where each LEAF is."""
-    for part in range(int(context[PARTS])):
-        group = part_field(context, part, S_KIND) == GROUP
-        if group and part_field(context, part, S_OPTIONS) != 0 and not _exclude(context, part):
-            ask(context, part)
-        if part_field(context, part, S_KIND) == LEAF:
-            value = part_field(context, part, S_VALUE)
-            set_field(context, part, S_LOW, value_field(context, value, V_BEGIN))
-            set_field(context, part, S_HIGH, value_field(context, value, V_END))
-
-
-@once
-def read_parts(context: Context, size: int) -> int:
-    """Read a schema of so many bytes; NOT_PLAIN if others have to."""
-    if read_values(context, size) < 0:
-        return NOT_PLAIN
-    part = part_of(context, 0)
+def read_from(context: Context, part: int) -> int:
+    """Read the parts from one on, and those that they name; NOT_PLAIN if others have to."""
     while part < context[PARTS]:
         if read_part(context, part) < 0:
             return NOT_PLAIN
         part += 1
-    if _resolve(context) < 0 or _settle(context) < 0:
-        return NOT_PLAIN
-    finish_parts(context)
-    return PLAIN if _is_sure(context, 0) else NOT_PLAIN
+    return PLAIN

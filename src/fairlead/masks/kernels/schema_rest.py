@@ -14,7 +14,8 @@ from fairlead.masks.kernels.schema_layout import (
     VALUE,
     VALUES,
 )
-from fairlead.masks.kernels.schema_parts import finish_parts, read_part
+from fairlead.masks.kernels.schema_parts import read_part
+from fairlead.masks.kernels.schema_settling import finish_parts
 from fairlead.masks.kernels.schema_texts import first_byte
 from fairlead.masks.kernels.views import Context, inner, int32s, once
 

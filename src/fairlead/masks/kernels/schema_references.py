@@ -1,0 +1,61 @@
+"""Where the references in a JSON Schema lead, within its text.
+
+What this module does not know: parts.
+"""
+
+from fairlead.masks.kernels.schema_fields import opening, opens
+from fairlead.masks.kernels.schema_layout import (
+    SOURCE,
+    V_BEGIN,
+    V_END,
+    V_NEXT,
+)
+from fairlead.masks.kernels.schema_texts import first_byte, value_field, word_of
+from fairlead.masks.kernels.views import Context, inner, uint8s
+
+_OPEN_BRACE = 0x7B
+_QUOTE = 0x22
+
+
+@inner
+def _child(context: Context, value: int, begin: int, size: int) -> int:
+    """The value of a key in an object; -1 if there is none, or a resource may begin there."""
+    text, found, met = uint8s(context, SOURCE), -1, 0
+    if first_byte(context, value) != _OPEN_BRACE:
+        return -1
+    key, end = value + 1, value_field(context, value, V_NEXT)
+    while key < end:
+        met |= opening(word_of(context, key))
+        at = value_field(context, key, V_BEGIN) + 1
+        if value_field(context, key, V_END) - 1 - at == size:
+            same = 0
+            while same < size and text[begin + same] == text[at + same]:
+                same += 1
+            if same == size:
+                found = key + 1
+        key = value_field(context, key + 1, V_NEXT)
+    return -1 if value > 0 and opens(met) else found
+
+
+@inner
+def target_of(context: Context, value: int) -> int:
+    """The value that a reference names; -1 if it is not within the same text, or not plainly so."""
+    text = uint8s(context, SOURCE)
+    at, end = value_field(context, value, V_BEGIN) + 1, value_field(context, value, V_END) - 1
+    if first_byte(context, value) != _QUOTE or at == end or text[at] != 0x23:
+        return -1
+    for place in range(at, end):
+        if text[place] in (0x25, 0x7E, 0x5C):  # what is escaped
+            return -1
+    at, target = at + 1, 0
+    while at < end:
+        if text[at] != 0x2F:
+            return -1
+        begin = at + 1
+        at = begin
+        while at < end and text[at] != 0x2F:
+            at += 1
+        target = _child(context, target, begin, at - begin)
+        if target < 0:
+            return -1
+    return target
