@@ -36,7 +36,8 @@ def test_a_grammar_is_measured_in_fairlead(tokenizer, capsys) -> None:
     assert (figure["grammar"], figure["engine"], figure["reads"]) == ("semver", "fairlead", "yes")
     assert figure["first"] > 0
     assert figure["step"] > 0
-    assert figure["loaded"] is figure["lark"] is None
+    assert figure["loaded"] > 0
+    assert figure["lark"] is None
     assert left(*options, "--grammar", "json", "--json") == 0
     (figure,) = json.loads(capsys.readouterr().out)
     assert min(figure["lark"], figure["loaded"], figure["first"]) > 0

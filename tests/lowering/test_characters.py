@@ -9,7 +9,7 @@ import pytest
 
 from fairlead.lowering.case import members, unicode_case
 from fairlead.lowering.characters import class_points, dot_points, literal_points, shorthand_points
-from fairlead.lowering.unicode import ALL, CodePoints, every_character, inverse
+from fairlead.lowering.unicode import ALL, CodePoints, every_character, every_letter, inverse
 from fairlead.syntax.regex import parse_regex
 from fairlead.syntax.regex_escapes import PROPERTIES
 from fairlead.syntax.regex_tree import Class, Dot, Mode, Shorthand
@@ -47,6 +47,12 @@ def ours(pattern: str, flags: str = "", dialect: str = "python") -> CodePoints:
 @pytest.mark.parametrize("pattern", [r"\d", r"\D", r"\w", r"\W", r"\s", r"\S", "."])
 def test_python_classes_are_pythons_on_every_character(pattern: str, flags: str) -> None:
     assert ours(pattern, flags) == matched(pattern, FLAGS[flags])
+
+
+def test_no_character_has_case_where_none_is_looked_for() -> None:
+    beyond = EVERYTHING[len(every_letter()) :]
+    assert beyond.lower() == beyond == beyond.upper()
+    assert EVERYTHING.startswith(every_letter())
 
 
 def test_the_dot_matches_newlines_by_flag_s() -> None:

@@ -1,6 +1,8 @@
 """The engines that `fairlead bench grammars` asks, behind the face of those of `bench masks`."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -29,6 +31,37 @@ def grammar_engines(backend: Backend, vocabulary: Vocabulary) -> dict[str, Take]
     if find_spec("xgrammar"):
         found["xgrammar"] = _xgrammar(vocabulary)
     return found
+
+
+@contextmanager
+def reading_apart() -> Generator[list[float]]:
+    """The seconds that fairlead takes within to read texts to trees: they are timed where it does.
+
+    The difference of two times would be as uncertain as the greater of them: of python.lark the
+    reading is five times what comes behind it.
+    """
+    spent, where = list[float](), import_module("fairlead.lowering.sources")
+    readers: dict[str, Callable[..., object]] = {
+        name: getattr(where, name) for name in ("read_lark", "parse_gbnf")
+    }
+
+    def timed(reader: Callable[..., object]) -> Callable[..., object]:
+        def read(*told: object) -> object:
+            begun = time.process_time()
+            try:
+                return reader(*told)
+            finally:
+                spent.append(time.process_time() - begun)
+
+        return read
+
+    for name, reader in readers.items():
+        setattr(where, name, timed(reader))
+    try:
+        yield spent
+    finally:
+        for name, reader in readers.items():
+            setattr(where, name, reader)
 
 
 def _fairlead(vocabulary: Vocabulary) -> Take:

@@ -39,8 +39,9 @@ class Figure:
         reads: "yes", "wrong" where it judges an example otherwise than the file, or "refused".
         why: the example, or what the engine said.
         lark: milliseconds that Lark itself takes to make its parser of a grammar in Lark,
-        loaded: and that fairlead takes to read it, by Lark's own loader, with the table of states.
-        first: milliseconds from there to the first mask; with the loader where that is None.
+        loaded: and that fairlead takes to read it: of Lark by Lark's own loader, with the table of
+            states.
+        first: milliseconds from there to the first mask; with reading where that is None.
         step: microseconds of a mask and a commit, on average.
     """
 
@@ -155,43 +156,40 @@ def figure(one: "Shipped", engine: str, take: "Take", backend: "Backend", rounds
         engine=engine,
         reads="wrong" if wrong else READS,
         why=repr(wrong[0]) if wrong else "",
-        lark=1e3 * lark_itself(one, rounds) if engine == "fairlead" and loaded else None,
-        loaded=1e3 * loaded if engine == "fairlead" and loaded else None,
-        first=1e3 * (first - (loaded if engine == "fairlead" else 0)),
+        lark=1e3 * lark_itself(one, rounds) if loaded and is_lark(one) else None,
+        loaded=1e3 * loaded if loaded else None,
+        first=1e3 * first,
         step=1e6 * step,
     )
 
 
 def compiled(one: "Shipped", take: "Take", rounds: int) -> "tuple[Begin, float, float]":
-    """The grammar in an engine, seconds of Lark's loader, and seconds to the first mask.
+    """The grammar in an engine, seconds of reading it, and seconds from there to the first mask.
 
     Each round's text has another comment, so that nothing compiled before is handed out; what
     counts is the quickest round.
     """
+    from fairlead.cli.bench_grammar_engines import reading_apart
+
     loads, firsts = list[float](), list[float]()
     begin: Begin | None = None
     for number in range(rounds):
         marked = f"{one.text}\n{one.text.split()[0]} round {number}\n"
-        loads.append(loading(one, marked))
-        begun = time.process_time()
-        begin = take(one, marked)
-        begin().mask()
-        firsts.append(time.process_time() - begun)
+        with reading_apart() as spent:
+            begun = time.process_time()
+            begin = take(one, marked)
+            begin().mask()
+            ended = time.process_time()
+        loads.append(sum(spent))
+        firsts.append(ended - begun - loads[-1])
     return cast("Begin", begin), min(loads), min(firsts)
 
 
-def loading(one: "Shipped", text: str) -> float:
-    """Seconds that Lark's loader and its analysis take; 0 for other notations."""
-    from fairlead.syntax.lark_reader import read_lark
-    from fairlead.syntax.lark_source import Lark
-    from fairlead.syntax.shipped_sources import as_source
+def is_lark(one: "Shipped") -> bool:
+    """Whether a grammar is one of Lark's notation."""
+    from fairlead.syntax.shipped import paths
 
-    source = as_source(one.name, text)
-    begun = time.process_time()
-    if not isinstance(source, Lark):
-        return 0.0
-    read_lark(source)
-    return time.process_time() - begun
+    return paths()[one.name].suffix == ".lark"
 
 
 def lark_itself(one: "Shipped", rounds: int) -> float:

@@ -18,7 +18,7 @@ from fairlead.lowering.fuel import spend
 from fairlead.lowering.unicode import (
     CodePoints,
     difference,
-    every_character,
+    every_letter,
     intersection,
     inverse,
     points,
@@ -121,7 +121,7 @@ def _case(
 @cache
 def _cased_characters() -> str:
     """What has a lower or an upper case; whole blocks without any are skipped."""
-    everything = every_character()
+    everything = every_letter()
     blocks = (everything[start : start + 256] for start in range(0, len(everything), 256))
     cased = (block for block in blocks if block.lower() != block or block.upper() != block)
     return "".join(c for block in cased for c in block if c.lower() != c or c.upper() != c)

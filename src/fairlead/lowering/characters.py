@@ -24,6 +24,7 @@ from fairlead.lowering.unicode import (
     ALL,
     CodePoints,
     every_character,
+    every_letter,
     intersection,
     inverse,
     points,
@@ -149,13 +150,13 @@ def _case(mode: Mode) -> Case:
 
 @cache
 def _python(name: str) -> CodePoints:
-    """Python's own answer: 20 ms for words, once, and a quarter of that for the others."""
-    text = every_character()
+    """Python's own answer: 5 ms for words, once, and less for the others."""
+    text = every_letter()
     if name == "space":  # that is where `split` splits; each character's place is its code
         words = text.split()
         return tuple((ord(word[-1]) + 1, ord(after[0]) - 1) for word, after in pairwise(words))
     found = re.compile(_PYTHON[name]).finditer
-    within = _python("word") if name == "digit" else ALL
+    within = _python("word") if name == "digit" else [(0, len(text))]
     matches = (match for low, high in within for match in found(text, low, high + 1))
     return tuple((match.start(), match.end() - 1) for match in matches)
 

@@ -120,7 +120,9 @@ class _Lowering:
         """A rule that does not lead back to itself."""
         chains = [self._chain(alternative) for alternative in self._rules[name]]
         size = sum(chain.size for chain in chains)
-        whole, some = _either(c.whole for c in chains), _either(c.some for c in chains)
+        whole = _either(chain.whole for chain in chains)
+        full = all(chain.whole is chain.some for chain in chains)
+        some = whole if full else _either(chain.some for chain in chains)
         self._copied += size
         if size > (REGULAR if whole.regular and self._copied < COPIED else IN_PLACE):
             # As a node: mentioned often, it would be copied into what mentions it.
@@ -193,6 +195,8 @@ class _Lowering:
         low, high = item.low, item.high
         if high == 0:
             return NOTHING
+        if low == 1 == high:
+            return atom
         if atom.whole.nullable:
             return Part(repeat(atom.some, 0, high), repeat(atom.some, 1, high), atom.size)
         some = repeat(atom.whole, max(low, 1), high)
@@ -277,11 +281,13 @@ def _left_circles(
 
 def _joined(parts: Sequence[Part]) -> Part:
     """Parts one after another: the first that is not empty decides where texts begin."""
+    if len(parts) == 1:
+        return parts[0]
     whole, some, size = EPSILON, EMPTY, 0
     for part in reversed(parts):
         begun = concat(part.some, whole)
         some = alt(begun, some) if part.whole.nullable else begun
-        whole = concat(part.whole, whole)
+        whole = begun if part.whole is part.some else concat(part.whole, whole)
         size += part.size
     return Part(whole, some, size)
 

@@ -121,8 +121,7 @@ class Automaton:
 
     def terminals(self, state: int) -> list[str]:
         """The terminals with an action in a state, the end of the text excepted."""
-        table = self._table
-        return [name for name in (*table.shifts[state], *table.reductions[state]) if name != END]
+        return self._table.named(self._table.wanted[state])
 
     def _reduced(self, stack: Frame, terminal: str) -> Frame | None:
         """The stack after all reductions before a terminal; None if there is no end of them.

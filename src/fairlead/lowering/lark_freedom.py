@@ -26,7 +26,7 @@ from fairlead.lowering.lark_terminals import one_word
 from fairlead.lowering.nodes import Ahead, Expr
 from fairlead.lowering.preferred import Exit
 from fairlead.lowering.regular import Remainders, byte_classes, derivative, least_byte
-from fairlead.syntax.lark_tree import END, LarkGrammar, LarkTable
+from fairlead.syntax.lark_tree import LarkGrammar, LarkTable
 
 _WORDS: Final = 1  # texts of a terminal that are tried,
 _LOOKED_AT: Final = 256  # and what is left of its pattern on the way to them
@@ -85,9 +85,8 @@ class _Spelling:
         lines = grammar.indentation
         self._newline = "" if lines is None else lines.newline
         declared = set[str]() if lines is None else {lines.indent, lines.dedent}
-        rows = zip(table.shifts, table.reductions, strict=True)
-        states = {frozenset((*shifts, *reductions)) for shifts, reductions in rows}
-        self._names = frozenset[str]().union(*states) - {END} - declared
+        states = [table.named(wanted) for wanted in {*table.wanted}]
+        self._names = frozenset[str]().union(*states) - declared
         self._alike = table.alike
         self._newlines, self._ignored = list[Way](), list[Way]()
         self._taken = dict[str, list[Way]]()

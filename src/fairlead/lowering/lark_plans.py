@@ -57,6 +57,7 @@ class _Plan:
         self._least = {rule: least for rule, (least, _) in self._briefest.items()} | taken
         self._begun = dict[str, set[_Step]]()
         self._never = dict[str, set[_Step]]()
+        self._below = dict[str, dict[int, list[int]]]()
 
     def holds(self) -> bool:
         """Whether they do."""
@@ -97,22 +98,28 @@ class _Plan:
                 if end in shifts
             )
 
-    @cached_property
-    def _before(self) -> Sequence[Sequence[int]]:
-        """The states that may be below each."""
-        found = [list[int]() for _ in self._table.shifts]
-        for state, (shifts, gotos) in enumerate(
-            zip(self._table.shifts, self._table.gotos, strict=True)
-        ):
-            for after in (*shifts.values(), *gotos.values()):
-                found[after].append(state)
-        return found
+    def _before(self, state: int) -> Sequence[int]:
+        """The states that may be below one: few are asked for."""
+        symbol = self._entry(state)
+        found = self._below.get(symbol)
+        if found is None:
+            found = self._below[symbol] = dict[int, list[int]]()
+            rows = self._table.gotos if symbol in self._rules else self._table.shifts
+            for below, row in enumerate(rows):
+                if symbol in row:
+                    found.setdefault(row[symbol], []).append(below)
+        return found[state]
+
+    def _entry(self, state: int) -> str:
+        """What has been read before a state, in which something is being read."""
+        number, read = self._table.kernels[state][0]
+        return self._table.productions[number].symbols[read - 1]
 
     def _under(self, state: int, count: int) -> set[int]:
         """The states that may be so far below another."""
         found = {state}
         for _ in range(count):
-            found = {before for each in found for before in self._before[each]}
+            found = {before for each in found for before in self._before(each)}
         return found
 
     @cached_property
@@ -215,7 +222,7 @@ class _Plan:
 
         What is completed behind one symbol puts another state in the place of this one.
         """
-        table, waiting = self._table, dict[int, list[set[int]]]()
+        table, waiting = self._table, dict[int, list[str]]()
         for state, kernel in enumerate(table.kernels):
             if not kernel or state == table.end:
                 continue
@@ -228,12 +235,35 @@ class _Plan:
             else:
                 if not rules:
                     return False
-                waiting[state] = [self._behind(state, rule) for rule in rules]
-        return _empties(waiting)
+                waiting[state] = rules
+        if self._ranked(waiting):
+            return True
+        return _empties(
+            {
+                state: [self._behind(state, rule) for rule in rules]
+                for state, rules in waiting.items()
+            }
+        )
+
+    def _ranked(self, waiting: Mapping[int, Sequence[str]]) -> bool:
+        """Whether that is plain from what has been read before states, whatever is below them."""
+        entered = dict[str, list[set[str]]]()
+        for state, rules in waiting.items():
+            entered.setdefault(self._entry(state), []).append({*rules})
+        left, done = entered, {*self._rules} - entered.keys()
+        while left:
+            more = {
+                symbol for symbol, states in left.items() if not any(map(done.isdisjoint, states))
+            }
+            if not more:
+                return False
+            done |= more
+            left = {symbol: states for symbol, states in left.items() if symbol not in more}
+        return True
 
     def _behind(self, state: int, rule: str) -> set[int]:
         """The states that may stand where this one stood, a rule of one symbol completed."""
-        rows = [self._table.gotos[under] for under in self._before[state]]
+        rows = [self._table.gotos[under] for under in self._before(state)]
         return {row[rule] for row in rows if rule in row}
 
     def _is_completed(self, state: int, number: int, read: int) -> bool:
@@ -260,7 +290,7 @@ class _Plan:
             if place >= read:
                 steps = [(self._read(state, symbols[read:place]), symbols[place])]
             elif place == read - 1:
-                steps = [(before, symbols[place]) for before in self._before[state]]
+                steps = [(before, symbols[place]) for before in self._before(state)]
             else:
                 continue
             if any(self._ends(step, terminal) for step in steps):

@@ -15,7 +15,8 @@ What this module does not know: stacks, indentation, what may follow.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
+from itertools import repeat
 from typing import final
 
 from fairlead.lowering.alternatives import either
@@ -190,10 +191,7 @@ class Scanners:
 
     def _bits(self, names: Iterable[str]) -> int:
         """The set of those that are tried for these names, and of what is tried always."""
-        found = 0
-        for name in (*names, *self._extra):
-            found |= self._own.get(name, 0)
-        return found
+        return reduce(int.__or__, map(self._own.get, (*names, *self._extra), repeat(0)), 0)
 
     @cached_property
     def _own(self) -> Mapping[str, int]:
@@ -268,9 +266,9 @@ class Scanners:
         """The strings that a regex swallows; and those that need no flag that it has not."""
         found = self._swallowed.get(regex)
         if found is None:
-            strings, held = 0, 0
+            strings, held, begun = 0, 0, self._rivals.begun[regex]
             for each, bit in self._rivals.strings if regex.shape.text is None else ():
-                if regex.swallows(each):
+                if self._rivals.begun[each] & begun and regex.swallows(each):
                     strings |= bit
                     held |= bit if regex.flags_hold(each) else 0
             found = self._swallowed[regex] = strings, held

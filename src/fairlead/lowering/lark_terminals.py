@@ -166,6 +166,7 @@ class Rivals:
         bits: the bit of each.
         strings: those that are, with their bits,
         regexes: and the set of all others.
+        begun: the bytes with which what each matches may begin.
     """
 
     def __init__(self, tried: Sequence[Terminal]) -> None:
@@ -178,8 +179,10 @@ class Rivals:
         self._lengths = sorted({len(word) for word, _ in self._words})
         self._others, self._all = dict[int, list[Terminal]](), dict[int, int]()
         self._known = dict[bytes | tuple[Exit, ...], int]()
+        self.begun = dict[Terminal, int]()
         for each, bit in self.bits.items():
             begun = firsts(each.begins) if each.word is None else 1 << each.word[0]
+            self.begun[each] = begun
             self._all[begun] = self._all.get(begun, 0) | bit
             if each.word is None:
                 self._others.setdefault(begun, []).append(each)

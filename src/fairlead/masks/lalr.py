@@ -3,8 +3,7 @@
 What this module does not know: what the kernels do with them (`kernels.lalr`).
 """
 
-from collections.abc import Mapping, Sequence
-from itertools import chain
+from collections.abc import Sequence
 from typing import Final, final
 
 import numpy as np
@@ -23,7 +22,7 @@ from fairlead.masks.kernels import layout as at
 from fairlead.masks.kernels import lexer_layout as lexed
 from fairlead.masks.lexicon import Lexicon
 from fairlead.masks.objects import Nodes
-from fairlead.syntax.lark_tree import END, LarkTable
+from fairlead.syntax.lark_tree import END, Cells, LarkTable
 
 _WORD: Final = 32  # bits
 _ROOM: Final = (
@@ -45,8 +44,7 @@ class LalrNodes:
         self._places, self._network, self._lexicon = places, network, lexicon
         self._arena: Arena = network.arena
         self._lines = places.indentation
-        names = {name for each in (*places.table.shifts, *places.table.reductions) for name in each}
-        self._names = [*sorted(names - {END}), END]
+        self._names = [*places.table.terminals[1:], END]
         self._numbers = {name: number for number, name in enumerate(self._names)}
         self._free: Freedom | None = places.freedom(lexicon.spellable)
         self._ends = places.ends(lexicon.spellable)
@@ -159,16 +157,14 @@ class LalrNodes:
     def _describe(self, table: LarkTable) -> int:
         """Where the table now is."""
         arena, states = self._arena, len(table.shifts)
-        rules = sorted({each.rule for each in table.productions})
-        numbers = {name: number for number, name in enumerate(rules)}
+        numbers = {name: number for number, name in enumerate(table.rules)}
         pairs = ((len(each.symbols), numbers[each.rule]) for each in table.productions)
         productions = [number for pair in pairs for number in pair]
-        shifts, reductions = (
-            _Cells(table.shifts, self._numbers),
-            _Cells(table.reductions, self._numbers),
-        )
+        shifts, reductions, behind = map(_Cells, table.cells)
+        for part in (shifts, reductions):  # END, the first of the terminals there, is the last here
+            part.columns = (part.columns - len(numbers) - 1) % len(self._names)
         actions, cells = _rows(states, (shifts, 1, 1), (reductions, -1, -1))
-        gotos, more = _rows(states, (_Cells(table.gotos, numbers), 1, 1))
+        gotos, more = _rows(states, (behind, 1, 1))
         sets = self._sets(states, shifts, reductions)
         sizes = [len(actions), len(gotos), len(productions), len(self._names), 2 * states]
         sizes.append(len(sets))
@@ -269,13 +265,10 @@ class _Cells:
         values: and what is there.
     """
 
-    def __init__(self, rows: Sequence[Mapping[str, int]], numbers: Mapping[str, int]) -> None:
-        counts = np.fromiter(map(len, rows), np.int64, len(rows))
-        size = int(counts.sum())
-        named = map(numbers.__getitem__, chain.from_iterable(rows))
-        self.owners = np.repeat(np.arange(len(rows)), counts)
-        self.columns = np.fromiter(named, np.int64, size)
-        self.values = np.fromiter(chain.from_iterable(row.values() for row in rows), np.int64, size)
+    def __init__(self, cells: Cells) -> None:
+        self.owners = np.repeat(np.arange(len(cells.sizes)), cells.sizes)
+        self.columns = np.array(cells.columns, np.int64)
+        self.values = np.array(cells.values, np.int64)
 
 
 def _rows(

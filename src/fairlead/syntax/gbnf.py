@@ -37,6 +37,7 @@ from fairlead.syntax.special import Others, Special
 SPACE: Final = re.compile(r"(?:[ \t]|#[^\r\n]*)*")
 SPACE_AND_LINES: Final = re.compile(r"(?:[ \t\r\n]|#[^\r\n]*)*")
 WORD: Final = re.compile(r"[A-Za-z0-9_-]+")
+PLAIN: Final = re.compile(r'[^"\\]+')
 COUNT: Final = re.compile(r"[0-9]+")
 TOKEN: Final = re.compile(
     r"(?P<but>!)?(?P<name><(?:\[(?P<id>[0-9]{1,9})\]|(?!\[)[^<>\s]+)>)(?(but)[ \t]*(?P<count>[*+]))"
@@ -226,7 +227,9 @@ class _Parser:
         self._at += 1
         found = list[str]()
         while not self._text.startswith('"', self._at):
-            found.append(self._char(begin, '"'))
+            plain = PLAIN.match(self._text, self._at)
+            found.append(self._char(begin, '"') if plain is None else plain[0])
+            self._at += 0 if plain is None else len(plain[0])
         self._at += 1
         return Word("".join(found))
 

@@ -20,7 +20,7 @@ from typing import Any, Final, TypeAlias, final
 
 from fairlead.errors import LimitError
 from fairlead.syntax.lark_alike import alike_of
-from fairlead.syntax.lark_tree import END, LarkTable, Production
+from fairlead.syntax.lark_tree import END, Cells, LarkTable, Production
 
 Spend: TypeAlias = Callable[[int], None]
 
@@ -65,16 +65,21 @@ def tabulate(
     answers = _Answers(grammar, rules, spend)
     for shifts, follows in zip(states.shifts, _follows(grammar, states, spend), strict=True):
         answers.add(shifts, follows)
+    shifts, reductions, gotos = states.shifts, answers.reductions, states.gotos
     return LarkTable(
-        shifts=tuple(map(grammar.named, states.shifts)),
-        reductions=tuple(answers.reductions),
-        gotos=tuple(map(grammar.named, states.gotos)),
+        shifts=tuple(map(grammar.named, shifts)),
+        reductions=tuple(map(grammar.named, reductions)),
+        gotos=tuple(map(grammar.named, gotos)),
         kernels=tuple(map(grammar.places, states.kernels)),
         productions=productions,
         start=0,
         end=states.gotos[0][grammar.symbols[0]],
         denied=tuple(answers.denied),
         alike=alike,
+        rules=tuple(grammar.names[: grammar.rules]),
+        terminals=tuple(grammar.names[grammar.rules :]),
+        wanted=tuple(answers.wanted),
+        cells=(Cells.of(shifts), Cells.of(reductions), Cells.of(gotos)),
     )
 
 
@@ -141,9 +146,9 @@ class _Grammar:
         """The set of one terminal."""
         return 1 << terminal - self.rules
 
-    def terminal(self, bit: int) -> str:
-        """The name of the terminal of such a set."""
-        return self.names[self.rules + bit.bit_length() - 1]
+    def terminal(self, bit: int) -> int:
+        """The terminal of such a set."""
+        return self.rules + bit.bit_length() - 1
 
     def _begun(self, productions: Sequence[int]) -> list[tuple[int, int]]:
         items = (self.items[number] for number in productions)
@@ -339,12 +344,14 @@ class _Answers:
 
     Attributes:
         reductions: of each state, by terminal.
-        denied: as in a table.
+        denied: as in a table,
+        wanted: and so is this.
     """
 
     def __init__(self, grammar: _Grammar, rules: Sequence[Any], spend: Spend) -> None:
         self._grammar, self._rules, self._spend = grammar, rules, spend
-        self.reductions, self.denied = list[dict[str, int]](), list[tuple[int, int, str]]()
+        self.reductions, self.denied = list[dict[int, int]](), list[tuple[int, int, str]]()
+        self.wanted = list[int]()
 
     def add(self, shifts: Mapping[int, int], follows: Mapping[int, int]) -> None:
         """The next state, and what may follow each production that has been read there."""
@@ -352,7 +359,7 @@ class _Answers:
         for follow in follows.values():
             several |= once & follow
             once |= follow
-        shifted = sum(map(self._grammar.bit, shifts)) if follows else 0
+        shifted = sum(map(self._grammar.bit, shifts))
         unclear = several | once & shifted
         found = {
             self._grammar.terminal(bit): number
@@ -361,13 +368,15 @@ class _Answers:
         }
         for bit in _parts(unclear):
             numbers = [number for number, follow in follows.items() if follow & bit]
-            name = self._grammar.terminal(bit)
+            terminal = self._grammar.terminal(bit)
+            name = self._grammar.names[terminal]
             self.denied += ((len(self.reductions), number, name) for number in numbers)
             best = self._best(numbers, name)
             if not bit & shifted:
-                found[name] = best
+                found[terminal] = best
         self._spend(len(found))
         self.reductions.append(found)
+        self.wanted.append(once | shifted)
 
     def _best(self, numbers: list[int], terminal: str) -> int:
         """The one of the highest priority."""

@@ -11,11 +11,15 @@ Names of rules, terminals and declared terminals are all different: a name says 
 hold no object of Lark's; templates, imports, repetitions and optional parts are all worked in.
 """
 
-from collections.abc import Mapping
+from array import array
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import final
+from itertools import chain, compress
+from typing import Final, final
 
 from fairlead.syntax.lark_extensions import Part
+
+_FLAGS: Final = bytes.maketrans(b"01", b"\x00\x01")
 
 
 @final
@@ -60,6 +64,31 @@ class Production:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Cells:
+    """The rows of one part of a table one after another, symbols as numbers.
+
+    Attributes:
+        sizes: how many are in each row,
+        columns: their symbols,
+        values: and what is there.
+    """
+
+    sizes: "array[int]"
+    columns: "array[int]"
+    values: "array[int]"
+
+    @classmethod
+    def of(cls, rows: Sequence[Mapping[int, int]]) -> "Cells":
+        """Those of such rows."""
+        return cls(
+            array("i", map(len, rows)),
+            array("i", chain.from_iterable(rows)),
+            array("i", chain.from_iterable(row.values() for row in rows)),
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class LarkTable:
     """A deterministic automaton with a stack of states, conflicts resolved as Lark does.
 
@@ -75,6 +104,10 @@ class LarkTable:
         denied: states, productions and terminals before which Lark never reduces by them there,
             though the grammar would allow it: it resolves conflicts so.
         alike: terminals that are none of the table's, by the one that stands for them there.
+        rules: the names of rules by their numbers,
+        terminals: and of terminals, END the first; they are numbered after the rules.
+        wanted: for each state, the terminals with an action as bits, that of END the lowest.
+        cells: shifts, reductions and gotos, by the numbers of symbols.
     """
 
     shifts: tuple[Mapping[str, int], ...]
@@ -85,7 +118,15 @@ class LarkTable:
     start: int
     end: int
     denied: tuple[tuple[int, int, str], ...]
-    alike: Mapping[str, str] = field(default_factory=dict[str, str])
+    alike: Mapping[str, str]
+    rules: tuple[str, ...]
+    terminals: tuple[str, ...]
+    wanted: tuple[int, ...]
+    cells: tuple[Cells, Cells, Cells]
+
+    def named(self, terminals: int) -> list[str]:
+        """The names of terminals that are a set of bits, END excepted."""
+        return [*compress(self.terminals, bin(terminals & ~1)[:1:-1].encode().translate(_FLAGS))]
 
 
 @final
