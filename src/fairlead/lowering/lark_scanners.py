@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from itertools import repeat
-from typing import final
+from typing import Final, final
 
 from fairlead.lowering.alternatives import either
 from fairlead.lowering.expr import (
@@ -32,6 +32,8 @@ from fairlead.lowering.lark_terminals import Named, Rivals, Terminal, one_word
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.preferred import Exit
 from fairlead.syntax.lark_tree import LarkGrammar
+
+MANY_WORDS: Final = 16  # that are tried before another
 
 
 @final
@@ -275,7 +277,14 @@ class Scanners:
         return found
 
     def _way(self, called: _Called, taken: Terminal, met: int) -> Way:
-        guards = (ahead(complement(each.begins), self._level) for each in self._rivals.among(met))
+        rivals = self._rivals.among(met)
+        words = [each.word for each in rivals if each.word is not None]
+        begun = [each.begins for each in rivals if each.word is None]
+        if len(words) > MANY_WORDS:  # one by one each would be met with all before
+            begun.append(concat(either(words), ANYTHING))
+        else:
+            begun += [each.begins for each in rivals if each.word is not None]
+        guards = (ahead(complement(each), self._level) for each in begun)
         # What is ignored is so by what matched, however it is called then.
         ignored = taken.shape.name in self._ignored
         name = called.terminal.shape.name
