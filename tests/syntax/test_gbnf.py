@@ -65,7 +65,8 @@ def test_rules_end_with_their_lines_unless_an_alternative_begins():
     ("text", "message"),
     [
         ("", "there is no rule 'root', with which texts begin"),
-        ("other ::= [a]", "there is no rule 'root'"),
+        ("other ::= [a]", "there is no rule 'root', with which texts begin; there are other"),
+        ("rot ::= [a]", "did you mean 'rot'?"),
         ("root ::= thing", "there is no rule 'thing'; there are root (at line 1, column 10)"),
         ("root ::= roots", "did you mean 'root'?"),
         ('root ::= "a"\nroot ::= "b"', "the rule 'root' is there already (at line 2, column 1)"),

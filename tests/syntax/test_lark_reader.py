@@ -124,6 +124,7 @@ def test_indentation_is_python_s_only_where_a_grammar_has_its_names():
         ('start: "a"\nstart: "b"', "'start' defined more than once", 1, 1),
         ("start: A\nA: /b*(?=c)/", "A may match nothing, and looks around it", 1, 8),
         ("start: A\nA: /(/", "A is no regex as Lark reads them: missing", 1, 8),
+        ("start: /(/", "/(/ is no regex as Lark reads them: missing".replace("(", "[(]"), 1, 8),
         ("start: A\nA: /\\p{Lu}/", "Lark reads them: bad escape .* any letter is", 1, 8),
         ('start: A\nA: "x" A', "Recursion in terminal 'A'", 1, 8),
         ('%ignore X\nstart: "a"', "marked to ignore", 1, 9),
@@ -133,6 +134,7 @@ def test_indentation_is_python_s_only_where_a_grammar_has_its_names():
         ('start: "a".."bc"', "Error trying to process", None, None),
         ("", "there is no rule 'start'", None, None),
         ('sart: "a"', "did you mean 'sart'", None, None),
+        ('a: "a"\nb: "b"', "no rule 'start', with which texts begin; there are a, b$", None, None),
     ],
 )
 def test_errors_are_lark_s_with_their_place(text, said, line, column):
@@ -155,6 +157,16 @@ def test_rules_that_collide_are_read_without_an_automaton_where_that_is_left_ope
     said = r"collision.*<[ab] : X>; lexer='dynamic', or none at all, takes it \(at line 1"
     with pytest.raises(SourceError, match=said):
         read_lark(Lark(text, lexer="contextual"))
+
+
+def test_groups_that_are_referred_to_by_number_are_read_without_an_automaton_too():
+    for one in (r"start: /(a|b)c\1/", 'start: A\nA: /(a|b)c\\1/ "d"'):
+        grammar = read_lark(Lark(one))
+        assert "refers to a group by its number" in grammar.collision
+        assert replace(grammar, collision="") == read_lark(Lark(one, lexer="dynamic"))
+        assert read_lark(Lark(one, lexer="contextual")).table is not None
+    for one in (r"start: /(?P<x>a|b)c(?P=x)/", r"start: /\\1/ | /[\1]/"):
+        assert read_lark(Lark(one)).collision == ""
 
 
 @pytest.mark.parametrize("lexer", [None, "contextual"])

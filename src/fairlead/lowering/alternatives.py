@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias, final
 
-from fairlead.lowering.expr import BYTES, EMPTY, EPSILON, alt, concat, lead
+from fairlead.lowering.expr import EMPTY, EPSILON, alt, byte_set, concat, lead
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.nodes import Alt, Capture, Concat, Expr
 
@@ -22,6 +22,8 @@ _MANY = 4096
 
 # `r = a b | b a | ε, a = r x r | x, b = r y r | y` takes 2.2 s for 32 letters with 1, .02 with 3.
 _PUT_TOGETHER = 3
+
+_BYTES = tuple(byte_set(1 << byte) for byte in range(256))
 
 
 def either(options: Iterable[bytes | Expr]) -> Expr:
@@ -39,7 +41,7 @@ def either(options: Iterable[bytes | Expr]) -> Expr:
         else:
             others.append(option)
     if not others:
-        return branching(((word, EPSILON) for word in letters), BYTES.__getitem__)
+        return branching(((word, EPSILON) for word in letters), _BYTES.__getitem__)
     return _either_of_parts([*letters, *others])
 
 
@@ -237,7 +239,7 @@ def _flatten(options: Iterable[bytes | Expr]) -> Iterator[bytes | Expr]:
 
 def _heads(option: bytes | Expr) -> Iterator[Expr]:
     if isinstance(option, bytes):
-        yield from map(BYTES.__getitem__, option)
+        yield from map(_BYTES.__getitem__, option)
         return
     while isinstance(option, Concat):
         yield option.head

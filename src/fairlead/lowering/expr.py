@@ -17,7 +17,6 @@ What this module does not know: tokens, characters, JSON, automata.
 
 from collections.abc import Hashable, Iterable
 from functools import reduce
-from typing import Final
 
 from fairlead.errors import FairleadError
 from fairlead.lowering.dominance import superfluous
@@ -71,17 +70,12 @@ def byte_set(members: Iterable[int] | int) -> Expr:
     return found if found is not None else intern(key, Bytes(bits))
 
 
-BYTES: Final = tuple(byte_set(1 << byte) for byte in range(256))
-
-
 def literal(text: bytes | str) -> Expr:
     """Exactly `text` (a str in UTF-8)."""
     data = text.encode() if isinstance(text, str) else text
-    if not data:
-        return EPSILON
-    result = BYTES[data[-1]]
-    for byte in data[-2::-1]:
-        result = lead(BYTES[byte], result)
+    result = EPSILON
+    for byte in reversed(data):
+        result = lead(byte_set(1 << byte), result)
     return result
 
 

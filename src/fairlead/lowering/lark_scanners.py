@@ -33,7 +33,7 @@ from fairlead.lowering.nodes import Expr
 from fairlead.lowering.preferred import Exit
 from fairlead.syntax.lark_tree import LarkGrammar
 
-MANY_WORDS: Final = 16  # that are tried before another
+MANY_STRINGS: Final = 16  # that are tried before another
 
 
 @final
@@ -253,10 +253,10 @@ class Scanners:
             named, rivals, made = Named(), self._rivals, list[_Called]()
             for string in rivals.among(strings):
                 exits = taken.exits_within(string, named)
-                made.append(_Called(string, exits, rivals.of(exits)))
+                made.append(_Called(string, exits, rivals.of(exits, string)))
                 named.add(string)
             exits = taken.exits_without(named)
-            made.append(_Called(taken, exits, rivals.of(exits)))
+            made.append(_Called(taken, exits, rivals.of(exits, taken)))
             found = self._calls[taken, strings] = made
         return found
 
@@ -278,12 +278,11 @@ class Scanners:
 
     def _way(self, called: _Called, taken: Terminal, met: int) -> Way:
         rivals = self._rivals.among(met)
-        words = [each.word for each in rivals if each.word is not None]
-        begun = [each.begins for each in rivals if each.word is None]
-        if len(words) > MANY_WORDS:  # one by one each would be met with all before
-            begun.append(concat(either(words), ANYTHING))
-        else:
-            begun += [each.begins for each in rivals if each.word is not None]
+        begun = [each.begins for each in rivals]
+        if len(begun) > MANY_STRINGS:  # one by one each would be met with all before
+            begun = [each.begins for each in rivals if each.folded is None]
+            strings = (each.word or each.whole for each in rivals if each.folded is not None)
+            begun.append(concat(either(strings), ANYTHING))
         guards = (ahead(complement(each), self._level) for each in begun)
         # What is ignored is so by what matched, however it is called then.
         ignored = taken.shape.name in self._ignored

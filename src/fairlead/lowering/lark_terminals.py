@@ -28,7 +28,7 @@ from fairlead.lowering.regex import lower_regex
 from fairlead.lowering.regular import contains, derivative
 from fairlead.syntax.lark_tree import LarkTerminal
 from fairlead.syntax.regex import parse_regex
-from fairlead.syntax.regex_tree import Pattern
+from fairlead.syntax.regex_tree import Pattern, refers_by_number
 
 _parsed = lru_cache(maxsize=1 << 10)(parse_regex)
 """Patterns as they stand in Lark's: the same terminals are in many grammars."""
@@ -68,7 +68,10 @@ class Terminal:
         self._within = dict[Expr, tuple[Exit, ...]]()
         # What a string without flags matches needs no pattern read: there may be thousands.
         text = shape.text
-        self.word = text.encode() if text and text.isascii() and not shape.flags else None
+        plain = text.encode() if text and text.isascii() and shape.flags <= {"i"} else None
+        self.word = None if shape.flags else plain
+        # Two strings match at one place only if one of these begins the other.
+        self.folded = None if plain is None else plain.lower()
 
     def swallows(self, string: "Terminal") -> bool:
         """Whether this regex matches a string, all of it, that is tried at the same priority."""
@@ -91,10 +94,10 @@ class Terminal:
             pattern = _parsed(f"(?:{self.shape.pattern})")
         except SourceError as error:
             raise UnsupportedError(str(error), feature="global flags") from None
-        if pattern.backs:
+        if refers_by_number(pattern):
             raise UnsupportedError(
                 "a reference back counts groups, of which the lexer has those of other terminals "
-                "too; lexer='dynamic' has not",
+                "too; lexer='dynamic' has not, and (?P<name>...) and (?P=name) count none",
                 feature="backreference",
             )
         return pattern
@@ -174,17 +177,17 @@ class Rivals:
         self.bits = {each: 1 << place for place, each in enumerate(tried)}
         self.strings = [(e, bit) for e, bit in self.bits.items() if e.shape.text is not None]
         self.regexes = sum(self.bits.values()) - sum(bit for _, bit in self.strings)
-        words = [(each.word, bit) for each, bit in self.bits.items() if each.word is not None]
-        self._words = sorted(words)
-        self._lengths = sorted({len(word) for word, _ in self._words})
+        self._words = _Words((e.word, bit) for e, bit in self.bits.items() if not e.shape.flags)
+        self._folded = _Words((e.folded, bit) for e, bit in self.bits.items())
         self._others, self._all = dict[int, list[Terminal]](), dict[int, int]()
+        self._spelled = sum(bit for e, bit in self.bits.items() if e.folded is not None)
         self._known = dict[bytes | tuple[Exit, ...], int]()
         self.begun = dict[Terminal, int]()
         for each, bit in self.bits.items():
             begun = firsts(each.begins) if each.word is None else 1 << each.word[0]
             self.begun[each] = begun
             self._all[begun] = self._all.get(begun, 0) | bit
-            if each.word is None:
+            if each.folded is None:
                 self._others.setdefault(begun, []).append(each)
 
     def among(self, terminals: int) -> tuple[Terminal, ...]:
@@ -196,8 +199,8 @@ class Rivals:
         spend(len(found))
         return tuple(found)
 
-    def of(self, exits: tuple[Exit, ...]) -> int:
-        """Those that may match where one of these texts stands."""
+    def of(self, exits: tuple[Exit, ...], called: Terminal) -> int:
+        """Those that may match where one of these texts stands, all called after a terminal."""
         found = self._known.get(exits)
         if found is None:
             text = alt(*(each.text for each in exits))
@@ -207,6 +210,8 @@ class Rivals:
             begun, found = firsts(text), 0
             for bits, terminals in self._all.items():
                 found |= terminals if bits & begun else 0
+            if called.folded is not None:
+                found &= self._folded.near(called.folded) | ~self._spelled
             self._known[exits] = found
         return found
 
@@ -214,29 +219,38 @@ class Rivals:
         """Those that may match where a word stands, whatever is behind it."""
         found = self._known.get(word)
         if found is None:
-            found = 0
-            for bit in self._spelled(word):
-                found |= bit
+            found = self._words.near(word)
+            for each in self.among(self._folded.near(word.lower()) & ~found):
+                found |= self.bits[each] if may_meet(word, each.begins) else 0
             for bits, others in self._others.items():
                 for each in others if bits >> word[0] & 1 else ():
                     found |= self.bits[each] if may_meet(word, each.begins) else 0
             self._known[word] = found
         return found
 
-    def _spelled(self, word: bytes) -> Iterable[int]:
-        """The strings that begin with this one, and those that this one begins with."""
+
+@final
+class _Words:
+    """Strings with bits, found by their beginnings."""
+
+    def __init__(self, words: Iterable[tuple[bytes | None, int]]) -> None:
+        self._words = sorted((word, bit) for word, bit in words if word is not None)
+        self._lengths = sorted({len(word) for word, _ in self._words})
+
+    def near(self, word: bytes) -> int:
+        """The bits of those that begin with this one, and of those that this one begins with."""
+        words, found = self._words, 0
         for length in self._lengths:
             beginning = word[:length]
-            at = bisect_left(self._words, (beginning, 0))
-            while at < len(self._words) and (
-                self._words[at][0].startswith(word)
-                if length >= len(word)
-                else self._words[at][0] == beginning
+            at = bisect_left(words, (beginning, 0))
+            while at < len(words) and (
+                words[at][0].startswith(word) if length >= len(word) else words[at][0] == beginning
             ):
-                yield self._words[at][1]
+                found |= words[at][1]
                 at += 1
             if length >= len(word):
-                return
+                break
+        return found
 
 
 def _said(shape: LarkTerminal, error: UnsupportedError) -> UnsupportedError:

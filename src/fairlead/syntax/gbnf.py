@@ -140,7 +140,8 @@ class _Parser:
             if name not in self._rules:
                 self._wrong(f"there is no rule {name!r}{_near(name, written)}", place)
         if root not in self._rules:
-            raise SourceError(f"there is no rule {root!r}, with which texts begin", text=self._text)
+            said = f"there is no rule {root!r}, with which texts begin{_near(root, written)}"
+            raise SourceError(said, text=self._text)
         return Grammar(self._rules, root, frozenset(self._groups))
 
     def _rule(self) -> None:
@@ -342,4 +343,6 @@ class _Parser:
 
 def _near(name: str, names: list[str]) -> str:
     near = difflib.get_close_matches(name, names, 1)
-    return f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(names)}"
+    if near or not names:
+        return f"; did you mean {near[0]!r}?" if near else ""
+    return f"; there are {', '.join(names)}"

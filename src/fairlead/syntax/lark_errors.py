@@ -61,9 +61,11 @@ class Reading:
         """The grammar as Lark gets it."""
         return self.texts[""].text
 
-    def wrong(self, message: str, name: str = "") -> SourceError:
-        """An error about `name`, placed where it stands first."""
+    def wrong(self, message: str, name: str = "", written: str = "") -> SourceError:
+        """An error about `name`, placed where it stands first; if nowhere, where `written` does."""
         found = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", self.text) if name else None
+        if found is None and written:
+            found = re.search(re.escape(written), self.text)
         return self.placed(message, None if found is None else found.start())
 
     def told(self, part: Part, message: str) -> SourceError:

@@ -9,7 +9,7 @@ What this module does not know: what a pattern means, which terminal is read whe
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from importlib import import_module
 from itertools import chain
@@ -27,9 +27,10 @@ from fairlead.syntax.lark_templates import check_templates
 from fairlead.syntax.lark_tree import Indentation, LarkGrammar, LarkTable, LarkTerminal
 from fairlead.syntax.names import did_you_mean
 from fairlead.syntax.regex import parse_regex
-from fairlead.syntax.regex_tree import Anchor, Boundary, Look, children
+from fairlead.syntax.regex_tree import Anchor, Boundary, Look, children, refers_by_number
 from fairlead.syntax.substrings import Substring
 
+_NUMBER: Final = re.compile(r"\\[1-9]")
 COLLISION: Final = "Reduce/Reduce"  # how Lark begins to say that it cannot tell rules apart
 MODULE: Final = "file_input"  # what Lark's python.lark calls a whole file
 
@@ -84,7 +85,7 @@ def read_lark(source: Lark, spend: Spend = _free) -> LarkGrammar:
         strings = {name for name, each in read.items() if each.text is not None}
         strings -= {*map(str, ignored), *(indentation.names if indentation is not None else ())}
         table, collision = _read_by(
-            rules, start, source, spend, strings, indented=indentation is not None
+            rules, start, source, spend, strings, read.values(), indented=indentation is not None
         )
     expansions = dict[str, list[tuple[str, ...]]]()
     for each in map(production, rules):
@@ -123,7 +124,7 @@ def _start(loaded: Any, start: str) -> str:
         return start
     if start == "start" and MODULE in names:
         return MODULE
-    near = did_you_mean(start, names)
+    near = did_you_mean(start, names) or (f"; there are {', '.join(names)}"[:200] if names else "")
     raise SourceError(f"there is no rule {start!r}, with which texts begin{near}")
 
 
@@ -162,7 +163,7 @@ def _terminal(terminal: Any, reading: Reading) -> LarkTerminal:
     except re.error as error:
         instead = r"; any letter is [^\W\d_]" if error.msg == r"bad escape \p" else ""
         said = f"the terminal {written} is no regex as Lark reads them: {error}{instead}"
-        raise reading.wrong(said, str(terminal.name)) from None
+        raise reading.wrong(said, str(terminal.name), written) from None
     solid = pattern.min_width == 0
     if solid and _looks(str(pattern.to_regexp())):
         said = (
@@ -192,6 +193,14 @@ def _looks(pattern: str) -> bool:
             if isinstance(node, Look | Anchor | Boundary):
                 return True
             todo += children(node)
+    return False
+
+
+def _counts(terminal: LarkTerminal) -> bool:
+    """Whether a pattern refers to one of its groups by a number; what is none is refused later."""
+    if terminal.text is None and _NUMBER.search(terminal.pattern):
+        with suppress(SourceError, UnsupportedError):
+            return refers_by_number(parse_regex(terminal.pattern))
     return False
 
 
@@ -275,12 +284,17 @@ def _read_by(
     source: Lark,
     spend: Spend,
     strings: set[str],
+    terminals: Iterable[LarkTerminal],
     *,
     indented: bool,
 ) -> tuple[LarkTable | None, str]:
     """The automaton, or why none reads the texts where the source leaves that open."""
     if source.lexer == "dynamic":
         return None, ""
+    counting = [each.written for each in terminals if _counts(each)] if source.lexer is None else []
+    if counting and not indented:
+        said = "which its lexer counts together with those of other terminals"
+        return None, f"{counting[0]} refers to a group by its number, {said}"
     refusal: Any = import_module("lark.exceptions").GrammarError
     try:
         return tabulate(rules, start, spend, strings), ""

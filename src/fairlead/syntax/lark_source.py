@@ -62,7 +62,7 @@ class Lark(Source):
             `lark.Lark(text, parser="earley", lexer="dynamic")` parses, which takes any grammar.
             Without one, the first wherever Lark's LALR analysis accepts the grammar, and the
             second, which is how Lark reads it without options, where that finds two rules that
-            collide and nothing is indented.
+            collide, or a terminal refers to one of its groups by a number, and nothing is indented.
         postlex: a `lark.indenter.Indenter`. Without one, a grammar that has `_NEWLINE` and declares
             `_INDENT` and `_DEDENT` gets Lark's `PythonIndenter`.
         imports: where `%import` finds grammars, beside those of the lark package: texts by their

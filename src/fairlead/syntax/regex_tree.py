@@ -209,6 +209,21 @@ def children(node: Node) -> tuple[Node, ...]:
             return ()
 
 
+def refers_by_number(pattern: Pattern) -> bool:
+    r"""Whether it refers back to a group by its number: by its name is (?P=name).
+
+    >>> from fairlead.syntax.regex import parse_regex
+    >>> refers_by_number(parse_regex(r"(a)\1")), refers_by_number(parse_regex(r"(?P<b>a)(?P=b)"))
+    (True, False)
+    """
+    todo = [pattern.body] if pattern.backs else list[Node]()
+    for node in todo:  # grows
+        if isinstance(node, Back) and pattern.text[node.place] == "\\":
+            return True
+        todo += children(node)
+    return False
+
+
 def outline(pattern: Pattern) -> Iterator[str]:
     """The tree as indented lines, each with its offset; never recursive, however deep the tree.
 
