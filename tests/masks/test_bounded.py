@@ -8,11 +8,12 @@ import random
 import re
 from itertools import product
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import pytest
 
 import fairlead as fl
-from fairlead.masks import bounded
+from fairlead.masks import bounded, exits, gallery
 from fairlead.masks.bits import unpack
 from fairlead.masks.kernels import layout as at
 from two_engines import Both, explored, vocabulary
@@ -29,12 +30,14 @@ PATTERNS = [  # with the fewest and the most characters
     (r"^(?!abc).*$", 0, 8),
     (r'^(?:\\+|x)"💩$', 5, None),
     (r"^(\d{3}|\d{5})x*$", 5, 9),
+    (r"^[^\d]*z$", 0, 24),
 ]
 
 
 @pytest.fixture(autouse=True)
 def _drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A picture is made as soon as a state comes up a second time."""
+    """A picture is made as soon as a state comes up a second time, and each test makes its own."""
+    fl.clear_cache()
     monkeypatch.setattr(bounded, "_ENOUGH", 2)
 
 
@@ -58,11 +61,18 @@ def check(schema: Any, words: fl.Vocabulary, texts: int, tokens: int) -> Both:
 
 
 @pytest.mark.parametrize(("pattern", "low", "high"), PATTERNS)
-@pytest.mark.parametrize("listed", [5, 2048])
-def test_masks_are_those_of_the_plain_engine(
-    pattern: str, low: int, high: int | None, listed: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("listed", "long"), [(5, 1), (5, 2), (2048, 3), (2048, 20)])
+def test_masks_are_those_of_the_plain_engine(  # near and far from the bound
+    pattern: str,
+    low: int,
+    high: int | None,
+    listed: int,
+    long: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(bounded, "_LISTED", listed)
+    monkeypatch.setattr(bounded, "_LONG", long)
+    monkeypatch.setattr(bounded, "_REST", 0)
     monkeypatch.setattr(bounded, "_bounds", {})
     assert bounded_nodes(check(strings(pattern, low, high), vocabulary(700), 5, 14)) > 2
 
@@ -108,10 +118,12 @@ def test_masks_of_drawn_patterns_are_those_of_the_plain_engine() -> None:
 def test_masks_of_many_drawn_patterns_are_those_of_the_plain_engine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for listed in (5, 2048):
+    monkeypatch.setattr(bounded, "_REST", 0)
+    for listed, long in ((5, 1), (2048, 2), (2048, 20)):
         monkeypatch.setattr(bounded, "_LISTED", listed)
+        monkeypatch.setattr(bounded, "_LONG", long)
         monkeypatch.setattr(bounded, "_bounds", {})
-        for schema in drawn_schemas(listed, 400):
+        for schema in drawn_schemas(listed + long, 300):
             check(schema, vocabulary(700), 4, 14)
 
 
@@ -142,10 +154,23 @@ def test_texts_are_those_that_match_and_have_the_length(pattern: str, low: int, 
             assert set(unpack(constraint.mask(state)).tolist()) == expected, text
 
 
-def test_without_room_for_pictures_masks_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded, "MOST_ROWS", 1)
+@pytest.mark.parametrize("long", [2, 20])
+@pytest.mark.parametrize("limit", ["MOST_ROWS", "MOST_EXITS", "_MOST"])
+def test_without_room_for_pictures_masks_are_the_same(
+    limit: str, long: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = 1 if limit == "MOST_ROWS" else 0
+    monkeypatch.setattr(exits if limit == "_MOST" else bounded, limit, room)
+    monkeypatch.setattr(bounded, "_LONG", long)
+    monkeypatch.setattr(bounded, "_REST", 0)
     monkeypatch.setattr(bounded, "_bounds", {})
-    check(strings(r"^[a-z][a-z0-9]*$", 2, 9), vocabulary(300), 6, 12)
+    monkeypatch.setattr(gallery, "_galleries", WeakKeyDictionary())
+    texts = {"type": "array", "items": strings(r"^[a-z][a-z0-9]*$", 2, 9)}
+    check(texts, vocabulary(300), 6, 12)
+
+
+def test_what_a_picture_needs_is_made() -> None:
+    check(strings(r"^[ab]*a[ab]{6}$", 0, 40), vocabulary(300), 1, 6)
 
 
 def test_a_picture_that_another_thread_has_made_is_not_made_again() -> None:
@@ -158,7 +183,8 @@ def test_a_picture_that_another_thread_has_made_is_not_made_again() -> None:
     drawn_ones = [r for r in records if r[0] == at.BOUNDED and pictures._at[r[1]] > 0]
     _, state, _, _, between, _ = drawn_ones[0]
     number = pictures._at[state]
-    pictures.make(state, between, arena.context, lambda row, exits: pytest.fail("measured again"))
+    asked = [lambda *_: pytest.fail("measured again")] * 2
+    pictures.make(state, between, arena.context, *asked)
     assert pictures._at[state] == number
 
 

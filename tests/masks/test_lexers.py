@@ -9,7 +9,7 @@ import pytest
 
 import fairlead as fl
 from fairlead.automata.derivative import Derivatives
-from fairlead.masks import gallery
+from fairlead.masks import exits, gallery
 from fairlead.masks.bits import unpack
 from fairlead.masks.forest import Forest
 from fairlead.masks.kernels import lexer_layout as seen
@@ -116,14 +116,14 @@ def test_a_trie_that_has_no_room_is_none(monkeypatch):
     vocabulary = cut(CALL, 50, 8)
     made = gallery.Gallery(vocabulary, gallery.shared_gallery(vocabulary, _lexicon()).lexicon)
     nodes = np.array([1, 2], np.int32)
-    root = made.trie(nodes)
+    root = made.exits.trie(nodes)
     assert root > 0
-    assert made.trie(nodes) == root
+    assert made.exits.trie(nodes) == root
     monkeypatch.setattr(Forest, "plant", lambda *_: None)
-    assert made.trie(nodes[:1]) == gallery.NO_PICTURE
+    assert made.exits.trie(nodes[:1]) == gallery.NO_PICTURE
     monkeypatch.undo()
-    monkeypatch.setattr(gallery, "MOST_FIRST", 1)
-    assert made.trie(nodes[::-1].copy()) == gallery.NO_PICTURE
+    monkeypatch.setattr(exits, "MOST_FIRST", 1)
+    assert made.exits.trie(nodes[::-1].copy()) == gallery.NO_PICTURE
 
 
 def _lexicon() -> Any:

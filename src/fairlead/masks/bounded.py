@@ -1,8 +1,10 @@
 """Pictures of bounded patterns, for all constraints over one gallery.
 
-A picture is made of what `kernels.bounded.measure` says: for each token the fewest characters that
+A picture is made of what `kernels.bounded_pictures` say: for each token the fewest characters that
 a text has with it. The tokens that need few are a row, the others are listed by what they need, so
-that a mask is the row and as much of the list as there is room for.
+that a mask is the row and as much of the list as there is room for. The first picture of a state is
+one for bounds that are far, where only long tokens are listed: that costs no more than one mask
+made by walking, and most bounds are never neared.
 """
 
 import threading
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 
 from fairlead.masks.bits import packed
 from fairlead.masks.gallery import Gallery, address
+from fairlead.masks.kernels import bound_layout as of
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.lengths import Lengths
 from fairlead.masks.lexicon import MOST_STATES
@@ -26,6 +29,9 @@ _MOST_LISTED: Final = 1 << 22
 _LISTED: Final = 2048  # tokens of a picture that are listed, or a few more that need as many
 _ENDED: Final = np.uint32(1 << 31)
 _ENOUGH: Final = 8  # masks made by walking, .35 ms each, before one of 3 ms is worth its making
+_LONG: Final = 20  # characters; 417 tokens of llama3 have more
+_REST: Final = 8  # a bound is far if there is room for so many behind any other token
+_ANY: Final = 1 << 30
 
 Numbers = NDArray[np.uint32]
 
@@ -45,6 +51,7 @@ class Bounds:
         self._base[0] = gallery.every  # no picture has this number
         self._listed = np.zeros((_MOST_LISTED, 2), np.int32)
         self._used_pictures, self._used_listed = 1, 0
+        self._long = gallery.forest.long(_LONG)
         self._lock = threading.Lock()
 
     @property
@@ -61,7 +68,9 @@ class Bounds:
             (at.BOUND_LISTED, self._listed),
         ):
             context[slot] = address(array)
-        context[at.BOUND_ENOUGH] = _ENOUGH
+        context[at.BOUND_ENOUGH], context[of.BOUND_ROOM] = _ENOUGH, _LONG + _REST
+        context[of.BOUND_LONG], context[of.BOUND_LONGS] = address(self._long), len(self._long)
+        context[of.BOUND_CHARS] = _LONG
 
     def alive(self, state: int, inside: int, between: int, low: int, high: int) -> bool:
         """Whether a bounded pattern has a text: see `lengths`."""
@@ -77,36 +86,75 @@ class Bounds:
         between: int,
         context: "NDArray[np.int64]",
         measure: "Callable[[Numbers, Numbers], int]",
+        serve: "Callable[[int, int], None]",
     ) -> None:
         """Make the picture of a lexical state between two characters.
 
         Args:
             state: of the pattern.
             between: of its characters.
-            context: of the constraint that needs it.
-            measure: runs `kernels.bounded.measure`, whatever that needs.
+            context: of the constraint that needs it, which says whether its bound is far.
+            measure: runs `kernels.bounded_pictures.measure`.
+            serve: makes what that needs.
         """
         with self._lock:
-            if self._at[state]:
+            far, known = bool(context[of.BOUND_FAR]), int(self._at[state])
+            if known < 0 or (known and (far or not self._pictures[known, of.B_FAR])):
                 return
             context[at.MEASURED], context[at.STEADY] = 0, 1
-            row = np.zeros(self._width, np.uint32)
+            row = np.zeros(self._words + len(self._long) if far else self._width, np.uint32)
             exits = np.zeros(2 * MOST_EXITS, np.uint32)
-            found = measure(row, exits)
-            full = self._used_listed + self._width > _MOST_LISTED
-            roots = None
-            if found <= MOST_EXITS and not full and self._used_pictures < MOST_ROWS:
-                roots = self._gallery.roots(exits[: 2 * found].view(np.int32).reshape(-1, 2))
-            if roots is None:
+            found = -1
+            while found < 0:
+                with self._gallery.lent(context):
+                    found = measure(row, exits)
+                if found < 0:
+                    serve(found, int(context[at.WANT]))
+            fields, number = None, self._used_pictures
+            if self._used_listed + self._width <= _MOST_LISTED and number < MOST_ROWS:
+                make = self._made_far if far else self._made
+                fields = make(number, row, exits, found, context)
+            if fields is None:
                 self._at[state] = at.NO_PICTURE
                 return
-            number = self._used_pictures
             self._used_pictures = number + 1
-            self._pictures[number] = [*self._drawn(number, between, row), *roots, 0]
+            self._pictures[number] = [between, number, *fields]
             self._pictures[number, at.B_STEADY] = context[at.STEADY]
             self._at[state] = number
 
-    def _drawn(self, number: int, between: int, row: Numbers) -> "list[int]":
+    def _made(
+        self, number: int, row: Numbers, exits: Numbers, found: int, _: "NDArray[np.int64]"
+    ) -> "list[int] | None":
+        """The fields of a picture that knows what each token needs; None if there is no room."""
+        if found > MOST_EXITS:
+            return None
+        roots = self._gallery.exits.roots(exits[: 2 * found].view(np.int32).reshape(-1, 2))
+        return None if roots is None else [*self._drawn(number, row), *roots, 0]
+
+    def _made_far(
+        self, number: int, row: Numbers, exits: Numbers, found: int, context: "NDArray[np.int64]"
+    ) -> "list[int] | None":
+        """The fields of a picture for bounds that are far; None if there is no room."""
+        ended = int(context[of.BOUND_ENDED])
+        if found + ended > MOST_EXITS:
+            return None
+        left = exits[: 2 * found].view(np.int32).reshape(-1, 2)
+        fewest, most = (int(left[:, 1].min()), int(left[:, 1].max())) if found else (0, 0)
+        root = self._gallery.exits.root(np.sort(left[:, 0]), fewest)
+        if root is None:
+            return None
+        needs = row[self._words :]
+        order = np.argsort(needs, kind="stable")[np.count_nonzero(needs == 0) :]
+        ends = exits[len(exits) - 2 * ended :].reshape(-1, 2)
+        self._base[number] = row[: self._words]
+        return [
+            *(max(int(context[of.BOUND_MOST]), most), 0),
+            *self._list(needs[order] - 1, self._long[order]),
+            *self._list(ends[:, 0], ends[:, 1]),
+            *(*root, (fewest if found else _ANY) + 1),
+        ]
+
+    def _drawn(self, number: int, row: Numbers) -> "list[int]":
         """The fields of a picture without exits, its row and lists being written."""
         needs = row[(row > 0) & (row < _ENDED)]  # one more than that
         rank = len(needs) - 1 - _LISTED
@@ -117,7 +165,7 @@ class Bounds:
         ends = np.flatnonzero(row >= _ENDED)
         counts = (row[ends] & ~_ENDED) - 1
         return [
-            *(between, number, least - 1, 0),
+            *(least - 1, 0),
             *self._list(row[longer] - 1, longer),
             *self._list(counts, ends),
         ]

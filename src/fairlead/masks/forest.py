@@ -81,6 +81,12 @@ class Forest:
             context[slot] = address(array)
         context[jump.JUMP_WORDS] = self.jump_words
 
+    def long(self, characters: int) -> "NDArray[np.int32]":
+        """The tokens of more characters than so many."""
+        held = np.diff(self._at[: self._first + 1])
+        found = np.repeat(self._chars > characters, held)
+        return self._ids[: len(found)][found]
+
     def survey(self, context: "NDArray[np.int64]") -> None:
         """Write what is below each node of the vocabulary's trie; once, before pictures."""
         from fairlead.masks.kernels.entry import survey

@@ -14,8 +14,8 @@ Made once for a state, a trie and a vocabulary, and never moved.
 """
 
 import threading
-from collections.abc import Callable
-from hashlib import blake2b
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Final, final
 from weakref import WeakKeyDictionary
 
@@ -24,10 +24,11 @@ from numpy.typing import NDArray
 
 from fairlead.masks.arena import Arena
 from fairlead.masks.bits import pack, words
+from fairlead.masks.exits import Exits
 from fairlead.masks.forest import MOST_FIRST, Forest, address
 from fairlead.masks.jumps import Jumps
 from fairlead.masks.kernels import layout as at
-from fairlead.masks.kernels.jump_layout import NEED_JUMP
+from fairlead.masks.kernels.jump_layout import LEXICON, NEED_JUMP
 from fairlead.masks.kernels.layout import CURSOR, NEED_LEX, NO_PICTURE, WIDE_EXITS
 from fairlead.masks.lexicon import MOST_STATES, Lexicon
 from fairlead.masks.memory import Held, track_shared
@@ -42,7 +43,6 @@ MOST_ROWS: Final = 4096
 SCRAP: Final = 128  # nodes: what is below so few is read each time, not drawn
 _ALL_LISTED: Final = 1 << 24
 _ALL_WIDE: Final = 1 << 12
-_ALL_EXITS: Final = 1 << 16
 _MOST_EXITS: Final = MOST_FIRST  # nodes where tokens leave one state
 _NARROW: Final = 8192  # nodes of a trie of exits that is made at once
 _FEW: Final = 2048  # tokens that are listed; setting so many bits takes as long as a row of llama3
@@ -73,16 +73,14 @@ class Gallery:
         self.values = untouched(2 * MOST_NOTED, np.int32)
         self.base = untouched((MOST_ROWS, self.words), np.uint32)
         self.pictures = untouched((MOST_PICTURES, 6), np.int32)
-        self.jumps = Jumps(self.forest, lexicon)
-        self.exits = untouched((_ALL_EXITS, 2), np.int32)
+        self.jumps, self.exits = Jumps(self.forest, lexicon), Exits(self.forest)
         self.wide = untouched((_ALL_WIDE, 6), np.int64)
         self.listed = untouched(_ALL_LISTED, np.int32)
         self._used_pictures = self._used_wide = 1
-        self._used_rows = self._used_exits = self._used_listed = self._noted = 0
+        self._used_rows = self._used_listed = self._noted = 0
         self._wide_states: dict[int, tuple[int, int]] = {}
         self._large: dict[int, NDArray[np.int32]] = {}  # the exits of states with rows, ascending
         self._found = untouched(max(_TOKENS, vocabulary.width), np.int32)
-        self._planted: dict[bytes, int] = {}  # by the nodes that are left
         self.every = self.forest.every(self.words)
         self._left = untouched(_MOST_EXITS, np.int32)
         self._lock = threading.Lock()
@@ -93,6 +91,7 @@ class Gallery:
         self._context = self.plan.context.copy()
         self._context[at.WALK], self._context[at.BEGUN] = address(self._walk), address(self._begun)
         self.jumps.begin(self._context)
+        self.exits.begin(self._context)
         if forest is None:
             self.forest.survey(self._context)
 
@@ -100,7 +99,7 @@ class Gallery:
     def nbytes(self) -> int:
         """The memory of what is used of the pictures."""
         drawn = 4 * (self._used_rows * self.words + self._used_listed)
-        return drawn + self.forest.nbytes + self.jumps.nbytes(self._context)
+        return drawn + self.forest.nbytes + self.jumps.nbytes
 
     def shelf(self) -> Shelf:
         """Where a new network keeps its rows."""
@@ -126,12 +125,22 @@ class Gallery:
             (at.COUNT_AT, self.count_at),
             (at.BASE, self.base),
             (at.PICTURE, self.pictures),
-            (at.EXIT, self.exits),
+            (at.EXIT, self.exits.rows),
             (at.WIDE, self.wide),
             (at.LISTED, self.listed),
             (at.ENDS, self.ends),
         ):
             context[slot] = address(array)
+
+    @contextmanager
+    def lent(self, context: "NDArray[np.int64]") -> "Generator[None]":
+        """Meanwhile a kernel makes lexical states, and what walks need, without asking for them."""
+        with self._lock, self.lexicon.lock:
+            self.jumps.lend(context)
+            try:
+                yield
+            finally:
+                context[LEXICON] = 0
 
     def serve(self, code: int, wanted: int, arena: Arena) -> None:
         """Make what a kernel lacks of pictures."""
@@ -145,7 +154,7 @@ class Gallery:
             with self._lock:
                 self.jumps.find(wanted, self._served)
         else:
-            arena.set_root(wanted, self.trie(arena.exits(wanted)))
+            arena.set_root(wanted, self.exits.trie(arena.exits(wanted)))
 
     def make(self, state: int, below: int = 0) -> None:
         """Make the picture of a lexical state over what is below a node of the forest."""
@@ -192,42 +201,13 @@ class Gallery:
             made = NO_PICTURE
             if count * 2 <= len(found) and self._has_room(most + 1, 0):
                 left = found[: count * 2].reshape(-1, 2).copy()
-                roots = self._roots(left)
+                roots = self.exits.roots(left)
                 if roots is not None:
                     first = self._used_rows
                     self._used_rows += most + 1
                     count_rows(self._context, state, items, found, first, most)
                     made = self._hang([first, most, 0, *roots])
             self.count_at[state] = made
-
-    def roots(self, left: "NDArray[np.int32]") -> list[int] | None:
-        """Tries of exits, as `_roots` has them, for a picture that is not kept here."""
-        with self._lock:
-            return self._roots(left)
-
-    def trie(self, left: "NDArray[np.int32]") -> int:
-        """The trie of all that begins with one of these nodes, once; NO_PICTURE without room."""
-        key = blake2b(left.tobytes(), digest_size=16).digest()
-        with self._lock:
-            found = self._planted.get(key)
-            if found is None:
-                root = None
-                if len(left) <= MOST_FIRST:
-                    root = self.forest.plant(self._context, left)
-                found = self._planted[key] = NO_PICTURE if root is None else root
-            return found
-
-    def _roots(self, left: "NDArray[np.int32]") -> list[int] | None:
-        """Tries of exits of all numbers of items, and of each; fields of a picture."""
-        every = self.forest.plant(self._context, left[:, 0])
-        first = self._used_exits
-        for items in np.unique(left[:, 1]).tolist():
-            root = self.forest.plant(self._context, left[left[:, 1] == items, 0])
-            if root is None or self._used_exits == len(self.exits):
-                return None
-            self.exits[self._used_exits] = items, root
-            self._used_exits += 1
-        return None if every is None else [every, first, self._used_exits]
 
     def _picture(self, below: int, state: int) -> int:
         """Make a picture; its number, or NO_PICTURE."""

@@ -41,6 +41,7 @@ class Jumps:
         self._words, self._records = forest.jump_words, lexicon.records
         self._rows = untouched((at.MOST_JUMPS, self._words), np.int64)
         self._keys = untouched((at.MOST_JUMPS, 3), np.int64)
+        self._keys[0, 0] = _FIRST
         self._at = untouched(MOST_STATES, np.int32)
         self._loop = untouched((MOST_STATES, 2), np.uint64)
         self._loops = untouched(MOST_STATES, np.uint8)
@@ -63,7 +64,11 @@ class Jumps:
 
     def begin(self, context: "NDArray[np.int64]") -> None:
         """Write to the gallery's own context what its walks need: these hold the lexicon's lock."""
-        context[at.REGION], context[at.JUMPS] = address(self._regions), _FIRST
+        context[at.REGION] = address(self._regions)
+        self.lend(context)
+
+    def lend(self, context: "NDArray[np.int64]") -> None:
+        """Let a kernel make lexical states and rows, as long as both locks are held."""
         context[at.LEXICON] = address(self._records.context)
 
     def find(
@@ -74,6 +79,7 @@ class Jumps:
 
         served(lambda context: picture(context, 0, state, -1, _INTS, _WORDS, _INTS, _SETS))
 
-    def nbytes(self, context: "NDArray[np.int64]") -> int:
+    @property
+    def nbytes(self) -> int:
         """The memory of the rows that there are."""
-        return 8 * self._words * (int(context[at.JUMPS]) - _FIRST)
+        return 8 * self._words * (int(self._keys[0, 0]) - _FIRST)

@@ -20,6 +20,7 @@ serves what a kernel asks for and calls it again.
 What this module does not know: tokens (`gallery`, `rows`).
 """
 
+from functools import partial
 from typing import Any, Final, final
 
 import numpy as np
@@ -241,12 +242,9 @@ class Network:
         return self.lexicon.alive(expr) if expr.regular else self._machine.alive(expr)
 
     def _measure(self, node: int) -> None:
-        _, state, _, _, between, _ = self.arena.record(node)
-
-        def measure(row: Row, exits: Row) -> int:
-            return self.run(at.MEASURE, state, between, row, exits)
-
-        self._bounds.make(state, between, self.arena.context, measure)
+        (_, state, _, _, between, _), context = self.arena.record(node), self.arena.context
+        ask = partial(self._run, context, at.MEASURE, state, between)
+        self._bounds.make(state, between, context, ask, self._serve)
 
     def _resumed(self, number: int, text: int) -> Expr:
         capture = self._captures[number]

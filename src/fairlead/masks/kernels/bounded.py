@@ -1,13 +1,14 @@
 """Masks of bounded patterns: those of the pattern, as far as the bound leaves room.
 
 The picture of a pattern between two characters has each token with the fewest characters that a
-text then has: those of the token, and the shortest rest. Far from the bound all tokens are within
-it; nearer, the list of those that need more is read up to the bound. Where that list would be too
-long, or lengths have gaps, the trie is walked, and each byte looked at.
+text then has: those of the token, and the shortest rest (`bounded_pictures`). Far from the bound
+all tokens are within it; nearer, the list of those that need more is read up to the bound. Where
+that list would be too long, or lengths have gaps, the trie is walked, and each byte looked at.
 """
 
 import numpy as np
 
+from fairlead.masks.kernels.bound_layout import B_FAR, BOUND_FAR, BOUND_ROOM
 from fairlead.masks.kernels.bounded_jumps import (
     begin_reading,
     end_reading,
@@ -37,7 +38,6 @@ from fairlead.masks.kernels.layout import (
     BOUND_WALK,
     ENDLESS,
     HEIGHT,
-    L_EXACT,
     L_SINGLE,
     L_STEADY,
     L_VISITS,
@@ -47,25 +47,20 @@ from fairlead.masks.kernels.layout import (
     LENGTH,
     LEX,
     MACRO,
-    MEASURED,
     NEED_BOUND,
     NEED_LEX,
     NODE,
     OK,
     ROW_WORDS,
-    STEADY,
-    TRIE_AT,
     TRIE_BYTE,
     TRIE_DEPTH,
     TRIE_END,
-    TRIE_TOKEN,
     WANT,
 )
 from fairlead.masks.kernels.skips import leads_back
 from fairlead.masks.kernels.tries import set_tokens
 from fairlead.masks.kernels.views import (
     Context,
-    WholeWords,
     Words,
     inner,
     int32s,
@@ -96,11 +91,22 @@ def draw_bounded(context: Context, row: Words, node: int) -> int:
     if number > 0 and _serves(context, number, node):
         _draw(context, row, number, node)
         return number
+    if number == 0 and _is_far(context, node):
+        context[WANT], context[BOUND_FAR] = node, 1
+        return NEED_BOUND
     pair, enough = _pair(context, node), context[BOUND_ENOUGH]
-    if pair > 0 and number == 0 and int32s(context, LENGTH)[pair * 8 + L_VISITS] >= enough:
-        context[WANT] = node
+    near = number == 0 or (number > 0 and int32s(context, BOUND)[number * 12 + B_FAR] != 0)
+    if pair > 0 and near and int32s(context, LENGTH)[pair * 8 + L_VISITS] >= enough:
+        context[WANT], context[BOUND_FAR] = node, 0
         return NEED_BOUND
     return min(pair, 0)
+
+
+@inner
+def _is_far(context: Context, node: int) -> bool:
+    """Whether a BOUNDED node has room for most tokens."""
+    high = int32s(context, NODE)[node * 6 + 3]
+    return high < 0 or high >= context[BOUND_ROOM]
 
 
 @inner
@@ -119,6 +125,7 @@ def _serves(context: Context, number: int, node: int) -> bool:
         picture[at + B_BETWEEN] == nodes[node * 6 + 4]
         and (low == 0 or picture[at + B_STEADY] != 0)
         and (high < 0 or high >= picture[at + B_LEAST])
+        and (picture[at + B_FAR] == 0 or low < picture[at + B_FAR])
     )
 
 
@@ -162,7 +169,7 @@ def _read_on(context: Context, row: Words, first: int, last: int, macro: int) ->
 
 
 @inner
-def _read(context: Context, place: int, between: int) -> int:
+def read_pair(context: Context, place: int, between: int) -> int:
     """What the byte of a trie node does to the pair above it: one of LEFT, ENDED and INSIDE.
 
     Writes the pair and the characters so far at the node's depth; or a code below 0.
@@ -213,7 +220,7 @@ def bounded_walk(context: Context, row: Words, below: int, node: int, macro: int
         if place >= until(context):
             place = go_on_reading(context, row, place, between)
             continue
-        code = _read(context, place, between)
+        code = read_pair(context, place, between)
         if code == INSIDE:
             code = _has_room(context, int(depths[place]) * 3, node)
             if code == INSIDE:
@@ -289,11 +296,11 @@ def _has_room_below(context: Context, place: int, node: int) -> int:
     if jump > 0:
         read_below(context, place, jump)
         return JUMPED
-    return _leads_back(context, place, between) if jump == 0 else jump
+    return pair_leads_back(context, place, between) if jump == 0 else jump
 
 
 @inner
-def _leads_back(context: Context, place: int, between: int) -> int:
+def pair_leads_back(context: Context, place: int, between: int) -> int:
     """WHOLE if all below a trie node leads back to the pair there, else INSIDE; or a code below 0.
 
     Each character counts one, wherever it ends, and what comes after it is as long as before.
@@ -305,92 +312,3 @@ def _leads_back(context: Context, place: int, between: int) -> int:
     if code > 0:
         code = leads_back(context, place, between)
     return INSIDE + code if code >= 0 else code
-
-
-@once
-def measure(context: Context, state: int, between: int, row: Words, exits: WholeWords) -> int:
-    """Write how many characters a text has at least with each token, for a picture.
-
-    That number plus one for a token that stays within the pattern, the same and bit 31 set for one
-    that the closing byte ends, else 0. Exits are pairs of trie nodes, at the first byte behind the
-    closing one, and characters; gives how many there are, those without room not being written.
-    """
-    at, tokens, ends = (
-        int32s(context, TRIE_AT),
-        int32s(context, TRIE_TOKEN),
-        int32s(context, TRIE_END),
-    )
-    pairs, depths = int32s(context, BOUND_WALK), uint16s(context, TRIE_DEPTH)
-    found, place = context[MEASURED] >> 32, max(context[MEASURED] & 0xFFFFFFFF, 1)
-    pairs[0], pairs[1], pairs[2] = state, between, 0
-    context[BOUND_PLACE] = context[LAST_STATE] = 0
-    while place < ends[0]:
-        context[MEASURED] = (found << 32) | place
-        code, depth, rest = _read(context, place, between), int(depths[place]) * 3, 0
-        if code == INSIDE:
-            rest = _fewest(context, int(pairs[depth]), int(pairs[depth + 1]), between)
-            code = _leads_back(context, place, between) if rest >= 0 else rest
-        if code < 0:
-            return code
-        end = place + 1 if code == INSIDE else int(ends[place])
-        if code >= INSIDE:
-            _mark(context, row, place, end, rest + 1)
-        elif code == ENDED:
-            count = int(pairs[depth + 2])
-            for index in range(at[place], at[place + 1]):
-                row[tokens[index]] = np.uint32(count + 1) | np.uint32(1 << 31)
-            found = _list_exits(context, exits, place, count, found)
-        place = end
-    return found
-
-
-@inner
-def _mark(context: Context, row: Words, first: int, last: int, rest: int) -> None:
-    """Write the characters of the tokens at the trie nodes [first, last), which go on, and more."""
-    at, tokens, pairs = (
-        int32s(context, TRIE_AT),
-        int32s(context, TRIE_TOKEN),
-        int32s(context, BOUND_WALK),
-    )
-    depths, bytes_ = uint16s(context, TRIE_DEPTH), uint8s(context, TRIE_BYTE)
-    for node in range(first, last):
-        depth = int(depths[node]) * 3
-        if node > first:
-            pairs[depth + 2] = pairs[depth - 1] + (1 if bytes_[node] & 0xC0 != 0x80 else 0)
-        for index in range(at[node], at[node + 1]):
-            row[tokens[index]] = np.uint32(pairs[depth + 2] + rest)
-
-
-@inner
-def _fewest(context: Context, state: int, within: int, between: int) -> int:
-    """The fewest characters of a text from a pair on, STEADY being cleared where there are gaps.
-
-    What is known of the pair is kept for the next place, which mostly has the same.
-    """
-    if context[LAST_STATE] == (state << 32) | within:
-        return context[LAST_FEWEST]
-    pair = pair_of(context, state, within)
-    code = know_length(context, pair, between, L_SINGLE) if pair > 0 else pair
-    if code == OK:
-        code = know_length(context, pair, between, L_EXACT)
-    if code < 0:
-        return code
-    lengths = int32s(context, LENGTH)
-    if lengths[pair * 8 + L_STEADY + L_EXACT] == 0:
-        context[STEADY] = 0
-    context[LAST_STATE] = (state << 32) | within
-    context[LAST_FEWEST] = lengths[pair * 8 + L_EXACT] - 1
-    return context[LAST_FEWEST]
-
-
-@inner
-def _list_exits(context: Context, exits: WholeWords, place: int, count: int, found: int) -> int:
-    """Write the children of a trie node, as far as there is room; how many there are now."""
-    ends = int32s(context, TRIE_END)
-    child = place + 1
-    while child < ends[place]:
-        if found * 2 + 1 < exits.shape[0]:
-            exits[found * 2], exits[found * 2 + 1] = np.uint32(child), np.uint32(count)
-        found += 1
-        child = int(ends[child])
-    return found

@@ -11,6 +11,7 @@ from fairlead.masks.kernels.jump_layout import (
     BOUND_UNREAD,
     CHARS,
     JUMP_AT,
+    LEXICON,
     NEED_JUMP,
     R_COUNT,
     R_STATE,
@@ -18,7 +19,7 @@ from fairlead.masks.kernels.jump_layout import (
     REGION,
     SPOTTED,
 )
-from fairlead.masks.kernels.jumps import LARGE, go_on, push_part
+from fairlead.masks.kernels.jumps import LARGE, go_on, jump_of, push_part
 from fairlead.masks.kernels.layout import (
     BOUND_BASE,
     BOUND_WALK,
@@ -51,14 +52,24 @@ def pair_jump(context: Context, place: int, between: int) -> int:
     ends, at = int32s(context, TRIE_END), int(uint16s(context, TRIE_DEPTH)[place]) * 3
     if place >= ends[0] or ends[place] - place < LARGE:
         return 0
-    pairs, loops = int32s(context, BOUND_WALK), uint64s(context, LOOP)
+    pairs = int32s(context, BOUND_WALK)
     state = int(pairs[at])
-    found, known = int(int32s(context, JUMP_AT)[state]), uint8s(context, LOOPS)
-    if found < 0 or pairs[at + 1] != between or uint8s(context, PART)[place] & BETWEEN == 0:
+    found = int(int32s(context, JUMP_AT)[state])
+    whole = place == 0 or uint8s(context, PART)[place] & BETWEEN != 0
+    if found < 0 or pairs[at + 1] != between or not whole:
         return 0
-    if found == 0:
+    if found == 0 and context[LEXICON] == 0:
         context[WANT] = state
         return NEED_JUMP
+    found = jump_of(context, place, state)
+    code = _both_loop(context, state, between) if found > 0 else found
+    return found if code > 0 else code
+
+
+@inner
+def _both_loop(context: Context, state: int, between: int) -> int:
+    """Whether what leads from a state back to it does so between two characters, too; or a code."""
+    loops, known = uint64s(context, LOOP), uint8s(context, LOOPS)
     if known[between] == 0:
         code = find_loops(context, between)
         if code < 0:
@@ -67,7 +78,7 @@ def pair_jump(context: Context, place: int, between: int) -> int:
     more = other & ~loops[between * 2 + 1]
     if one | more != 0 or all_else_loop(int(known[state])) > all_else_loop(int(known[between])):
         return 0
-    return found
+    return 1
 
 
 @inner

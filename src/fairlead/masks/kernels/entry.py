@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from fairlead.masks.kernel_cache import Kernels
-from fairlead.masks.kernels.bounded import measure
+from fairlead.masks.kernels.bounded_pictures import measure
 from fairlead.masks.kernels.closure import close
 from fairlead.masks.kernels.fill import fill as _fill
 from fairlead.masks.kernels.frames import build_keys, first_frame, rehash_frames
@@ -196,8 +196,8 @@ def run(slots: WholeNumbers, what: int, a: int, b: int, row: WholeWords, spare: 
     after token b from a, 0 if its bytes cannot be read, the first unsure one on the way if one is;
     plus 2 if a text may end there, plus 1 if it is unsure; where there are MARK nodes it needs and
     gives a text. FILL a b: the mask of a, as `fill` says; anew if b is not 0, else where it was.
-    MEASURE a b: see `bounded.measure`. JUDGE a b: find the verdict of place a among b places; 1 if
-    it is not known then.
+    MEASURE a b: see `bounded_pictures.measure`. JUDGE a b: find the verdict of place a among b
+    places; 1 if it is not known then.
     """
     context = bare(slots)
     if what == FILL and b != 0:

@@ -5,11 +5,12 @@ from typing import Final
 # Of the vocabulary:
 SPOT: Final = 224  # uint64[SPOTS, words]: the nodes at which something begins, see below
 JUMP: Final = 225  # uint64[MOST_JUMPS, words]: the nodes at which a set of characters ends
-JUMP_KEY: Final = 226  # int64[MOST_JUMPS, 3]: these sets: two words of ASCII, and of what else
+JUMP_KEY: Final = 226  # int64[MOST_JUMPS, 3]: these sets: two words of ASCII, and of what else;
+# first how many there are, the first being none
 JUMP_AT: Final = 227  # int32[lexical states]: 0 unknown, NO_JUMP, or where in JUMP
-JUMP_WORDS: Final = 228  # scalars: words of each of these,
-JUMPS: Final = 229  # and how many there are, the first being none
-LEXICON: Final = 230  # the context of the lexicon's records, where its lock is held
+JUMP_WORDS: Final = 228  # scalar: words of each of these
+LEXICON: Final = 230  # the context of the lexicon's records, where its lock and the gallery's are
+# held, else 0
 # Of a walk:
 REGION: Final = 231  # int32[max depth + 3, 5]: how many parts it is within, then these, see below
 SPOTTED: Final = 232  # scalar: the trie node that it has just gone on to, or 0
@@ -25,7 +26,7 @@ BOUND_FULL: Final = 238  # and whether that was less than half, the last time
 NEED_JUMP: Final = -17  # WANT is a lexical state of which JUMP_AT is not known
 
 # Rows of SPOT: an ASCII character; 32 such; what is no UTF-8, white space that is not ASCII, or any
-# other such character. All but the last but two begin where the bytes before are whole characters.
+# such character. All but the last but two begin where the bytes before are whole characters.
 GROUP: Final = 128
 BROKEN_SPOT: Final = 132
 SPACED_SPOT: Final = 133

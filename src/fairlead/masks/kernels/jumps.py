@@ -10,6 +10,7 @@ instead of 53,000.
 
 from typing import Final
 
+from fairlead.masks.kernels.characters import INVALID, code_after, is_space
 from fairlead.masks.kernels.jump_layout import (
     BROKEN_SPOT,
     CHARS,
@@ -18,7 +19,6 @@ from fairlead.masks.kernels.jump_layout import (
     JUMP_AT,
     JUMP_KEY,
     JUMP_WORDS,
-    JUMPS,
     MOST_JUMPS,
     NO_JUMP,
     OTHER_SPOT,
@@ -49,11 +49,8 @@ from fairlead.masks.kernels.layout import (
 )
 from fairlead.masks.kernels.skips import (
     BETWEEN,
-    INVALID,
     all_else_loop,
-    begins_space,
     find_loops,
-    utf8_after,
 )
 from fairlead.masks.kernels.views import (
     Context,
@@ -86,9 +83,9 @@ def spot_nodes(context: Context) -> None:
     states[0] = states[1] = 0
     for node in range(1, int32s(context, TRIE_END)[0]):
         depth, byte = int(depths[node]), int(bytes_[node])
-        before = int(states[depth * 2 - 2])
-        state = utf8_after(before, byte)
-        states[depth * 2] = state
+        before = int(states[depth * 2 - 2]) & 15
+        code = code_after(int(states[depth * 2 - 2]), byte)
+        state, states[depth * 2] = code & 15, code
         states[depth * 2 + 1] = states[depth * 2 - 1] + (1 if byte & 0xC0 != 0x80 else 0)
         chars[node] = states[depth * 2 + 1]
         leads[depth] = node if before == 0 else leads[depth - 1]
@@ -96,7 +93,9 @@ def spot_nodes(context: Context) -> None:
             _spot(context, byte, node)
             _spot(context, GROUP + (byte >> 5), node)
         elif before == 0:
-            _spot(context, SPACED_SPOT if begins_space(byte) else OTHER_SPOT, node)
+            _spot(context, OTHER_SPOT, node)
+        if state == 0 and is_space(code >> 4):
+            _spot(context, SPACED_SPOT, int(leads[depth]))
         if state == INVALID and before != INVALID:
             _spot(context, BROKEN_SPOT, int(leads[depth]))
         if state == 0:
@@ -154,7 +153,8 @@ def _count(word: int) -> int:
 def _row_of(context: Context, low: int, high: int, others: int) -> int:
     """The row of JUMP of a set of characters; 0 if there are too many of them."""
     apart()
-    keys, made = int64s(context, JUMP_KEY), context[JUMPS]
+    keys = int64s(context, JUMP_KEY)
+    made = int(keys[0])
     for row in range(1, made):
         if keys[row * 3] == low and keys[row * 3 + 1] == high and keys[row * 3 + 2] == others:
             return row
@@ -176,7 +176,7 @@ def _row_of(context: Context, low: int, high: int, others: int) -> int:
             _change_spots(context, made, group * 32 + lowest_bit(outside))
             outside &= outside - 1
     fence()
-    context[JUMPS] = made + 1
+    keys[0] = made + 1
     return made
 
 

@@ -12,6 +12,14 @@ from typing import Final
 
 import numpy as np
 
+from fairlead.masks.kernels.characters import (
+    INVALID,
+    begins_space,
+    code_after,
+    is_space,
+    utf8_after,
+    utf8_lead,
+)
 from fairlead.masks.kernels.jump_layout import LEXICON
 from fairlead.masks.kernels.layout import (
     ACCEPTS,
@@ -49,45 +57,15 @@ from fairlead.masks.kernels.views import (
 _OTHER: Final = 1  # a part has bytes that are not ASCII,
 _BROKEN: Final = 2  # or not UTF-8 from the root on;
 _INSIDE: Final = 4  # its node is within a character;
-_SPACED: Final = 8  # it has a byte that white space begins with, which \S and "." do not read
+_SPACED: Final = 8  # it has white space that is not ASCII, which \S and "." do not read
 BETWEEN: Final = 16  # its node ends a character, and so do all above it or are within one
 _KNOWN: Final = 1  # the loops of a state are known;
 _ALL_ELSE: Final = 2  # all characters that are not ASCII are among them, but those of _SPACED,
 _ALL: Final = 4  # which are, too
-INVALID: Final = 8
 EVERYWHERE: Final = 2
 SMALL: Final = 5  # parts that are walked as fast as they are looked at
 _HIGHEST: Final = 255  # what is so high may be higher
 _LARGE: Final = 64  # a part with exits everywhere is worth no list of them
-
-
-@inner
-def utf8_after(state: int, byte: int) -> int:
-    """UTF-8, byte by byte (RFC 3629 §4): 0 between characters, 1–7 within one, or INVALID."""
-    if state == 0:
-        return _utf8_lead(byte)
-    low = 0xA0 if state == 4 else 0x90 if state == 6 else 0x80
-    high = 0x9F if state == 5 else 0x8F if state == 7 else 0xBF
-    if state == INVALID or byte < low or byte > high:
-        return INVALID
-    return state - 1 if state <= 3 else 1 if state <= 5 else 2
-
-
-@inner
-def _utf8_lead(byte: int) -> int:
-    if byte < 0xC2 or byte > 0xF4:
-        return 0 if byte < 0x80 else INVALID
-    if byte < 0xE0:
-        return 1
-    if byte < 0xF0:
-        return 4 if byte == 0xE0 else 5 if byte == 0xED else 2
-    return 6 if byte == 0xF0 else 7 if byte == 0xF4 else 3
-
-
-@inner
-def begins_space(byte: int) -> bool:
-    """Whether white space that is not ASCII begins so: U+00A0, 1680, 2000 to 205F, 3000, FEFF."""
-    return byte in (0xC2, 0xE1, 0xE2, 0xE3, 0xEF)
 
 
 @inner
@@ -99,9 +77,11 @@ def survey_parts(context: Context, scratch: Sets) -> None:
     states[0] = 0
     for node in range(1, nodes):
         depth = depths[node]
-        state = utf8_after(int(states[depth - 1]), int(bytes_[node]))
-        states[depth] = state
+        code = code_after(int(states[depth - 1]), int(bytes_[node]))
+        state, states[depth] = code & 15, code
         parts[node] = _BROKEN if state == INVALID else 0 if state == 0 else _INSIDE
+        if state == 0 and is_space(code >> 4):
+            parts[node] = _SPACED
     for node in range(nodes - 1, 0, -1):
         at, byte, own = depths[node] * 3, int(bytes_[node]), int(parts[node])
         holds[node * 2], holds[node * 2 + 1] = scratch[at + 3], scratch[at + 4]
@@ -112,7 +92,7 @@ def survey_parts(context: Context, scratch: Sets) -> None:
         if byte < 0x80:
             scratch[at + (byte >> 6)] |= np.uint64(1) << np.uint64(byte & 63)
         else:
-            scratch[at + 2] |= np.uint64(_OTHER | (_SPACED if begins_space(byte) else 0))
+            scratch[at + 2] |= np.uint64(_OTHER)
         scratch[at + 3] = scratch[at + 4] = scratch[at + 5] = np.uint64(0)
     _survey_heights(context, nodes)
 
@@ -237,7 +217,7 @@ def is_in_characters(byte: int, part: int) -> int:
         return 0
     if part & _BROKEN or (part & _INSIDE and byte < 0xC0):
         return -1
-    return 2 if part & _SPACED or begins_space(byte) else 1
+    return 2 if part & _SPACED else 1
 
 
 @inner
@@ -285,27 +265,53 @@ def find_loops(context: Context, state: int) -> int:
 
 @inner
 def _all_lead_back(context: Context, state: int, spaced: bool) -> int:
-    """Whether all characters that are not ASCII and begin as white space does, or not, lead back.
+    """Whether all characters that are not ASCII and white space, or not, lead back.
 
     1 if so, 0 if not, or a code below 0. States within a character may be the same without being
     one: they are records of their expressions.
     """
-    rows, last = int32s(context, LEX), 0
+    rows, last, code = int32s(context, LEX), 0, 1
     for byte in range(0xC2, 0xF5):
-        if begins_space(byte) != spaced:
+        target, within = int(rows[state * 256 + byte]), utf8_lead(byte)
+        if code <= 0:
             continue
-        target, within = int(rows[state * 256 + byte]), _utf8_lead(byte)
-        if target != last or byte in (0xE0, 0xE1, 0xED, 0xEE, 0xF0, 0xF1, 0xF4):
-            code = _leads_back_from(context, state, target, within)
-            if code <= 0:
-                return code
-        last = target
-    return 1
+        if begins_space(byte):
+            code, last = _some_lead_back(context, state, target, byte, spaced), 0
+        elif not spaced and (target != last or byte in (0xE0, 0xED, 0xEE, 0xF0, 0xF1, 0xF4)):
+            code, last = _leads_back_from(context, state, target, within), target
+    return code
+
+
+@once
+def _some_lead_back(context: Context, state: int, at: int, lead: int, spaced: bool) -> int:
+    """The same for a state behind a byte that white space begins with."""
+    rows, last, code, within = int32s(context, LEX), 0, _is_within(context, at), utf8_lead(lead)
+    for byte in range(0x80, 0xC0):
+        if code <= 0:
+            continue
+        target, read = int(rows[at * 256 + byte]), (lead << 8) | byte
+        if within == 1:
+            code = 1 if is_space(read) != spaced or target == state else 0
+        elif begins_space(read):
+            code, last = _some_end_back(context, state, target, read, spaced), 0
+        elif not spaced and target != last:
+            code, last = _ends_back(context, state, target), target
+    return code
+
+
+@once
+def _some_end_back(context: Context, state: int, at: int, before: int, spaced: bool) -> int:
+    """The same behind two such bytes."""
+    rows, code = int32s(context, LEX), _is_within(context, at)
+    for byte in range(0x80, 0xC0):
+        if is_space((before << 8) | byte) == spaced and rows[at * 256 + byte] != state:
+            code = min(code, 0)
+    return code
 
 
 @inner
 def _leads_back_from(context: Context, state: int, at: int, within: int) -> int:
-    """The same for a state within a character."""
+    """The same for a state behind the first byte of a character that is no white space."""
     if within == 1:
         return _ends_back(context, state, at)
     rows, last = int32s(context, LEX), 0

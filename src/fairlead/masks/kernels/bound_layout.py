@@ -1,0 +1,18 @@
+"""What stands where for pictures of bounded patterns; see `kernels.bounded_pictures`."""
+
+from typing import Final
+
+# Of this constraint:
+BOUND_FAR: Final = 249  # whether the picture that is needed is one for bounds that are far
+BOUND_MOST: Final = 250  # of such a picture: the most characters that a text needs with its tokens,
+BOUND_ENDED: Final = 251  # and how many tokens the closing byte ends
+
+# Of the vocabulary:
+BOUND_ROOM: Final = 252  # scalar: from how many characters on a bound is far
+BOUND_LONG: Final = 253  # int32[BOUND_LONGS]: tokens of many characters, all
+BOUND_LONGS: Final = 254
+BOUND_CHARS: Final = 255  # scalar: more characters than so many
+
+# One more field of BOUND: 0, or one more than the characters before the first of its exits, for
+# which there is one trie.
+B_FAR: Final = 11
