@@ -12,7 +12,7 @@ from fairlead.syntax.json_schema_verdicts import UNTOLD, Verdicts
 from fairlead.syntax.json_schema_witnesses import Witnesses
 
 TEXT, LONG = {"type": "string"}, {"type": "string", "pattern": "^a"}
-TARGETS: dict[str, Any] = {"#/$defs/text": TEXT}
+TARGETS: dict[str, Any] = {"#/$defs/text": TEXT, "#/$defs/pair": {"required": ["a", "b"]}}
 WRONG: Any = {"type": 3, "required": 3}
 
 
@@ -42,6 +42,16 @@ def closed(**members: Any) -> Any:
     ({"allOf": [{"properties": {"a": {"enum": ["x", 3]}}}, closed(a=TEXT)]}, []),
     ({"allOf": [closed(a={"const": "x"}), closed(a={"enum": ["y", "x"]})]}, []),
     ({"allOf": [closed(a=False), {"type": "object"}]}, None),
+    ({"type": "object", "allOf": [closed(a=False), closed(a=TEXT)]}, None),
+    ({"allOf": [closed(a=LONG, b=True), closed(a={"enum": [3, "b", "ab"]}, b={})]}, []),
+    ({"type": "object", "allOf": [closed(a=LONG), closed(a={"enum": ["b"]})]}, None),
+    ({"allOf": [{"type": ["null", "object"]}, {"properties": {"b": 3}}, closed(a=LONG)]}, [LONG]),
+    ({"type": "object", "allOf": [WRONG, closed(a=LONG)]}, None),
+    ({"allOf": [closed(a=WRONG), True, {"type": "object"}]}, [WRONG]),
+    ({"allOf": [{"$ref": "#/$defs/text", "type": "object"}, closed(a=TEXT)]}, None),
+    ({"allOf": [{"$ref": "#/$defs/pair", "required": ["b"]}, closed(a=LONG, b={})]}, [LONG]),
+    ({"allOf": [{"type": "array"}, closed(a=LONG)]}, []),
+    ({"allOf": [{"type": "object"}, {"required": ["a"], "properties": {}}, False]}, None),
     ({"allOf": [{"required": ["a"], "additionalProperties": False}, {"type": "object"}]}, None),
     ({"allOf": [{"required": ["a"], "patternProperties": {"^b": False}}, {}]}, []),
     ({"type": "object", "allOf": [{"minProperties": 2}, {"properties": {"a": TEXT}}]}, [TEXT]),
