@@ -10,7 +10,7 @@ What this module does not know: parts that others have to read, what is not tame
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, Generic, TypeAlias, TypeVar, final
 
 from fairlead.lowering.expr import alt
 from fairlead.lowering.json_scalars import scalars
@@ -22,6 +22,7 @@ from fairlead.syntax.json_schema_parts import read_scalars
 
 Raw: TypeAlias = "Mapping[str, Any]"
 Values: TypeAlias = Callable[[Any], Expr]
+Made = TypeVar("Made")
 
 _TYPE: Final = {"type"}
 _ALIKE: Final = frozenset(  # what means the same in each draft; 1.0 is no integer in draft 4
@@ -36,23 +37,23 @@ _ALIKE: Final = frozenset(  # what means the same in each draft; 1.0 is no integ
 
 
 @final
-class Leaves:
-    """Values lowered last, by what is said of them. Thread safe."""
+class Leaves(Generic[Made]):
+    """What was made last of leaves, by what is said of them. Thread safe."""
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._kept: OrderedDict[Hashable, Expr] = OrderedDict()
+        self._kept: OrderedDict[Hashable, Made] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, key: Hashable) -> Expr | None:
-        """What was lowered for `key`, which is now the last one asked for."""
+    def get(self, key: Hashable) -> Made | None:
+        """What was made for `key`, which is now the last one asked for."""
         with self._lock:
             found = self._kept.get(key)
             if found is not None:
                 self._kept.move_to_end(key)
             return found
 
-    def put(self, key: Hashable, made: Expr) -> None:
+    def put(self, key: Hashable, made: Made) -> None:
         """Remember `made`."""
         with self._lock:
             self._kept[key] = made
@@ -60,7 +61,7 @@ class Leaves:
                 self._kept.popitem(last=False)
 
 
-_leaves = Leaves(most=512)
+_leaves: Leaves[Expr] = Leaves(most=512)
 
 
 def remembered(said: Raw, draft: Draft, style: JsonStyle, lower: Values) -> Expr:

@@ -64,7 +64,8 @@ from fairlead.syntax.regex_finding import parsed
 
 _KINDS: tuple[Kind, ...] = tuple(sorted(KINDS))
 _MANY: Final = 64
-_parts = Leaves(most=512)
+_parts: Leaves[Expr] = Leaves(most=512)
+_judged: Leaves[TameSchema] = Leaves(most=128)
 
 
 def lower_json_schema(source: JsonSchema) -> Expr:
@@ -111,7 +112,10 @@ def judge_part(text: str, draft: Draft, *, strict: bool) -> bool:
     False
     """
     tame = read_tame(read_json(text), strict=strict, draft=draft)
-    return tame is not None and tame.surely
+    if tame is None or not tame.surely:
+        return False
+    _judged.put((strict, draft, text), tame)  # a mask waits while it is entered
+    return True
 
 
 def lower_part(source: JsonSchema, text: str, draft: Draft) -> Expr:
@@ -119,19 +123,21 @@ def lower_part(source: JsonSchema, text: str, draft: Draft) -> Expr:
     key = json_style(source), source.formats, draft, text
     found = _parts.get(key)
     if found is None:
-        raw = read_json(text)
+        strict = source.formats == "strict"
+        tame = _judged.get((strict, draft, text))
+        raw = read_json(text) if tame is None else tame.root
         said = asserted(raw, draft) if isinstance(raw, dict) else None
         if said is None or not said.keys() <= OF_SCALARS:
-            found = _alone(source, raw, draft)
+            tame = tame or read_tame(raw, strict=strict, draft=draft)
+            found = _alone(source, raw, tame)
         else:
             found = remembered(said, draft, key[0], partial(_whole, source, draft))
         _parts.put(key, found)
     return found
 
 
-def _alone(source: JsonSchema, raw: Json, draft: Draft) -> Expr:
+def _alone(source: JsonSchema, raw: Json, tame: TameSchema | None) -> Expr:
     """The values of a tame part."""
-    tame = read_tame(raw, strict=source.formats == "strict", draft=draft)
     if tame is None:
         raise FairleadError(f"no part that can be lowered alone: {write_json(raw):.60}")
     return _apart(tame, source).value(raw)

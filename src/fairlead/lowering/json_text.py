@@ -22,7 +22,7 @@ from typing import final
 from weakref import WeakSet
 
 from fairlead.lowering.alternatives import branching
-from fairlead.lowering.expr import EMPTY, EPSILON, alt, byte_set, concat, literal, repeat
+from fairlead.lowering.expr import EPSILON, alt, byte_set, concat, literal, repeat
 from fairlead.lowering.nodes import Alt, Concat, Expr
 from fairlead.lowering.unicode import (
     SCALARS,
@@ -37,9 +37,12 @@ from fairlead.syntax.json_schema_source import JsonSchema, Whitespace
 QUOTE = literal('"')
 _BACKSLASH = literal("\\")
 _HEX_DIGIT = byte_set(b"0123456789abcdefABCDEF")
+_DIGITS = [1 << ord(f"{digit:x}") | 1 << ord(f"{digit:X}") for digit in range(16)]  # as bytes
 _SHORT = {'"': '"', "\\": "\\", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
 _SHORT_ANY = {**_SHORT, "/": "/"}
 _ESCAPED = points([*range(0x20), ord('"'), ord("\\")])  # RFC 8259 §7: U+007F may stand raw
+_RAW = difference(SCALARS, _ESCAPED)
+_SHORTS = points(map(ord, _SHORT_ANY))
 _BASIC: CodePoints = ((0, 0xD7FF), (0xE000, 0xFFFF))
 _ASTRAL: CodePoints = ((0x10000, 0x10FFFF),)
 
@@ -67,11 +70,12 @@ def spell_character(ranges: CodePoints, plain: bool) -> Expr:
     >>> spell_character(((10, 10),), True) is literal(r"\n")
     True
     """
-    raw = character(difference(intersection(ranges, SCALARS), _ESCAPED))
+    raw = character(intersection(ranges, _RAW))
     if plain:
         escaped = [_plain_escape(code) for code in _members(intersection(ranges, _ESCAPED))]
         return alt(raw, *escaped)
-    short = [literal(_SHORT_ANY[c]) for c in _SHORT_ANY if _has(ranges, ord(c))]
+    shorts = _members(intersection(ranges, _SHORTS))
+    short = [literal(_SHORT_ANY[chr(code)]) for code in shorts]
     basic = concat(literal("u"), _hex(intersection(ranges, _BASIC), 4))
     astral = _surrogate_pairs(intersection(ranges, _ASTRAL))
     return alt(raw, concat(_BACKSLASH, alt(*short, basic, astral)))
@@ -86,24 +90,28 @@ def _members(ranges: CodePoints) -> Iterable[int]:
     return (code for low, high in ranges for code in range(low, high + 1))
 
 
-def _has(ranges: CodePoints, code: int) -> bool:
-    return any(low <= code <= high for low, high in ranges)
-
-
+@lru_cache(maxsize=1024)
 def _hex(ranges: CodePoints, digits: int) -> Expr:
-    """The codes as that many hexadecimal digits, of either case."""
-    if not ranges:
-        return EMPTY
-    if ranges == ((0, 16**digits - 1),):
-        return concat(*[_HEX_DIGIT] * digits)
-    if digits == 1:
-        return byte_set("".join(f"{d:x}{d:X}" for d in _members(ranges)).encode())
+    """The codes as that many hexadecimal digits, of either case: most sets share most blocks."""
     size = 16 ** (digits - 1)
-    leading: dict[Expr, bytes] = {}
-    for digit, block in _blocks(ranges, size):
-        rest = _hex(block, digits - 1)
-        leading[rest] = leading.get(rest, b"") + f"{digit:x}{digit:X}".encode()
-    return alt(*(concat(byte_set(members), rest) for rest, members in leading.items()))
+    cut: dict[int, list[tuple[int, int]]] = {}  # what there is of each block that is not all there
+    whole = 0
+    for low, high in ranges:
+        begin, end = -(-low // size), (high + 1) // size  # the whole ones
+        if begin > end:
+            cut.setdefault(end, []).append((low - end * size, high - end * size))
+            continue
+        if low < begin * size:
+            cut.setdefault(begin - 1, []).append((low - (begin - 1) * size, size - 1))
+        if end * size <= high:
+            cut.setdefault(end, []).append((0, high - end * size))
+        for digit in range(begin, end):
+            whole |= _DIGITS[digit]
+    leads = {concat(*[_HEX_DIGIT] * (digits - 1)): whole}
+    for digit, inside in cut.items():
+        rest = _hex(tuple(inside), digits - 1)
+        leads[rest] = leads.get(rest, 0) | _DIGITS[digit]
+    return alt(*(concat(byte_set(members), rest) for rest, members in leads.items()))
 
 
 def _blocks(ranges: CodePoints, size: int) -> list[tuple[int, CodePoints]]:

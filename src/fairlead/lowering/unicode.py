@@ -71,7 +71,17 @@ def intersection(left: CodePoints, right: CodePoints) -> CodePoints:
     >>> intersection(((0, 9), (20, 30)), ((5, 25),))
     ((5, 9), (20, 25))
     """
-    return inverse(union(inverse(left), inverse(right)))
+    found: list[tuple[int, int]] = []
+    here = there = 0
+    while here < len(left) and there < len(right):
+        (low, high), (least, most) = left[here], right[there]
+        if low <= most and least <= high:
+            found.append((max(low, least), min(high, most)))
+        if high < most:
+            here += 1
+        else:
+            there += 1
+    return tuple(found)
 
 
 def difference(left: CodePoints, right: CodePoints) -> CodePoints:
