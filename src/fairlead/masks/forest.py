@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlead.masks.bits import Row, pack
+from fairlead.masks.kernels import children
 from fairlead.masks.kernels import jump_layout as jump
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.space import untouched
@@ -41,6 +42,12 @@ class Forest:
         self._at[1 : nodes + 1], self._ids[:tokens] = trie.token_offsets, trie.token_ids
         self._hold, self._part = np.zeros((nodes, 2), np.uint64), np.zeros(nodes, np.uint8)
         self._height = np.zeros(nodes, np.uint8)
+        most = self._nodes // children.MANY + 2
+        self._children_at = untouched(self._nodes + 1, np.int32)
+        self._child_set = untouched((most, 4), np.uint64)
+        self._child_first = untouched(most, np.int32)
+        self._child_node = untouched(self._nodes + 1, np.int32)
+        self._indexed = self._children = 0
         self.jump_words = nodes // 64 + 1  # of a row of bits, one for each node
         self._chars = np.zeros(nodes, np.uint16)
         self._spots = np.zeros((jump.SPOTS, self.jump_words), np.int64)
@@ -59,7 +66,7 @@ class Forest:
     @property
     def nbytes(self) -> int:
         """The memory of the tries behind the vocabulary's."""
-        return (self._free - self._first) * 11 + 4 * int(
+        return (self._free - self._first) * 19 + 4 * int(
             self._at[self._free] - self._at[self._first]
         )
 
@@ -77,6 +84,10 @@ class Forest:
             (at.HEIGHT, self._height),
             (jump.SPOT, self._spots),
             (jump.CHARS, self._chars),
+            (children.CHILDREN_AT, self._children_at),
+            (children.CHILD_SET, self._child_set),
+            (children.CHILD_FIRST, self._child_first),
+            (children.CHILD_NODE, self._child_node),
         ):
             context[slot] = address(array)
         context[jump.JUMP_WORDS] = self.jump_words
@@ -92,6 +103,12 @@ class Forest:
         from fairlead.masks.kernels.entry import survey
 
         survey(context, np.zeros(3 * (self.deepest + 2), np.uint64))
+        self._know_children(context)
+
+    def _know_children(self, context: "NDArray[np.int64]") -> None:
+        """Keep how many are listed, as other galleries may plant the next trie."""
+        self._indexed = int(context[children.INDEXED])
+        self._children = int(context[children.CHILDREN])
 
     def every(self, words: int) -> Row:
         """All tokens that have bytes."""
@@ -116,11 +133,13 @@ class Forest:
 
         self._segments[: len(firsts)] = firsts
         root = context[at.TRIE_FREE] = self._free
+        context[children.INDEXED], context[children.CHILDREN] = self._indexed, self._children
         nodes = min(self._nodes, self._free + most)
         end = merge(context, len(firsts), self._segments, self._levels, nodes, self._tokens)
         if end < 0:
             return None
         self._free = end
+        self._know_children(context)
         return int(root)
 
 

@@ -262,7 +262,7 @@ class Plan:
         sizes[at.WALK] = sizes[at.BEGUN] = np.int32, deepest
         sizes[at.BOUND_WALK] = np.int32, deepest * 3
         sizes[jump.REGION] = np.int32, (deepest + 1) * jump.R_WIDTH
-        sizes[at.KEY_WALK] = np.int32, deepest * 4
+        sizes[at.KEY_WALK] = np.int32, deepest * 5
         sizes[at.KEY_LEADS] = np.uint64, deepest * 4
         sizes[at.UNSURE] = sizes[jump.BOUND_ROW] = np.uint32, gallery.words
         sizes[recipe.RECIPE] = np.int64, recipe.MOST_PARTS

@@ -8,6 +8,7 @@ from typing import Final
 
 from fairlead.masks.kernel_cache import Kernels
 from fairlead.masks.kernels.bounded_pictures import measure
+from fairlead.masks.kernels.children import index_children, index_vocabulary
 from fairlead.masks.kernels.closure import close
 from fairlead.masks.kernels.fill import fill as _fill
 from fairlead.masks.kernels.frames import build_keys, first_frame, rehash_frames
@@ -68,6 +69,7 @@ from fairlead.masks.kernels.layout import (
     TEXTS,
     TOKEN,
     TOKEN_AT,
+    TRIE_FREE,
 )
 from fairlead.masks.kernels.lexemes import expand_wanted, explore, state_of
 from fairlead.masks.kernels.lexer_layout import (
@@ -291,6 +293,7 @@ def survey(slots: WholeNumbers, scratch: Sets) -> None:
     """Write what is below each node of the vocabulary's trie."""
     survey_parts(bare(slots), bare(scratch))
     spot_nodes(bare(slots))
+    index_vocabulary(bare(slots))
 
 
 @_kernels.compiled("int64(int64[::1], int64, int32[::1], int32[::1], int64, int64)")
@@ -298,7 +301,10 @@ def merge(
     slots: WholeNumbers, count: int, segments: WholeInts, levels: WholeInts, nodes: int, tokens: int
 ) -> int:
     """Append the trie of all that begins with the first `count` nodes of `segments`."""
-    return _merge(bare(slots), count, segments, levels, nodes, tokens)
+    context = bare(slots)
+    root, end = context[TRIE_FREE], _merge(context, count, segments, levels, nodes, tokens)
+    index_children(context, root, end)
+    return end
 
 
 @_kernels.compiled("void(int64[::1], int64, int64, int64)", holds=True)

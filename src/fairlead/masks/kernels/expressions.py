@@ -261,6 +261,9 @@ class Expressions:
         if word.name == "lowest_bit":
             bits = code.told_as(arguments[0], SET)
             return Operand(SIGNED, code.value(f"call i64 @llvm.cttz.i64(i64 {bits}, i1 true)"))
+        if word.name == "bit_count":
+            bits = code.told_as(arguments[0], SET)
+            return Operand(SIGNED, code.value(f"call i64 @llvm.ctpop.i64(i64 {bits})"))
         if word.name == "apart":
             self.apart = True
         else:

@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from fairlead.masks.kernels.children import next_child
 from fairlead.masks.kernels.frames import (
     frame_after_name,
     frame_after_other,
@@ -44,7 +45,6 @@ from fairlead.masks.kernels.layout import (
     TRIE_END,
     UNKNOWN_TEXT,
 )
-from fairlead.masks.kernels.pictures import is_lead
 from fairlead.masks.kernels.reach import spread_found
 from fairlead.masks.kernels.recipes import add_tokens, take_tokens
 from fairlead.masks.kernels.step import value_follows
@@ -98,20 +98,23 @@ def walk_keys(context: Context, row: Words, below: int, node: int, stack: int) -
     place = _begin_key(context, row, below, node, how)
     if place < 0 or (how == _AGAIN and not is_special(context, frame)):
         return OK
-    depths, bytes_, ends = (
-        uint16s(context, TRIE_DEPTH),
+    bytes_, ends, above = (
         uint8s(context, TRIE_BYTE),
         int32s(context, TRIE_END),
+        int32s(context, KEY_WALK),
     )
     leads, narrow = uint64s(context, KEY_LEADS), how != _OPEN and texts == 0
-    _store(context, int(depths[place]), narrow)
-    at, last = place + 1, ends[place]
-    while at < last:
-        depth, byte = int(depths[at]), int(bytes_[at])
-        if not is_lead(leads, depth * 4 - 4, byte):
-            at = int(ends[at])
+    top = int(uint16s(context, TRIE_DEPTH)[place])
+    _store(context, top, place, narrow)
+    at, depth = place + 1, top
+    while depth >= top:
+        parent = int(above[depth * 5 + 4])
+        at = next_child(context, parent, at, leads, depth * 4)
+        if at == ends[parent]:
+            depth -= 1
             continue
-        _load(context, depth - 1)
+        byte = int(bytes_[at])
+        _load(context, depth)
         if byte == QUOTE_BYTE and context[KEY_ESCAPE] == 0:
             code = _end_name(context, row, frame, stack, at, how)
             if code < 0:
@@ -126,17 +129,19 @@ def walk_keys(context: Context, row: Words, below: int, node: int, stack: int) -
             continue
         if how != _AGAIN:
             add_tokens(context, row, at, at + 1)
-        _store(context, depth, narrow)
+        depth += 1
+        _store(context, depth, at, narrow)
         at += 1
     return OK
 
 
 @inner
-def _store(context: Context, depth: int, narrow: bool) -> None:
-    """Keep the key, and the bytes it may go on with; for all these is a walk of siblings short."""
+def _store(context: Context, depth: int, node: int, narrow: bool) -> None:
+    """Keep the key at a trie node, and the bytes that it may go on with, if they are not all."""
     keys, leads = int32s(context, KEY_WALK), uint64s(context, KEY_LEADS)
-    keys[depth * 4], keys[depth * 4 + 1] = context[KEY_TRIE], context[KEY_TEXT]
-    keys[depth * 4 + 2], keys[depth * 4 + 3] = context[KEY_STATE], context[KEY_ESCAPE]
+    keys[depth * 5], keys[depth * 5 + 1] = context[KEY_TRIE], context[KEY_TEXT]
+    keys[depth * 5 + 2], keys[depth * 5 + 3] = context[KEY_STATE], context[KEY_ESCAPE]
+    keys[depth * 5 + 4] = node
     known = narrow and context[KEY_TRIE] >= 0 and context[KEY_ESCAPE] == 0
     for word in range(4):
         leads[depth * 4 + word] = np.uint64(0) if known else ~np.uint64(0)
@@ -157,8 +162,8 @@ def _add_lead(leads: Sets, depth: int, byte: int) -> None:
 @inner
 def _load(context: Context, depth: int) -> None:
     keys = int32s(context, KEY_WALK)
-    context[KEY_TRIE], context[KEY_TEXT] = keys[depth * 4], keys[depth * 4 + 1]
-    context[KEY_STATE], context[KEY_ESCAPE] = keys[depth * 4 + 2], keys[depth * 4 + 3]
+    context[KEY_TRIE], context[KEY_TEXT] = keys[depth * 5], keys[depth * 5 + 1]
+    context[KEY_STATE], context[KEY_ESCAPE] = keys[depth * 5 + 2], keys[depth * 5 + 3]
 
 
 @once

@@ -89,7 +89,7 @@ BEGUN: Final = 75  # int32[max depth + 2]: counted items at each depth; of a pic
 LEADS: Final = 76  # uint64[4]: the bytes that a closure's configurations begin with
 REACH_ITEM: Final = 77  # int64[n, 2]: config, and the trie node below which it reads
 REACH_SEEN: Final = 78  # int64[n, 3]: those met already, a hash of generations
-KEY_WALK: Final = 79  # int32[max depth + 2, 4]: the key at each depth
+KEY_WALK: Final = 79  # int32[max depth + 2, 5]: the key at each depth, and the trie node
 TARGET: Final = 74  # int32[nodes]: what EXPR, RESUME and NAMED are, plus one; 0 until translated
 KEY_LEADS: Final = 87  # uint64[max depth + 2, 4]: the bytes that it may go on with
 # Of the process:

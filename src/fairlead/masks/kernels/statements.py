@@ -30,6 +30,7 @@ from fairlead.masks.kernels.operands import (
 
 INTRINSICS: Final = """
 declare i64 @llvm.abs.i64(i64, i1)
+declare i64 @llvm.ctpop.i64(i64)
 declare i64 @llvm.cttz.i64(i64, i1)
 declare i64 @llvm.smax.i64(i64, i64)
 declare i64 @llvm.smin.i64(i64, i64)

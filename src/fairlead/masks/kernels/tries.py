@@ -7,6 +7,7 @@ is below one of its nodes.
 
 import numpy as np
 
+from fairlead.masks.kernels.children import CHILD_SET, index_of, listed_child
 from fairlead.masks.kernels.layout import (
     TRIE_AT,
     TRIE_BYTE,
@@ -16,7 +17,16 @@ from fairlead.masks.kernels.layout import (
     TRIE_ROOT,
     TRIE_TOKEN,
 )
-from fairlead.masks.kernels.views import Context, WholeInts, Words, inner, int32s, uint8s, uint16s
+from fairlead.masks.kernels.views import (
+    Context,
+    WholeInts,
+    Words,
+    inner,
+    int32s,
+    uint8s,
+    uint16s,
+    uint64s,
+)
 
 _LEVEL = 3  # of each level: the next place of its segment, the last, the node above
 COUNTS = 256  # of bytes, which are kept before the levels
@@ -52,6 +62,11 @@ def child_of(context: Context, node: int, byte: int) -> int:
     """The child of a node by its byte, -1 if there is none."""
     if node == 0:
         return int(int32s(context, TRIE_ROOT)[byte])
+    number = index_of(context, node)
+    if number != 0:
+        children = uint64s(context, CHILD_SET)[number * 4 + (byte >> 6)]
+        member = (children >> np.uint64(byte & 63)) & np.uint64(1)
+        return listed_child(context, number, byte) if member != 0 else -1
     bytes_, ends = uint8s(context, TRIE_BYTE), int32s(context, TRIE_END)
     child, last = node + 1, ends[node]
     while child < last and bytes_[child] < byte:

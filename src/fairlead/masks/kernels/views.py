@@ -75,6 +75,8 @@ def _declared(function: Callable[..., Any], *, once: bool) -> Inner:
 
 # The place of the lowest bit of a word that has one.
 lowest_bit: "Callable[[int], int]" = Word("lowest_bit")
+# How many bits of a word are set.
+bit_count: "Callable[[Any], int]" = Word("bit_count")
 # Said first in a function: it is never put into those that call it. For what takes longer than a
 # call does, and is called in several places: less code to compile.
 apart: "Callable[[], None]" = Word("apart")
