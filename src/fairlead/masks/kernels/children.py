@@ -22,12 +22,12 @@ from fairlead.masks.kernels.views import (
 )
 
 # Of the vocabulary:
-CHILDREN_AT: Final = 249  # int32[nodes]: 0, or the number of a node with many children
-CHILD_SET: Final = 250  # uint64[n, 4]: their bytes
-CHILD_FIRST: Final = 251  # int32[n]: where they begin in
-CHILD_NODE: Final = 252  # int32[n]: children, ascending
-INDEXED: Final = 253  # scalars: the last of these numbers,
-CHILDREN: Final = 254  # and the children that are listed
+CHILDREN_AT: Final = 256  # int32[nodes]: 0, or the number of a node with many children
+CHILD_SET: Final = 257  # uint64[n, 4]: their bytes
+CHILD_FIRST: Final = 258  # int32[n]: where they begin in
+CHILD_NODE: Final = 259  # int32[n]: children, ascending
+INDEXED: Final = 260  # scalars: the last of these numbers,
+CHILDREN: Final = 261  # and the children that are listed
 
 MANY: Final = 8
 

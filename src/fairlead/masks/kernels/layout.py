@@ -211,7 +211,7 @@ ASIDE_IS: Final = 202  # uint8[room of SCRATCH]: and what is known of it
 JUDGING: Final = 203  # whether it is
 SEARCH_LEADS: Final = 204  # uint64[4]: the bytes by which the search reads on
 SHORT: Final = 205  # scalar: places of a search that comes before the plain engine
-CONTEXT_SIZE: Final = 256
+CONTEXT_SIZE: Final = 264
 
 # What `entry.build` and, from ENTER on, `entry.run` can be asked for.
 MAKE_NODE: Final = 0
