@@ -61,3 +61,17 @@ def test_what_is_worked_in_is_paid_for_and_what_has_no_end_is_refused_by_lark():
     read_lark(Lark(doubled(3)))
     with pytest.raises(SourceError, match="Recursion in terminal"):
         read_lark(Lark('start: A\nA: B\nB: A "x"'))
+
+
+def test_terminals_that_name_one_another_in_levels_are_counted():
+    def row(count: int) -> str:
+        lines = [f"A{n}: A{n + 1}" for n in range(count - 1)]
+        return "\n".join(["start: A0", *lines, f'A{count - 1}: "a"'])
+
+    check_terminals([row(DEEPEST)], id)
+    with pytest.raises(LimitError, match="in 401 levels, 400 are allowed") as refused:
+        check_terminals([row(DEEPEST + 1)], id)
+    assert refused.value.needed == DEEPEST + 1
+    with pytest.raises(LimitError, match="in 3000 levels"):
+        read_lark(Lark(row(3000)))
+    assert read_lark(Lark(row(100))).terminals["A0"].text == "a"

@@ -25,8 +25,25 @@ def test_imports_are_followed_from_where_they_stand(tmp_path):
     imports = {"a.b": "%import .c (X, Y)\n  %import common . WS", "a.c": "X: /x/\nY: /y/"}
     files = dict(Lark("start: X\n%import a.b.X\n%import a.c.Y", imports=imports).files)
     assert [*files] == ["a/b.lark", "a/c.lark", "common.lark"]
-    found = Lark("start: X\n%import .b.X", imports={"b": "%import .b.Y"}).files
-    assert len(found) == 1
+    found = Lark("start: X\n%import .b.X", imports={"b": "%import .c.Y", "c": 'Y: "y"'}).files
+    assert len(found) == 2
+    both = {"b": "%import c.Y", "c": 'Y: "y"'}
+    assert len(Lark("start: X\n%import b.Y -> X\n%import c.Y", imports=both).files) == 2
+
+
+@pytest.mark.parametrize(
+    ("imports", "said"),
+    [
+        ({"b": "%import .b.Y"}, "a circle are not read: b; the rules"),
+        (
+            {"b": "%import a.x", "a": "%import c.x\n%import d.x", "c": "%import b.y", "d": ""},
+            "a, b, c;",
+        ),
+    ],
+)
+def test_grammars_that_import_one_another_in_a_circle_are_refused(imports, said):
+    with pytest.raises(UnsupportedError, match=said):
+        Lark("start: X\n%import b.X", imports=imports)
 
 
 def test_a_grammar_in_a_file(tmp_path):

@@ -14,7 +14,10 @@ from fairlead.errors import LimitError
 from fairlead.syntax.source import describe_place
 
 DEEPEST: Final = 400
-"""Parentheses within parentheses; Lark reads 480, and less where its caller is deep in others."""
+"""Parentheses within parentheses; Lark reads 480, and less where its caller is deep in others.
+
+So it is of terminals that name one another, of which it reads 2,000 for 9 s before it gives up.
+"""
 
 MOST_COPIED: Final = 1 << 15
 """What is worked in where terminals name others, all together; Lark takes 10 s for it."""
@@ -81,6 +84,17 @@ def check_terminals(texts: Iterable[str], spend: Callable[[int], None]) -> None:
             needed=copied,
         )
     spend(_COPIED * copied)
+    levels = dict[str, int]()
+    for name in sizes:  # those that others name come first
+        levels[name] = 1 + max((levels.get(word, 0) for word in terminals[name]), default=0)
+    deepest = max(levels.values(), default=0)
+    if deepest > DEEPEST:
+        raise LimitError(
+            f"terminals name one another in {deepest} levels, {DEEPEST} are allowed",
+            limit="nesting",
+            given=DEEPEST,
+            needed=deepest,
+        )
 
 
 def _terminals(texts: Iterable[str]) -> dict[str, list[str]]:

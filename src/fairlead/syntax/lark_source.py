@@ -230,6 +230,7 @@ class _Texts:
 def _imported(text: str, texts: _Texts) -> tuple[tuple[str, str], ...]:
     """The texts that a grammar imports, and those that they import."""
     found, todo = dict[str, str](), [("", text)]
+    named = dict[str, set[str]]()
     while todo:
         importer, importing = todo.pop()
         folder = importer.rpartition("/")[0]
@@ -242,16 +243,36 @@ def _imported(text: str, texts: _Texts) -> tuple[tuple[str, str], ...]:
             paths = [_path(name)]
             if relative and folder:
                 paths.append(f"{folder}/{paths[0]}")
-            if any(path in found for path in paths):
+            again = next((path for path in paths if path in found), None)
+            if again is not None:
+                named.setdefault(importer, set()).add(again)
                 continue
             path, part = _first(paths, texts)
             if part is None:
                 raise _absent(name, texts, importing, mentioned.start(2), nested=bool(importer))
             found[path] = part
+            named.setdefault(importer, set()).add(path)
             todo.append((path, part))
             if len(found) > _MOST_FILES:
                 raise SourceError(f"a grammar imports {_MOST_FILES} others at most")
+    _check_circles(named)
     return tuple(found.items())
+
+
+def _check_circles(named: dict[str, set[str]]) -> None:
+    """Refuse grammars that import one another in a circle, which Lark would go round for ever."""
+    while named:
+        importing = set[str]().union(*named.values())
+        ended = [path for path in named if path not in importing or not named[path] & named.keys()]
+        if not ended:
+            listed = ", ".join(sorted(map(_name, named)))
+            raise UnsupportedError(
+                f"grammars that import one another in a circle are not read: {listed:.200}; the "
+                "rules that need each other have to stand in one of them",
+                feature="%import",
+            )
+        for path in ended:
+            del named[path]
 
 
 def _first(paths: list[str], texts: _Texts) -> tuple[str, str | None]:
