@@ -1,6 +1,8 @@
 """Tries of what is left of tokens that leave a state on the way, once for each set of its nodes.
 
-Where items or characters were counted before, there is a trie for each number of them, too.
+Strings that are almost alike, as those but for some key are, are left at the same nodes: then they
+have one trie, and what follows them the same pictures over it. Where items or characters were
+counted before, there is a trie for each number of them, too.
 """
 
 import threading
@@ -10,7 +12,7 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlead.masks.forest import MOST_FIRST, Forest
+from fairlead.masks.forest import MOST_FIRST, MOST_NODES, Forest
 from fairlead.masks.kernels.layout import NO_PICTURE
 from fairlead.masks.space import untouched
 
@@ -29,7 +31,7 @@ class Exits:
         self._forest = forest
         self.rows = untouched((_MOST, 2), np.int32)
         self._used = 0
-        self._planted: dict[bytes, int] = {}  # by the nodes that are left
+        self._known: dict[tuple[bytes, int], int | None] = {}  # by the nodes that are left
         self._lock = threading.Lock()
 
     def begin(self, context: "NDArray[np.int64]") -> None:
@@ -38,16 +40,21 @@ class Exits:
 
     def trie(self, left: "NDArray[np.int32]") -> int:
         """The trie of all that begins with one of these nodes, once; NO_PICTURE without room."""
+        root = self.planted(left)
+        return NO_PICTURE if root is None else root
+
+    def planted(self, left: "NDArray[np.int32]", most: int = MOST_NODES) -> int | None:
+        """The same; None if it has more than `most` nodes, or there is no room."""
         with self._lock:
-            return self._trie(left)
+            return self._planted(left, most)
 
     def roots(self, left: "NDArray[np.int32]") -> list[int] | None:
         """Tries of exits of all numbers of items, and of each; fields of a picture."""
         with self._lock:
-            every = self._forest.plant(self._context, left[:, 0])
+            every = self._planted(left[:, 0], MOST_NODES)
             first = self._used
             for items in np.unique(left[:, 1]).tolist():
-                root = self._forest.plant(self._context, left[left[:, 1] == items, 0])
+                root = self._planted(left[left[:, 1] == items, 0], MOST_NODES)
                 if root is None or not self._add(items, root):
                     return None
             return None if every is None else [every, first, self._used]
@@ -55,8 +62,8 @@ class Exits:
     def root(self, left: "NDArray[np.int32]", items: int) -> list[int] | None:
         """The same where it does not matter which of them came behind how many items."""
         with self._lock:
-            root, first = self._trie(left), self._used
-            if root == NO_PICTURE or (len(left) and not self._add(items, root)):
+            root, first = self._planted(left, MOST_NODES), self._used
+            if root is None or (len(left) and not self._add(items, root)):
                 return None
             return [root, first, self._used]
 
@@ -68,12 +75,12 @@ class Exits:
         self._used += 1
         return True
 
-    def _trie(self, left: "NDArray[np.int32]") -> int:
-        key = blake2b(left.tobytes(), digest_size=16).digest()
-        found = self._planted.get(key)
-        if found is None:
-            root = None
-            if len(left) <= MOST_FIRST:
-                root = self._forest.plant(self._context, left)
-            found = self._planted[key] = NO_PICTURE if root is None else root
-        return found
+    def _planted(self, left: "NDArray[np.int32]", most: int) -> int | None:
+        if not len(left):
+            return 0
+        key = blake2b(left.tobytes(), digest_size=16).digest(), most
+        if key not in self._known:
+            room = len(left) <= MOST_FIRST
+            found = self._forest.plant(self._context, left, most) if room else None
+            self._known[key] = found
+        return self._known[key]

@@ -17,7 +17,7 @@ from fairlead.masks.kernels import layout as at
 from fairlead.masks.space import untouched
 from fairlead.vocabulary.flat_trie import FlatTrie
 
-_MOST_NODES: Final = 1 << 23
+MOST_NODES: Final = 1 << 23
 _MOST_TOKENS: Final = 1 << 24
 MOST_FIRST: Final = 1 << 20
 
@@ -30,7 +30,7 @@ class Forest:
         from fairlead.masks.kernels.tries import COUNTS
 
         nodes, tokens = len(trie.byte) + 1, len(trie.token_ids)
-        self._nodes, self._tokens = nodes + _MOST_NODES, tokens + _MOST_TOKENS
+        self._nodes, self._tokens = nodes + MOST_NODES, tokens + _MOST_TOKENS
         self._byte = untouched(self._nodes + 1, np.uint8)
         self._depth = untouched(self._nodes + 1, np.uint16)
         self._end = untouched(self._nodes + 1, np.int32)
@@ -61,7 +61,7 @@ class Forest:
     def crowded(self) -> bool:
         """Whether a quarter of the room for tries behind the vocabulary's is taken."""
         tokens = int(self._at[self._free] - self._at[self._first])
-        return self._free - self._first > _MOST_NODES // 4 or tokens > _MOST_TOKENS // 4
+        return self._free - self._first > MOST_NODES // 4 or tokens > _MOST_TOKENS // 4
 
     @property
     def nbytes(self) -> int:
@@ -115,7 +115,7 @@ class Forest:
         return pack(self._ids[: int(self._at[self._first])], words * 32)
 
     def plant(
-        self, context: "NDArray[np.int64]", firsts: "NDArray[np.int32]", most: int = _MOST_NODES
+        self, context: "NDArray[np.int64]", firsts: "NDArray[np.int32]", most: int = MOST_NODES
     ) -> int | None:
         """The root of the trie of all that begins with one of these nodes; 0 if there are none.
 

@@ -176,7 +176,7 @@ class Gallery:
             below, state = found
             (_, left), number, root = self._taken(below, state, leads), self._used_wide, None
             if left <= len(self._left):
-                root = self.forest.plant(self._context, self._left[:left])
+                root = self.exits.planted(self._left[:left])
             if root is None or number == len(self.wide):
                 self._forsake(picture)
                 return
@@ -230,7 +230,7 @@ class Gallery:
             return NO_PICTURE
         exits = None
         if left <= len(self._left):
-            exits = self.forest.plant(self._context, self._left[:left], _NARROW)
+            exits = self.exits.planted(self._left[:left], _NARROW)
         if exits is None:
             exits = WIDE_EXITS
             self._wide_states[self._used_pictures] = below, state
@@ -285,7 +285,7 @@ class Gallery:
         left = self._served(lambda c: picture(c, 0, state, like, known, row, exits, _ALL_BYTES))
         root = None
         if left <= len(exits):
-            root = self.forest.plant(self._context, exits[:left], _NARROW)
+            root = self.exits.planted(exits[:left], _NARROW)
         if root is None:
             row[:] = 0
             return 0
