@@ -180,7 +180,8 @@ def _apart(schema: TameSchema, source: JsonSchema) -> TameLowering:
                 raw = parts.raw(address)
                 return made.value(raw) if schema.is_tame(raw) else None
 
-            document, alike = Document(parts.root, parts), AlikeTexts(schema, parts.raw)
+            document = Document(parts.root, parts, parts.speaks)
+            alike = AlikeTexts(schema, parts.raw)
             generals.append((parts, Lowering(source, document, lower_tame, alike.first)))
         return generals[0]
 

@@ -196,7 +196,7 @@ class Plan:
         for slot, array in contents.items():
             begin = self.parts[slot][0]
             image[begin : begin + array.nbytes] = array.view(np.uint8)
-        self.image = image[: int(image.nonzero()[0].max(initial=-1)) + 1].tobytes()
+        self.image = image.tobytes().rstrip(b"\0")
         self._zeros = bytes(self.size)
         self._start_empty()
 

@@ -11,7 +11,7 @@ What this module does not know: how they are read and laid (`kernels.schema_part
 
 import re
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any, Final, cast, final
@@ -116,7 +116,7 @@ class PlainSchema:
         fields = self._parts[part * of.PART_FIELDS :]
         text = self._text[int(fields[of.S_LOW]) : int(fields[of.S_HIGH])]
         if self.lowering is not None and (part >= self._judged or _refers(text)):
-            return self.lowering.value(self._listed[int(fields[of.S_VALUE])])
+            return self.lowering.value(self._objects[int(fields[of.S_VALUE])])
         return lower_part(self._source, text, self.draft)
 
     def part_of(self, rule: Rule) -> int | None:
@@ -132,21 +132,28 @@ class PlainSchema:
 
     @cached_property
     def _places(self) -> dict[int, int]:
-        """Where each object stands among them, by its id."""
-        listed = enumerate(self._listed)
-        return {id(value): place for place, value in listed if value.__class__ is dict}
+        """Where each object stands among all values and keys, by its id."""
+        return {id(value): place for place, value in self._objects.items()}
 
     @cached_property
-    def _listed(self) -> list[Json]:
-        """Every value and key of the schema, in the order of its text."""
-        found, todo = list[Json](), [self._source.value]
-        while todo:
-            value = todo.pop()
-            found.append(value)
-            if isinstance(value, dict):
-                todo.extend(part for pair in reversed(value.items()) for part in reversed(pair))
-            elif isinstance(value, list):
-                todo.extend(reversed(value))
+    def _objects(self) -> dict[int, Json]:
+        """Every object of the schema by its place among all values and keys of the text."""
+        found, place = dict[int, Json](), 0
+        stack: list[tuple[Iterator[Json], int]] = [(iter((self._source.value,)), 0)]
+        while stack:
+            values, keyed = stack[-1]
+            for value in values:
+                place += keyed
+                if isinstance(value, dict):
+                    found[place] = value
+                    stack.append((iter(value.values()), 1))
+                elif isinstance(value, list):
+                    stack.append((iter(value), 0))
+                place += 1
+                if stack[-1][0] is not values:
+                    break
+            else:
+                stack.pop()
         return found
 
 

@@ -10,10 +10,11 @@ that exactly this value satisfies.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import final
+from typing import Any, final
 
 from fairlead.errors import SourceError
 from fairlead.syntax.json_schema_keywords import LATEST, Draft, asserted
+from fairlead.syntax.json_schema_needs import VALUED
 from fairlead.syntax.json_schema_parts import (
     read_numbers,
     read_pattern,
@@ -32,7 +33,7 @@ from fairlead.syntax.json_schema_tree import (
     Objects,
     Schema,
 )
-from fairlead.syntax.json_schema_values import Keywords, kind_of, kinds_of
+from fairlead.syntax.json_schema_values import TYPES, Keywords, kind_of, kinds_of
 from fairlead.syntax.json_text import Json, show
 from fairlead.syntax.regex_tree import Pattern
 
@@ -57,6 +58,7 @@ _IN_PLACE = frozenset(
         *("$recursiveRef", "enum", "const"),
     )
 )
+_LISTING = frozenset(("type", "enum", "title", "description", "default", "examples"))
 _ARRAYS, _OBJECTS = Arrays(), Objects({})
 
 
@@ -111,6 +113,18 @@ class LooseParts(Mapping[Address, Schema]):
         """The schema at an address as it is written, None for one that is not written so."""
         place = self._reader.places.get(address)
         return None if place is None or place.constant else place.raw
+
+    def speaks(self, address: Address) -> bool:
+        """Whether a schema plainly says something, and allows something."""
+        raw: Any = self.raw(address)
+        if raw.__class__ is not dict:
+            return False
+        named: Any = raw.get("type")
+        if "$ref" in raw or named.__class__ is not str or named not in TYPES:
+            return "$ref" in raw
+        listed: Any = raw.get("enum") if raw.keys() <= _LISTING and named == "string" else None
+        texts = listed.__class__ is list and any(value.__class__ is str for value in listed)
+        return texts or VALUED.isdisjoint(raw)
 
     def __getitem__(self, address: Address) -> Schema:
         """The schema at an address that was entered, or that another schema names."""

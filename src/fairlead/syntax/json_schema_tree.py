@@ -11,7 +11,7 @@ are grouped by the type of instance they speak about; those of other types are i
 Nothing here is simplified or merged; `lowering.json_schema` does that.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain
@@ -170,7 +170,14 @@ class Schema:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Document:
-    """All schemas that can be reached from the root."""
+    """All schemas that can be reached from the root.
+
+    Attributes:
+        root: its address.
+        schemas: by their addresses.
+        speaks: whether a schema is known to say something, and to allow something; not all are.
+    """
 
     root: Address
     schemas: Mapping[Address, Schema]
+    speaks: Callable[[Address], bool] = lambda address: False
