@@ -109,6 +109,10 @@ def test_stacks_get_shorter_where_only_what_is_below_a_state_says_so():
         assert grammar.table is not None
         assert always_completed(grammar, grammar.table, frozenset({"Q"}))
         assert not always_completed(grammar, grammar.table, frozenset({"X"}))
+    # Two ways out of one state.
+    grammar = read_lark(Lark('start: a a a | "x" | "q"\na: b "z" | "p"\nb: a b "z" | "n"'))
+    assert grammar.table is not None
+    assert always_completed(grammar, grammar.table, frozenset({"X"}))
 
 
 @pytest.mark.parametrize(
