@@ -52,6 +52,7 @@ class Bounds:
         self._listed = np.zeros((_MOST_LISTED, 2), np.int32)
         self._used_pictures, self._used_listed = 1, 0
         self._long = gallery.forest.long(_LONG)
+        self._exits = np.empty(2 * MOST_EXITS, np.uint32)  # while one picture is made
         self._lock = threading.Lock()
 
     @property
@@ -103,7 +104,7 @@ class Bounds:
                 return
             context[at.MEASURED], context[at.STEADY] = 0, 1
             row = np.zeros(self._words + len(self._long) if far else self._width, np.uint32)
-            exits = np.zeros(2 * MOST_EXITS, np.uint32)
+            exits = self._exits
             found = -1
             while found < 0:
                 with self._gallery.lent(context):
@@ -140,7 +141,7 @@ class Bounds:
             return None
         left = exits[: 2 * found].view(np.int32).reshape(-1, 2)
         fewest, most = (int(left[:, 1].min()), int(left[:, 1].max())) if found else (0, 0)
-        root = self._gallery.exits.root(np.sort(left[:, 0]), fewest)
+        root = self._gallery.exits.root(left[:, 0], fewest)
         if root is None:
             return None
         needs = row[self._words :]
