@@ -32,30 +32,30 @@ class Marks:
     """The MARK nodes of one network.
 
     Attributes:
+        any: whether there are any.
         masks: of macro states within items: what is sure of them, and the tokens that are not.
     """
 
     def __init__(self, arena: Arena) -> None:
-        self._arena = arena
+        self._arena, self.any = arena, bool(arena.context[at.MARKS])
         self._within: dict[int, bool] = {}
         self._outside = {0}  # stacks without any
         self.masks: dict[int, tuple[Row, list[int]]] = {}
 
     def make(self, item: int, number: int) -> int:
         """The node of an item, captured for the template and argument of that number."""
-        self._arena.context[at.CAPTURES] = self._arena.context[at.MARKS] = 1
+        self._arena.context[at.CAPTURES] = self._arena.context[at.MARKS] = self.any = True
         return self._arena.make(at.SEQUENCE, item, self._arena.make(at.MARK, number))
 
     def key(self, macro: int) -> int:
         """A macro state, and in the upper half the text that READ has read, where that matters."""
-        context = self._arena.context
-        if context[at.MARKS] == 0 or not self._is_within(macro):
+        if not self._is_within(macro):
             return macro
-        return int(context[at.AFTER_TEXT]) << 32 | macro
+        return int(self._arena.context[at.AFTER_TEXT]) << 32 | macro
 
     def kept(self, macro: int, row: Row, unsure: list[int]) -> tuple[Row, list[int], bool]:
         """A mask that is not kept but within items, where it is asked for behind each text."""
-        if self._arena.context[at.MARKS] and self._is_within(macro):
+        if self.any and self._is_within(macro):
             if len(self.masks) >= _KEPT:
                 self.masks.clear()
             self.masks[macro] = row, unsure

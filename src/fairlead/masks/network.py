@@ -117,7 +117,8 @@ class Network:
 
     def read(self, macro: int, token: int, text: int = 0) -> int:
         """What `kernels.entry.run` says to READ, behind a text within items (`marks`)."""
-        self.arena.context[at.READ_TEXT] = text
+        if self.marks.any:
+            self.arena.context[at.READ_TEXT] = text
         code = self._run(self.arena.context, at.READ, macro, token, self._row, self._spare)
         return code if code >= 0 else self._served(code, at.READ, macro, token)
 

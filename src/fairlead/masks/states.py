@@ -258,7 +258,7 @@ class States:
         """The state after a token, which is not remembered yet."""
         if token >= len(self._tokens) or not self._tokens[token]:
             return None
-        network = self._tied(state)
+        network = state.network or self._tied(state)
         if network is None:
             return self._reached_plainly(state, token, self._network)
         code = network.read(state.macro, token, state.text)
@@ -266,10 +266,11 @@ class States:
             return self._reached_plainly(state, token, network)
         if code == 0:
             return None
-        key = network.marks.key(code >> 2)
+        macro = code >> 2
+        key = network.marks.key(macro) if network.marks.any else macro
         found = network.states.get(key)
         if found is None:
-            found = network.states[key] = State(network, code >> 2, code & 2 != 0)
+            found = network.states[key] = State(network, macro, code & 2 != 0)
             found.text = key >> 32
         return found
 
@@ -348,7 +349,7 @@ class States:
 
     def _fill(self, state: State) -> tuple[Row, bool]:
         """The mask, and whether it is on a shelf."""
-        network = self._tied(state)
+        network = state.network or self._tied(state)
         if network is None:
             return self._plain.row(self.rest(state)), False
         row, unsure, shelved = network.fill(state.macro)
