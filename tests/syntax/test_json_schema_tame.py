@@ -14,6 +14,7 @@ from fairlead.syntax.json_schema import parse_json_schema
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.json_schema_tame import read_tame
 from fairlead.syntax.json_schema_tame_tree import TameSchema
+from fairlead.syntax.json_schema_targets import Targets
 from fairlead.syntax.json_text import Json, read_json
 
 DRAFT_4 = {"$schema": "http://json-schema.org/draft-04/schema#"}
@@ -327,3 +328,19 @@ def test_values_that_nest_deeply_are_left_to_the_reader_of_all_schemas():
         tame = read_tame(raw, strict=False)
         assert tame is not None
         assert tame.is_tame(raw) is is_tame
+
+
+def test_the_whole_may_be_written_as_a_boolean() -> None:
+    for schema, surely in ((True, True), (False, False), ({"not": True}, False), ({}, True)):
+        tame = read_tame(schema, strict=False)
+        assert tame is not None
+        assert tame.surely is surely
+
+
+def test_references_are_followed_when_they_are_asked_for() -> None:
+    root: Any = {"$defs": {"a": {"items": [TEXT]}, "b": {"$id": "http://x/", "c": TEXT}}}
+    targets = Targets(root, 7)
+    assert targets["#/$defs/a/items/0"] is targets.get("#/$defs/a/items/0") is TEXT
+    assert targets.get("#/$defs/b/c", 3) == targets.get("a", 3) == targets.get(1, 3) == 3
+    with pytest.raises(KeyError):
+        _ = targets["#/$defs/none"]

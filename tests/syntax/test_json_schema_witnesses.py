@@ -182,3 +182,13 @@ def test_what_may_be_too_much_together_does_not_wait():
         deep = {"anyOf": [deep]}
     assert not allow(deep)
     assert allow({"anyOf": [meet, {"not": meet}], "not": meet})
+
+
+def test_schemas_that_meet_again_are_satisfied_by_the_same_value():
+    witnesses = Witnesses(Verdicts(TARGETS, said_of, alone=False))
+    both = [closed(a=TEXT), closed(a={"enum": [1, "x"]})]
+    clash = [closed(a=TEXT), closed(a={"enum": [1]})]
+    for _ in range(2):
+        assert witnesses.needs({"type": "object", "allOf": both}) == []
+        assert witnesses.needs({"type": "object", "allOf": [*both, True]}) == []
+        assert witnesses.needs({"type": "object", "allOf": clash}) is None

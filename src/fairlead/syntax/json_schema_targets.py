@@ -37,10 +37,9 @@ class Targets(dict[str, Any]):
 
     def get(self, name: Any, default: Any = None) -> Any:
         """Where a reference leads; `default` if that is not plain."""
-        if name.__class__ is not str or not is_plain(name):
-            return default
+        plain = name.__class__ is str and is_plain(name)
         try:
-            return self[name]
+            return self[name] if plain else default
         except KeyError:
             return default
 
