@@ -286,6 +286,36 @@ def test_what_is_met_within_leaves_is_laid_too(schema: Any) -> None:
     assert not inside.bodies
 
 
+@pytest.mark.parametrize(
+    ("leaf", "begun"),
+    [({"pattern": "^early$", "type": "string"}, True), ({"allOf": [{"$ref": "#"}] * 2}, False)],
+)
+@pytest.mark.parametrize("around", ["", "array", "anyOf"])
+def test_a_leaf_is_lowered_when_its_key_has_been_read(
+    leaf: Any, begun: bool, around: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So not in the step with the mask behind it, which looks at it."""
+    made: list[str] = []
+    lower = schemas.lower_part
+
+    def noted(source: fl.JsonSchema, text: str, draft: Any) -> Expr:
+        made.append(text)
+        return lower(source, text, draft)
+
+    monkeypatch.setattr(schemas, "lower_part", noted)
+    value = {"": leaf, "array": {"items": leaf}, "anyOf": {"anyOf": [leaf, {"type": "null"}]}}
+    rule = plain_rule(fl.JsonSchema({"properties": {"key": value[around]}, "type": "object"}))
+    assert rule is not None
+    gallery = shared_gallery(vocabulary(300), shared_lexicon(vocabulary(300).spellable))
+    network = new_network(rule, Derivatives(rule), gallery)
+    state = network.enter(rule)
+    for byte in b'{"ke':
+        state = network.read(state, byte) >> 2
+    assert not made
+    network.read(state, ord("y"))
+    assert (made != []) is begun
+
+
 def test_no_part_is_lowered_alone_that_makes_no_sense() -> None:
     with pytest.raises(FairleadError, match="no part that can be lowered alone"):
         lower_part(fl.JsonSchema({}), '{"items":3}', 2020)

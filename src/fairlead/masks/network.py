@@ -1,7 +1,6 @@
 """A constraint's pushdown automaton, translated from its expression when it is first entered.
 
-The kernels run it; here are its arrays, the translation of expressions to nodes, and the loop that
-serves what a kernel asks for and calls it again.
+The kernels run it; here expressions become nodes, and what a kernel asks for is served.
 
     expression                     node
     ab…, a run of bytes            LITERAL, then the rest
@@ -192,6 +191,8 @@ class Network:
             self.gallery.serve(code, wanted, self.arena)
         elif code == at.NEED_BOUND:
             self._measure(wanted)
+        elif code == at.NEED_VALUE:
+            self._layer.prepare(wanted - at.LAID)
         elif code == at.NEED_JUDGE:
             self._verdicts.judge(wanted, lambda most: self.run(at.JUDGE, wanted, most))
         elif code == at.NEED_SCANNER:

@@ -12,6 +12,7 @@ What this module does not know: how they are read and laid (`kernels.schema_part
 import re
 import threading
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any, Final, cast, final
@@ -113,11 +114,19 @@ class PlainSchema:
 
     def leaf(self, part: int) -> Expr:
         """The values of a part that kernels do not know."""
+        if self.lowering is not None and self.refers(part):
+            place = int(self._parts[part * of.PART_FIELDS + of.S_VALUE])
+            return self.lowering.value(self._objects[place])
+        return lower_part(self._source, self._said(part), self.draft)
+
+    def refers(self, part: int) -> bool:
+        """Whether a leaf may mean something else where nothing is around it."""
+        return part >= self._judged >= 0 or _refers(self._said(part))
+
+    def _said(self, part: int) -> str:
+        """The text of a leaf."""
         fields = self._parts[part * of.PART_FIELDS :]
-        text = self._text[int(fields[of.S_LOW]) : int(fields[of.S_HIGH])]
-        if self.lowering is not None and (part >= self._judged or _refers(text)):
-            return self.lowering.value(self._objects[int(fields[of.S_VALUE])])
-        return lower_part(self._source, text, self.draft)
+        return self._text[int(fields[of.S_LOW]) : int(fields[of.S_HIGH])]
 
     def part_of(self, rule: Rule) -> int | None:
         """The part whose values a rule denotes, if it is one that kernels know."""
@@ -283,6 +292,7 @@ class Layer:
     def __init__(self, arena: Arena, stencil: Stencil | None) -> None:
         self._arena, self._stencil, self._lays = arena, stencil, stencil is not None
         self._laid: list[tuple[PlainSchema, NDArray[np.int32]]] = []
+        self._prepared: Expr | None = None
 
     def lay(self, expr: Expr) -> int | None:
         """The node of such a schema, if that is what an expression is."""
@@ -293,6 +303,13 @@ class Layer:
         self._lays = False
         self._laid.append((schema, parts))
         return node
+
+    def prepare(self, part: int) -> None:
+        """Make now what `leaf` will be asked for; what refers to others takes a step anyway."""
+        schema = self._laid[0][0]
+        if not schema.refers(part):
+            with suppress(FairleadError):  # it is raised when the part is entered, if ever
+                self._prepared = schema.leaf(part)  # held until the next one
 
     def part_of(self, expr: Expr) -> int | None:
         """The part of it that a rule denotes, if kernels know one."""

@@ -10,6 +10,7 @@ from fairlead.masks.kernel_cache import Kernels
 from fairlead.masks.kernels.bounded_pictures import measure
 from fairlead.masks.kernels.children import index_children, index_vocabulary
 from fairlead.masks.kernels.closure import close
+from fairlead.masks.kernels.expected import ask_early
 from fairlead.masks.kernels.fill import fill as _fill
 from fairlead.masks.kernels.frames import build_keys, first_frame, rehash_frames
 from fairlead.masks.kernels.intern import (
@@ -154,6 +155,9 @@ def _advance(context: Context, macro: int, token: int) -> int:
         if int32s(context, MACRO)[macro * 4 + 3] != 0:
             break
     context[AFTER_TEXT] = read
+    code = ask_early(context, macro)
+    if code < 0:
+        return code
     macros = int32s(context, MACRO)
     return macro * 4 + 2 * macros[macro * 4 + 2] + macros[macro * 4 + 3]
 

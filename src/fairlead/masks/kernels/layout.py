@@ -210,6 +210,7 @@ ASIDE: Final = 201  # int64[room of SCRATCH]: what the closure has found, while 
 ASIDE_IS: Final = 202  # uint8[room of SCRATCH]: and what is known of it
 JUDGING: Final = 203  # whether it is
 SEARCH_LEADS: Final = 204  # uint64[4]: the bytes by which the search reads on
+EXPECTED: Final = 222  # scalar: the last leaf that was asked for before it was entered
 SHORT: Final = 205  # scalar: places of a search that comes before the plain engine
 CONTEXT_SIZE: Final = 264
 
@@ -231,6 +232,7 @@ FULL: Final = -1  # WANT is the slot of the count that has reached its room
 NEED_NODE: Final = -2  # WANT is an EXPR, RESUME or NAMED node to translate
 NEED_LEX: Final = -3  # WANT is a lexical state to expand
 NEED_PICTURE: Final = -4  # WANT is a lexical state whose picture is missing
+NEED_VALUE: Final = -5  # WANT is LAID and a part of a schema, a leaf that may be entered soon
 NEED_COUNT: Final = -6  # the same for counted items
 NEED_EXITS: Final = -7  # WANT is a picture of whose exits those are missing that begin with LEADS
 NEED_BOUND: Final = -9  # WANT is a BOUNDED node whose picture is missing
@@ -266,10 +268,8 @@ AHEAD: Final = 21  # lexical state, level: from here on a guard
 STOP: Final = 22  # level: the guards of it end here
 PLACE: Final = 23  # table, LINES, start in EDGE of states and margins, how many, LINE or 0
 SCAN: Final = 24  # table, state, LINES, whether the text must not end here
-TOOK: Final = (
-    25  # table, terminal or IGNORED, LINES; in a lexer, if IGNORED, also a node as T_FREE of
-)
-# a text that is accepted there, or 0, and whether it is INSIDE of brackets
+TOOK: Final = 25  # table, terminal or IGNORED, LINES; if IGNORED, in a lexer a node as T_FREE, too,
+# of a text that is accepted there, or 0, and whether it is INSIDE of brackets
 READ_STATE: Final = 26  # table, state, margin, the stack below the lowest state
 LINE: Final = 27  # lexical state, columns or -1, lexical state of what follows, width of tabs, and
 # whether each newline in it is the beginning of any line
