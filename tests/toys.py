@@ -128,6 +128,9 @@ class Distinct:
         used = argument if isinstance(argument, frozenset) else frozenset()
         return call(self, used | {captured})
 
+    def resume_any(self, argument: Hashable) -> Expr:
+        return call(self, argument)
+
     def lives(self, argument: Hashable, look: Look) -> bool | None:
         return True
 

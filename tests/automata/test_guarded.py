@@ -10,6 +10,7 @@ import pytest
 import fairlead as fl
 from fairlead.automata import guarded, passages
 from fairlead.automata.derivative import Derivatives
+from fairlead.automata.words import LONGEST
 from fairlead.constraints.compiled import CompiledConstraint
 from fairlead.errors import LimitError
 from fairlead.lowering.aheads import looking, passed
@@ -17,6 +18,7 @@ from fairlead.lowering.expr import (
     ANYTHING,
     EMPTY,
     EPSILON,
+    UNSURE,
     ahead,
     alt,
     byte_set,
@@ -214,14 +216,14 @@ def test_a_language_without_texts_is_told_where_nothing_can_follow() -> None:
     rule = Rule("twice", looks=1)
     rule.define(concat(literal("a"), ahead(NOT_A), alt(rule, literal("ab"))))
     assert not Derivatives(rule).alive(rule)
-    assert Derivatives(rule)._guarded.word(rule) is None
+    assert Derivatives(rule)._looking.word(rule) is None
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_the_least_text_is_found_whatever_was_decided_before(seed: int) -> None:
     expr = random_grammar(seed)
     told = [text for text in texts(5) if belongs(expr, text)]
-    word = Derivatives(expr)._guarded.word(expr)
+    word = Derivatives(expr)._looking.word(expr)
     if told:
         assert word is not None
         assert word.text == min(told, key=lambda text: (len(text), text)).encode()
@@ -317,11 +319,22 @@ def test_calls_are_passed_and_what_remembers_is_not_decided() -> None:
     objects = lower_json_schema(fl.JsonSchema({"type": "object"}))
     machine = Derivatives(objects)
     assert machine._passages.alive(concat(ahead(concat(literal("{"), ANYTHING)), objects))
-    inside = concat(ahead(concat(ANYTHING, literal("x}"))), objects)
+    assert not machine._passages.alive(concat(ahead(concat(ANYTHING, literal("x}"))), objects))
+    inside = concat(ahead(literal('{"a":1,"a":1}')), objects)
     with pytest.raises(LimitError, match="remembered"):
         machine._passages.alive(inside)
     assert machine._passages.soon(inside) is None
     assert machine._passages.alive(concat(ahead(EVEN), literal("ab")))  # nobody else asks any more
+    assert machine._passages.soon(concat(ahead(EVEN), literal("a"), UNSURE))
+
+
+def test_where_it_takes_long_whether_a_key_comes_twice_nothing_is_refused() -> None:
+    twice = fl.Regex(r'\{("[a-z]{3}":1,)+"a":1,"a":1\}')
+    expr = lower_source(fl.JsonSchema({"type": "object"}) & twice)
+    machine = Derivatives(expr)
+    assert machine.has_text(expr)
+    assert machine.shortest_length(expr) > LONGEST
+    assert machine.shortest(expr) == b'{"aaa":1,"a"'  # and what comes then it does not know
 
 
 def lines(last: str) -> fl.Lark:

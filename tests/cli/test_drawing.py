@@ -77,6 +77,9 @@ class Turns:
     def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
         return call(self, argument)
 
+    def resume_any(self, argument: Hashable) -> Expr:
+        return call(self, argument)
+
     def lives(self, argument: Hashable, look: object) -> bool:
         return True
 

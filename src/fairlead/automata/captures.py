@@ -4,7 +4,7 @@ What this module does not know: how a byte is read (`automata.derivative`).
 """
 
 from fairlead.lowering.aheads import looking, parts
-from fairlead.lowering.expr import capture, concat
+from fairlead.lowering.expr import EPSILON, capture, concat
 from fairlead.lowering.nodes import Alt, Capture, Expr
 
 
@@ -32,6 +32,12 @@ def known_capture(option: Expr) -> Capture | None:
     """The capture that `option` is reading, if its bytes are known."""
     head = head_of(option)
     return head if isinstance(head, Capture) and head.read is not None else None
+
+
+def has_read(state: Expr) -> bool:
+    """Whether no capture is still being read: all are at their ends, if there are any."""
+    known = (known_capture(option) for option in options_of(state))
+    return all(one is None or one.item is EPSILON for one in known)
 
 
 def read_items(state: Expr) -> list[Expr]:

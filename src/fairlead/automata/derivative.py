@@ -32,12 +32,14 @@ from fairlead.automata.captures import (
     options_of,
     read_items,
 )
-from fairlead.automata.guarded import Guarded
 from fairlead.automata.least import Least
 from fairlead.automata.living import Living
+from fairlead.automata.looking import Looking
+from fairlead.automata.nearest import Ways
 from fairlead.automata.partition import fewer, partition
 from fairlead.automata.passages import Passages, ends_plainly
-from fairlead.automata.words import LONGEST, Word
+from fairlead.automata.reading import read_byte, split, ways_on
+from fairlead.automata.words import LONGEST
 from fairlead.errors import FairleadError, LimitError
 from fairlead.lowering.aheads import looking, parts, passed
 from fairlead.lowering.alternatives import alt_by_head
@@ -111,6 +113,7 @@ class Derivatives:
 
         mine, self._expr, self._spellable, self._fuel = ref(self), expr, spellable, fuel
         self._linear: dict[Expr, Arcs] = {}
+        self._captures = False  # whether any has been met
         self._least = Least(spellable, ways, fuel)
         self.living = Living(spellable, self._least.word, ways, fuel)
 
@@ -119,9 +122,16 @@ class Derivatives:
         return Passages(self._disjoint, self.living.check, self.unfold, self._fuel)
 
     @cached_property
-    def _guarded(self) -> Guarded:
-        soon, decide = self._passages.soon, self._passages.alive
-        return Guarded(self._lines, self._least.word, self._plain, soon, decide, self._fuel)
+    def _looking(self) -> Looking:
+        return Looking(
+            lambda state: (self._lines(state), ()),
+            self._leading,
+            lambda: self._captures,
+            self._least.word,
+            self._plain,
+            self._passages,
+            self._fuel,
+        )
 
     def start(self) -> Expr:
         """The state before the first byte."""
@@ -133,18 +143,26 @@ class Derivatives:
 
     def shortest(self, state: Expr) -> bytes:
         """The least, in byte order, of the shortest strings that lead to an accepting state."""
-        return self._word(state).text
+        word = self._looking.word(state) if state.looks else self._least.word(state)
+        if word is None:
+            raise FairleadError("a state without any continuation was asked for its shortest")
+        return word.text
 
     def shortest_length(self, state: Expr) -> int:
-        """The length of that string; more than `words.LONGEST` where it is not written out."""
+        """The length of that string; more than `words.LONGEST` where it is not known to be less."""
         try:
-            return self._word(state).length
+            word = self._looking.known_word(state) if state.looks else self._least.word(state)
         except LimitError:
-            return LONGEST + 1
+            word = None
+        return LONGEST + 1 if word is None else word.length
 
     def alive(self, state: Expr) -> bool:
-        """Whether any string leads to an accepting state."""
-        return self._guarded.alive(state) if state.looks else self.living.check(state)
+        """Whether any string leads to an end, if what is captured while looking ahead is free."""
+        return self._looking.alive(state) if state.looks else self.living.check(state)
+
+    def has_text(self, state: Expr) -> bool:
+        """The same, and exact if it can be told soon whether what is captured comes twice."""
+        return self._looking.has_text(state) if state.looks else self.living.check(state)
 
     def settle(self) -> None:
         """Decide what can be entered, so that what cannot be honoured is refused now."""
@@ -152,7 +170,7 @@ class Derivatives:
 
     def step(self, state: Expr, byte: int) -> Expr | None:
         """The state after one more byte, None where no text goes on so."""
-        following = self._derive(state, byte) if state.regular else self._exact(state, byte)
+        following = read_byte(state, byte, self._derive)
         return following if self.alive(following) else None
 
     def blurred(self, state: Expr) -> Expr:
@@ -193,46 +211,18 @@ class Derivatives:
         """Drop everything memoised; results stay the same."""
         self._linear.clear()
         self._least.forget()
-        self._guarded.forget()
         self._passages.forget()
+        self._looking.forget()
         self.living.forget()
 
     def _plain(self, state: Expr) -> bool:
         return ends_plainly(state, self._spellable, self.living.check)
 
-    def _word(self, state: Expr) -> Word:
-        word = self._guarded.word(state) if state.looks else self._least.word(state)
-        if word is None:
-            raise FairleadError("a state without any continuation was asked for its shortest")
-        return word
-
-    def _exact(self, state: Expr, byte: int) -> Expr:
-        """The derivative that keeps what is read: of captures inside captures first."""
-        after: dict[Expr, Expr] = {}
-        stack = [state]
-        while stack:
-            node = stack[-1]
-            inner = [item for item in read_items(node) if item not in after]
-            if inner:
-                stack.extend(inner)
-                continue
-            options = options_of(stack.pop())
-            after[node] = alt_by_head([self._after(option, byte, after) for option in options])
-        return after[state]
-
-    def _after(self, option: Expr, byte: int, after: dict[Expr, Expr]) -> Expr:
-        known = known_capture(option)
-        if known is None:
-            return self._derive(option, byte)
-        leads, option = looking(option)
-        going = [ahead(self._derive(lead.item, byte), lead.level) for lead in leads]
-        read, item = known.read or b"", after.get(known.item)
-        item = self._derive(known.item, byte) if item is None else item
-        going_on = capture(item, read + bytes((byte,)), known.template, known.argument)
-        if known.item.nullable:
-            resumed = known.template.resume(known.argument, read)
-            going_on = alt(going_on, self._derive(resumed, byte))
-        return concat(*going, going_on, parts(option)[1])
+    def _leading(self, state: Expr) -> tuple[Arcs, list[Ways]]:
+        """The linear form, but byte by byte where it is remembered what is read."""
+        plain, reading = split(state)
+        lines = [line for option in plain for line in self._lines(option)]
+        return lines, [ways_on(each, self._lines(each), self._derive) for each in reading]
 
     def _derive(self, expr: Expr, byte: int) -> Expr:
         return alt_by_head([x for members, x in self._lines(expr) if members >> byte & 1])
@@ -346,6 +336,7 @@ class Derivatives:
             case Call():
                 return memo[self.unfold(node)]
             case Capture(item, _, template, argument):
+                self._captures = True
                 # Whole derivatives, so that an arc leads where a step does.
                 arcs = self._disjoint(item)
                 here = [(m, capture(x, None, template, argument)) for m, x in arcs]

@@ -10,14 +10,19 @@ is a text is decided first (`passages`).
 Whether there is any text takes less: first a search that goes where the bound is least, almost
 whatever has been read, for most states have some text near by. It says nothing where it gives up.
 
+Where it is remembered what is read, each byte leads elsewhere: those are gone through one by one,
+the next when nothing nearer is left.
+
 What this module does not know: how a byte is read.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
-from typing import Final, final
+from itertools import count
+from typing import Final, TypeAlias, final
 
-from fairlead.automata.nearest import nearest
+from fairlead.automata.captures import has_read
+from fairlead.automata.nearest import Ways, nearest
 from fairlead.automata.words import NOTHING, Word
 from fairlead.errors import LimitError
 from fairlead.lowering.aheads import looking
@@ -27,9 +32,13 @@ from fairlead.lowering.regular import least_byte
 # One grammar in 350, drawn at random, took 100 s to be found empty without the early decision.
 EARLY: Final = 64  # states of a search for any text before that is decided, if that is soon done,
 HASTY: Final = 1_000  # and after,
+READING: Final = 256  # states of a search that remembers what is read, where many come to nothing,
 GREED: Final = 4  # how many bytes more than another it may have read for one less to come
 LONG: Final = 2_000  # states of a search that may have no end,
 MOST: Final = 100_000  # and of one that has
+
+Lines: TypeAlias = Callable[[Expr], tuple[list[tuple[int, Expr]], Iterable[Ways]]]
+_Entry: TypeAlias = tuple[int, int, int, Expr, Ways | None]
 
 
 @final
@@ -37,27 +46,28 @@ class Guarded:
     """What is known of expressions that look ahead.
 
     Args:
-        lines: byte sets, which may overlap, and parts of the derivative.
+        lines: byte sets, which may overlap, and parts of the derivative; and bytes one by one.
         loose: the shortest text if nothing were looked ahead for.
         plain: whether it is plain to see that there is a text.
         soon: whether there is one; None where that takes long.
-        decide: the same, however long it takes.
+        decide: the same, however long it takes; None: a search that takes long is given up.
         fuel: called with the number of states looked at, raises when there are too many.
     """
 
     def __init__(
         self,
-        lines: Callable[[Expr], list[tuple[int, Expr]]],
+        lines: Lines,
         loose: Callable[[Expr], Word | None],
         plain: Callable[[Expr], bool],
         soon: Callable[[Expr], bool | None],
-        decide: Callable[[Expr], bool],
+        decide: Callable[[Expr], bool] | None,
         fuel: Callable[[int], None],
     ) -> None:
         self._lines, self._loose, self._fuel = lines, loose, fuel
         self._plain, self._soon, self._decide = plain, soon, decide
         self._known: dict[Expr, Word | None] = {}
         self._living: set[Expr] = set()
+        self._careful = False
 
     def forget(self) -> None:
         """Drop everything memoised."""
@@ -102,27 +112,42 @@ class Guarded:
         if not root.looks or root in self._known:
             return False
         came: dict[Expr, Expr | None] = {root: None}
-        queue: list[tuple[int, int, int, Expr]] = [(0, 0, 0, root)]
+        serial = count()
+        queue: list[_Entry] = [(GREED * (self._bound(root) or 0), 0, next(serial), root, None)]
         while queue and len(came) < most:
-            _, read, _, node = heappop(queue)
-            for _, target in self._leading(node):
-                if target in came:
-                    continue
-                bound = self._bound(target)
+            score, read, _, node, ways = heappop(queue)
+            self._careful = len(came) > READING // 2
+            targets, others = self._on(node, ways)
+            for target in targets:
+                bound = None if target in came else self._bound(target)
                 if bound is None:
                     continue
                 came[target] = node
                 if self._lives(target):
-                    way: Expr | None = target
-                    while way is not None:
-                        self._living.add(way)
-                        way = came[way]
+                    self._retrace(came, target)
                     return True
-                heappush(queue, (GREED * bound + read + 1, read + 1, len(came), target))
+                entry = GREED * bound + read + 1, read + 1, next(serial), target, None
+                heappush(queue, entry)
+            for each in others:
+                heappush(queue, (score, read, next(serial), node, each))
             self._fuel(1)
         if not queue:
             self._known.update(dict.fromkeys(came))
         return False
+
+    def _on(self, node: Expr, ways: Ways | None) -> tuple[Iterable[Expr], Iterable[Ways]]:
+        """What is next of a node, and what comes one by one after that."""
+        if ways is None:
+            lines, others = self._leading(node)
+            return (target for _, target in lines), others
+        way = next(ways, None)
+        return ((), ()) if way is None else ((way[1],), (ways,))
+
+    def _retrace(self, came: dict[Expr, Expr | None], living: Expr) -> None:
+        way: Expr | None = living
+        while way is not None:
+            self._living.add(way)
+            way = came[way]
 
     def word(self, root: Expr) -> Word | None:
         """The least, in byte order, of the shortest texts of `root`; None if it has none.
@@ -143,12 +168,13 @@ class Guarded:
         return self._known.get(node) if node.looks else self._loose(node)
 
     def _search(self, root: Expr) -> None:
-        decided = False
+        decided = self._careful = False
 
         def goes_on(states: int, _: int) -> bool:
             nonlocal decided
             self._count(states)
-            if decided or states <= LONG:
+            self._careful = states > READING // 2
+            if decided or states <= LONG or self._decide is None:
                 return True
             decided = True
             return self._decide(root)
@@ -159,19 +185,38 @@ class Guarded:
 
     def _count(self, states: int) -> None:
         self._fuel(1)
-        if states > MOST:
+        most = READING if self._decide is None else MOST
+        if states > most:
             raise LimitError(
-                f"whether a text can end after what is looked ahead for is not known after {MOST} "
+                f"whether a text can end after what is looked ahead for is not known after {most} "
                 "states",
                 limit="states of a search",
-                given=MOST,
+                given=most,
                 needed=states,
             )
 
-    def _leading(self, node: Expr) -> list[tuple[int, Expr]]:
+    def _leading(self, node: Expr) -> tuple[list[tuple[int, Expr]], list[Ways]]:
         """What `node` goes on to, with the least byte that leads there; nothing known as empty."""
-        arcs = [(least_byte(members), to) for members, to in self._lines(node)]
-        return [(byte, to) for byte, to in arcs if self._known.get(to, NOTHING) is not None]
+        lines, ways = self._lines(node)
+        arcs = [(least_byte(members), to) for members, to in lines]
+        return [way for way in arcs if self._may_live(way)], [
+            filter(self._surely_may_live, each) for each in ways
+        ]
+
+    def _may_live(self, way: tuple[int, Expr]) -> bool:
+        return self._known.get(way[1], NOTHING) is not None
+
+    def _surely_may_live(self, way: tuple[int, Expr]) -> bool:
+        """The same where a capture is being read; at its end it is known what cannot come again.
+
+        Without this, where a text has to end with a key that it has already, all keys that may come
+        before are gone through. It costs a millisecond or more, so it waits until a search is long.
+        """
+        target = way[1]
+        fresh = self._careful and target.looks and target not in self._known
+        if fresh and has_read(target) and self._soon(target) is False:
+            self._known[target] = None
+        return self._may_live(way)
 
     def _bound(self, node: Expr) -> int | None:
         """A length that no text of `node` is below, None if it surely has none."""

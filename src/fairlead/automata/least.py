@@ -210,10 +210,10 @@ class Least:
         self._fuel(1 + read // _FREE)
         return True
 
-    def _leading(self, node: Expr) -> list[tuple[int, Expr]]:
+    def _leading(self, node: Expr) -> tuple[list[tuple[int, Expr]], tuple[()]]:
         """What `node` goes on to, with the least byte that leads there; nothing known as empty."""
         arcs = ((least_byte(members), target) for members, target in self._arcs(node))
-        return [(byte, to) for byte, to in arcs if self._known.get(to, NOTHING) is not None]
+        return [(byte, to) for byte, to in arcs if self._known.get(to, NOTHING) is not None], ()
 
     def _bound(self, expr: Expr) -> int | None:
         """A length that no string of `expr` is below, None if it surely has none.

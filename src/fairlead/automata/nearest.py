@@ -8,20 +8,25 @@ before.
 What this module does not know: how a byte is read, and what a bound is made of.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush
-from typing import TypeAlias
+from itertools import count
+from typing import Final, TypeAlias, final
 
 from fairlead.automata.words import Word
 from fairlead.lowering.nodes import Expr
 
-Entry: TypeAlias = tuple[int, bytes, int, Expr, bool]
+Ways: TypeAlias = Iterator[tuple[int, Expr]]
+Entry: TypeAlias = tuple[int, bytes, int, Expr, Ways | None]
+
+_WHOLE: Ways = iter(())
+_LAST: Final = 255  # of bytes
 
 
 def nearest(
     root: Expr,
     ending: Callable[[Expr], Word | None],
-    leading: Callable[[Expr], Iterable[tuple[int, Expr]]],
+    leading: Callable[[Expr], tuple[Iterable[tuple[int, Expr]], Iterable[Ways]]],
     bound: Callable[[Expr], int | None],
     goes_on: Callable[[int, int], bool],
 ) -> tuple[dict[Expr, Word], Iterable[Expr]]:
@@ -30,47 +35,85 @@ def nearest(
     Args:
         root: where texts begin.
         ending: the rest of the least text, where that is known.
-        leading: the least byte to each expression that may follow.
+        leading: the least byte to each expression that may follow; and where each byte leads to
+            another one, those in order of bytes, which are gone through as far as need be.
         bound: a length that no text is below; None if there surely is none.
         goes_on: told the number of expressions met, and of bytes read; whether to look further.
 
     Returns:
         The words, none if there is no text; and then the expressions that have none.
     """
-    came = dict[Expr, tuple[Expr, int]]()
-    best = {root: b""}
-    # (least length of the whole word, what is read, serial number, expression, whether whole)
-    queue: list[Entry] = [(0, b"", 0, root, False)]
-    serial = 0
-    while queue:
-        _, read, _, node, whole = heappop(queue)
-        rest = ending(node)
-        if whole and rest is not None:
-            return _retraced(came, node, rest), ()
-        if best[node] != read:
+    search = _Search(root, bound)
+    while search.queue:
+        least, read, _, node, ways = heappop(search.queue)
+        if ways is _WHOLE and (rest := ending(node)) is not None:
+            return search.retraced(node, rest), ()
+        if ways is not None:
+            search.go_on(least, read[:-1], node, ways)
+        elif search.best[node] != read:
             continue
-        serial += 1
-        if rest is not None:
-            heappush(queue, (len(read) + rest.length, read + rest.text, serial, node, True))
+        elif (rest := ending(node)) is not None:
+            search.put(len(read) + rest.length, read + rest.text, node, _WHOLE)
             continue
-        for byte, target in leading(node):
-            longer = read + bytes((byte,))
-            before = best.get(target)
-            nearer = before is None or (len(longer), longer) < (len(before), before)
-            least = bound(target) if nearer else None
-            if least is not None:
-                best[target], came[target] = longer, (node, byte)
-                serial += 1
-                heappush(queue, (len(longer) + least, longer, serial, target, False))
-        if not goes_on(len(best), len(read)):
+        else:
+            search.leave(least, read, node, *leading(node))
+        if not goes_on(len(search.best), len(read)):
             break
-    return {}, best
+    return {}, search.best
 
 
-def _retraced(came: dict[Expr, tuple[Expr, int]], node: Expr, word: Word) -> dict[Expr, Word]:
-    """Along the least word, what is left of it is the least word of each expression."""
-    words = {node: word}
-    while node in came:
-        node, byte = came[node]
-        words[node] = word = Word.of(bytes((byte,)), word)
-    return words
+@final
+class _Search:
+    """What has been met, and what is still to be looked at.
+
+    Entries are (least length of the whole word, what is read, serial number, expression, what is
+    next of it): None all of it, _WHOLE no more, as what is read is a whole word.
+    """
+
+    def __init__(self, root: Expr, bound: Callable[[Expr], int | None]) -> None:
+        self._bound, self._serial = bound, count()
+        self._came = dict[Expr, tuple[Expr, int]]()
+        self.best = {root: b""}
+        self.queue: list[Entry] = [(bound(root) or 0, b"", next(self._serial), root, None)]
+
+    def put(self, least: int, read: bytes, node: Expr, ways: Ways | None) -> None:
+        """Something to be looked at."""
+        heappush(self.queue, (least, read, next(self._serial), node, ways))
+
+    def leave(
+        self,
+        least: int,
+        read: bytes,
+        node: Expr,
+        lines: Iterable[tuple[int, Expr]],
+        ways: Iterable[Ways],
+    ) -> None:
+        """On from an expression."""
+        for byte, target in lines:
+            self._meet(read, node, byte, target)
+        for each in ways:
+            self.go_on(least, read, node, each)
+
+    def go_on(self, least: int, read: bytes, node: Expr, ways: Ways) -> None:
+        """On by the next byte; those behind it wait, as none of them is nearer than `least`."""
+        way = next(ways, None) if self.best[node] == read else None
+        if way is not None:
+            self._meet(read, node, *way)
+            self.put(least, read + bytes((min(way[0] + 1, _LAST),)), node, ways)
+
+    def _meet(self, read: bytes, node: Expr, byte: int, target: Expr) -> None:
+        longer = read + bytes((byte,))
+        before = self.best.get(target)
+        nearer = before is None or (len(longer), longer) < (len(before), before)
+        least = self._bound(target) if nearer else None
+        if least is not None:
+            self.best[target], self._came[target] = longer, (node, byte)
+            self.put(len(longer) + least, longer, target, None)
+
+    def retraced(self, node: Expr, word: Word) -> dict[Expr, Word]:
+        """Along the least word, what is left of it is the least word of each expression."""
+        words = {node: word}
+        while node in self._came:
+            node, byte = self._came[node]
+            words[node] = word = Word.of(bytes((byte,)), word)
+        return words

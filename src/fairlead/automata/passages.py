@@ -13,7 +13,10 @@ A stack of Lark's automaton is passed state by state, from the topmost down: how
 does not depend on what is below it (Finkel, Willems and Wolper 1997), so that stacks which grow for
 ever take no longer. Such a way has a third part, what the automaton is about to do then.
 
-What this module does not know: which text; captures, of which each string is another one.
+What a capture reads is passed without being remembered: where nothing passes then, nothing does,
+but something that does may be no text.
+
+What this module does not know: which text.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,12 +26,23 @@ from typing import Final, TypeAlias, cast, final
 
 from fairlead.errors import LimitError
 from fairlead.lowering.aheads import looking, parts
-from fairlead.lowering.expr import ahead, both, stop
+from fairlead.lowering.expr import EPSILON, ahead, both, concat, stop
 from fairlead.lowering.lark_automaton import Frame
 from fairlead.lowering.lark_contextual import Places
 from fairlead.lowering.lark_indentation import Place
 from fairlead.lowering.lark_pushdown import DONE, FIRST, Control, Pushdown
-from fairlead.lowering.nodes import Ahead, Alt, Call, Capture, Concat, Expr, Repeat, Rule, Stop
+from fairlead.lowering.nodes import (
+    Ahead,
+    Alt,
+    Call,
+    Capture,
+    Concat,
+    Expr,
+    Repeat,
+    Rule,
+    Stop,
+    Unsure,
+)
 
 Leads: TypeAlias = tuple[tuple[int, Expr], ...]  # what is looked ahead for, by level
 
@@ -75,14 +89,14 @@ class Passages:
         self._asking: dict[_Place, set[_Place]] = {}
         self._todo: list[_Place] = []
         self._now: _Place | None = None
-        self._found, self._most = 0, MOST
+        self._found, self._most, self._captures = 0, MOST, False
 
     def forget(self) -> None:
         """Drop everything memoised, and who was asking when it broke off."""
         self._ways.clear()
         self._asking.clear()
         self._todo.clear()
-        self._now = None
+        self._now, self._captures = None, False
 
     def soon(self, root: Expr) -> bool | None:
         """Whether `root` has a text; None where that takes long, or is not known to end.
@@ -90,17 +104,25 @@ class Passages:
         Calls that look ahead may lead to others without end.
         """
         try:
-            return self._told(root, FEW)
+            lives = self._told(root, FEW)
         except LimitError:
             return None
+        if lives and self._captures:
+            self.forget()  # of which parts they are is not known
+            return None
+        return lives
 
     def alive(self, root: Expr) -> bool:
         """Whether `root` has a text.
 
         Raises:
-            LimitError: there are too many ways, or captures in it.
+            LimitError: there are too many ways, or it depends on what is captured.
         """
-        return self._told(root, MOST)
+        lives = self._told(root, MOST)
+        if lives and self._captures:
+            self.forget()
+            raise _undecided("where what is read is remembered", 0)
+        return lives
 
     def _told(self, root: Expr, most: int) -> bool:
         self._most = most
@@ -173,7 +195,7 @@ class Passages:
                 ways = {*self._behind(ways, spot.pushdown, each)}
             yield from ways
 
-    def _through(self, leads: Leads, node: Expr) -> Iterable[Leads]:  # noqa: PLR0911  an arm for each node
+    def _through(self, leads: Leads, node: Expr) -> Iterable[Leads]:  # noqa: C901, PLR0911  an arm for each node
         if not leads and not node.looks:
             return [()] if self._alive(node) else []
         match node:
@@ -194,7 +216,9 @@ class Passages:
                 over = all(item.nullable for at, item in leads if at == level)
                 return [tuple(lead for lead in leads if lead[0] != level)] if over else []
             case Capture():
-                raise _undecided("where what is read is remembered", 0)
+                return self._captured(leads, node)
+            case Unsure():  # whatever is looked ahead for
+                return [()]
             case _:
                 return self._together(leads, node)
 
@@ -206,6 +230,12 @@ class Passages:
         if node.looks and self._most < MOST:
             raise _undecided("soon", 0)
         return self._ask((leads, self._unfold(node)))
+
+    def _captured(self, leads: Leads, node: Capture) -> Iterable[Leads]:
+        if node.item is EPSILON and node.read is not None:
+            return self._ask((leads, node.template.resume(node.argument, node.read)))
+        self._captures = True
+        return self._ask((leads, concat(node.item, node.template.resume_any(node.argument))))
 
     def _joined(self, leads: Leads, item: Expr, level: int) -> Iterable[Leads]:
         met = reduce(both, (other for at, other in leads if at == level), item)

@@ -128,7 +128,7 @@ def _compile(
     with metered(meter.tick):
         expr = _plainly(resolved) or lower_source(resolved.source, Decisions(meter.tick))
         machine = Derivatives(expr, spelled.spellable, meter.tick)
-        if not machine.alive(expr):  # which lowers what it needs to know
+        if not machine.has_text(expr):  # which lowers what it needs to know
             raise _unsatisfiable(resolved.source, expr, meter)
         machine.settle()
     graph = None
@@ -170,7 +170,7 @@ def _too_deep() -> LimitError:
 
 def _unsatisfiable(what: Source, expr: Expr, meter: Meter) -> UnsatisfiableError:
     anything = Derivatives(expr, fuel=meter.tick)
-    if anything.alive(expr):
+    if anything.has_text(expr):
         text = anything.shortest(expr)
         return UnsatisfiableError(
             f"the vocabulary cannot spell any text of the source, {shown(text)!r} for one",

@@ -15,17 +15,15 @@ from functools import cached_property
 from operator import index
 from typing import SupportsIndex, TypeAlias, final
 
-import numpy as np
-
 from fairlead.automata.budget import Budget, Meter
 from fairlead.automata.decided import Decisions
 from fairlead.automata.derivative import Derivatives
 from fairlead.automata.words import LONGEST
 from fairlead.constraints.canonical import CanonicalStates
+from fairlead.constraints.closing import Closing
 from fairlead.constraints.comparison import Comparison, Language, equal, included
 from fairlead.constraints.explored import ExploredStates
 from fairlead.constraints.readings import read_text
-from fairlead.constraints.segmentation import Segmentation, too_few
 from fairlead.constraints.special_tokens import resolve
 from fairlead.constraints.tables import MOST_STATES, Tables, build_tables
 from fairlead.constraints.token_graph import TokenGraph
@@ -182,19 +180,19 @@ class CompiledConstraint:
     def distance(self, state: DecodeState) -> int:
         """Tokens that suffice to reach an accepting state, end ids not counted.
 
-        0 where `accepts`; else smaller behind some token, unless free objects meet a regex: README.
+        0 where `accepts`; else smaller behind some token.
         """
         if self._canonical is not None:
             return self._canonical.distance(state)
         with self._lock:
-            return self._distance(self._states.rest(state))
+            return self._closing.distance(self._states.rest(state))
 
     def fits(self, state: DecodeState, tokens: int) -> bool:
         """Whether `tokens` suffice to reach an accepting state: `distance(state) <= tokens`."""
         if self._canonical is not None:
             return self._canonical.distance(state) <= tokens
         with self._lock:
-            return self._fits(self._states.rest(state), tokens)
+            return self._closing.fits(self._states.rest(state), tokens)
 
     def mask_within(self, state: DecodeState, tokens_left: int) -> Row:
         """The mask without the tokens after which `tokens_left - 1` more would not suffice.
@@ -207,10 +205,7 @@ class CompiledConstraint:
         if self._canonical is not None:
             return self._canonical.within(state, tokens_left)
         with self._lock:
-            needed = self._distance(self._states.rest(state))
-            if needed > tokens_left:
-                raise too_few(tokens_left, needed)
-            return self._row_within(self._states.rest(state), tokens_left)
+            return self._closing.row(self._states.rest(state), tokens_left)
 
     def matches(self, text: str | bytes | Sequence[str | Special]) -> bool:
         """Whether `text` is in the language and the vocabulary can spell it.
@@ -338,8 +333,8 @@ class CompiledConstraint:
         return Rows(self._machine, self._spelled, self._budget)
 
     @cached_property
-    def _segmentation(self) -> Segmentation:
-        return Segmentation(self._spelled)
+    def _closing(self) -> Closing:
+        return Closing(self._machine, self._rows, self._spelled, self._graph)
 
     @property
     def _language(self) -> Language:
@@ -357,35 +352,6 @@ class CompiledConstraint:
     def _fuel(self) -> Callable[[int], None]:
         """What counts the work of a comparison."""
         return Meter(self._budget, "comparing").tick
-
-    def _distance(self, rest: Expr) -> int:
-        if self._graph is not None:
-            return self._graph.distance(rest)
-        return self._segmentation.fewest(self._machine.shortest(rest)) or 0
-
-    def _fits(self, rest: Expr, tokens: int) -> bool:
-        if self._graph is None:
-            # A token is at least a byte and at most the longest: mostly that decides.
-            length = self._machine.shortest_length(rest)
-            if length > LONGEST:
-                return False
-            if length <= tokens or length > tokens * self._spelled.longest:
-                return length <= tokens
-        return self._distance(rest) <= tokens
-
-    def _row_within(self, rest: Expr, tokens_left: int) -> Row:
-        if self._graph is not None:
-            tokens = self._graph.within(rest, tokens_left)
-            return self._rows.pack(rest, np.array(tokens, np.int32))
-        reached = self._rows.reached(rest)
-        numbers = np.unique(reached.numbers)
-        fit = [n for n in numbers.tolist() if self._fits(self._rows.state(n), tokens_left - 1)]
-        if len(fit) == len(numbers) and not reached.unsure.size:
-            return self._rows.row(rest)
-        sure = reached.tokens[np.isin(reached.numbers, fit)]
-        stepped = [(t, self._rows.after(rest, t)) for t in reached.unsure.tolist()]
-        more = [t for t, s in stepped if s is not None and self._fits(s, tokens_left - 1)]
-        return self._rows.pack(rest, np.concatenate([sure, np.array(more, np.int32)]))
 
     def _rejection(self, state: DecodeState, token: int) -> TokenRejected:
         tokens = self.vocabulary.tokens

@@ -81,7 +81,7 @@ class _Conflict:
         return UnsatisfiableError(why, conflict=names)
 
     def _dead(self, expr: Expr) -> bool:
-        return not self._decisions.machine.alive(expr)
+        return not self._decisions.machine.has_text(expr)
 
     def _empty(self, source: Source) -> bool:
         try:
@@ -93,7 +93,7 @@ class _Conflict:
         """A shortest text of a source, None if it has none."""
         machine = self._decisions.machine
         expr = lower_source(source, self._decisions)
-        return shown(machine.shortest(expr)).decode() if machine.alive(expr) else None
+        return shown(machine.shortest(expr)).decode() if machine.has_text(expr) else None
 
 
 def _meeting(source: Source) -> tuple[Source, ...]:

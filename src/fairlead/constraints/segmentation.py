@@ -39,6 +39,25 @@ class Segmentation:
 
         Dynamic programming from the end: O(what is new of it · longest token).
         """
+        self._measure(text)
+        return self._fewest[-1]
+
+    def first(self, text: bytes) -> list[int]:
+        """The tokens that may be the first of so few; none of a text that none spell.
+
+        >>> Segmentation(Vocabulary([b"a", b"ab", b"b", b"a"])).first(b"aab")
+        [0, 3]
+        """
+        self._measure(text)
+        best, left = self._fewest[-1], len(text)
+        lengths = [
+            length
+            for length in self._trie.prefixes(text)
+            if best is not None and self._fewest[left - length] == best - 1
+        ]
+        return [token for each in lengths for token in self._trie.ids(text[:each]).tolist()]
+
+    def _measure(self, text: bytes) -> None:
         alike = _alike(text, self._text)
         fewest = self._fewest[: alike + 1]
         for at in range(len(text) - alike - 1, -1, -1):
@@ -46,7 +65,6 @@ class Segmentation:
             rests = [fewest[left - length] for length in self._trie.prefixes(text, at)]
             fewest.append(min((1 + rest for rest in rests if rest is not None), default=None))
         self._text, self._fewest = text, fewest
-        return fewest[-1]
 
 
 def _alike(text: bytes, other: bytes) -> int:

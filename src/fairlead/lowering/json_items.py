@@ -90,6 +90,11 @@ class ItemsTemplate:
         """What follows an item that has been captured."""
         return call(self, _behind(cast("Rest", argument), captured))
 
+    def resume_any(self, argument: Hashable) -> Expr:
+        """The same, as if an item that is to be different from the others might come again."""
+        rest = cast("Rest", argument)
+        return UNSURE if rest.twice else call(self, rest)
+
     def lives(self, argument: Hashable, look: Look) -> bool | None:
         """Whether some items suffice."""
         return self._lives(cast("Rest", argument), look)

@@ -13,10 +13,9 @@ only required, then others. Keys of a class are captured, so that none comes twi
 What this module does not know: schemas.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import cast, final
 
@@ -55,7 +54,7 @@ from fairlead.lowering.json_members_found import Completions
 from fairlead.lowering.json_members_keys import KeyTexts
 from fairlead.lowering.json_members_least import Words, least_members
 from fairlead.lowering.json_members_lives import Ways, can_end
-from fairlead.lowering.json_objects import UNKNOWN, Extras, Least
+from fairlead.lowering.json_objects import UNKNOWN, Extras, Least, read_key
 from fairlead.lowering.json_progress import Judge, Pairs, Progress
 from fairlead.lowering.json_room import among, bounded, writes
 from fairlead.lowering.json_text import QUOTE, JsonStyle
@@ -131,6 +130,10 @@ class MembersTemplate:
         """What follows an undeclared key and its closing quote."""
         member = cast("Member", argument)
         return self._behind_key(self._known(member, captured), member.key)
+
+    def resume_any(self, argument: Hashable) -> Expr:
+        """The same, as if the key might come again."""
+        return self._unfold(cast("Member", argument))
 
     def lives(self, argument: Hashable, look: Look) -> bool | None:
         """Whether the rest can be completed."""
@@ -244,9 +247,8 @@ class MembersTemplate:
         return concat(self.style.colon, alt(*options))
 
     def _known(self, member: Member, captured: bytes | None) -> Rest:
-        rest = member.rest
-        key: str | None = UNKNOWN if captured is None else json.loads(b'"' + captured)
-        return Rest(rest.place, rest.extras | {key}, rest.said)
+        key: str | None = UNKNOWN if captured is None else read_key(captured)
+        return replace(member.rest, extras=member.rest.extras | {key})
 
     def free(self, place: int) -> list[int]:
         """The names that may still come."""
@@ -332,7 +334,7 @@ class MembersTemplate:
             if self._texts.endless(key, look.spellable):
                 return extras
             word = look.word(concat(QUOTE, self._texts.unused(key, extras), QUOTE))
-            return None if word is None else extras | {json.loads(word)}
+            return None if word is None else extras | {read_key(word[1:])}
 
         ways = Ways(
             self._words(free, lambda key, value, used: None),
@@ -346,10 +348,9 @@ class MembersTemplate:
 
     def _is_free(self, place: int) -> Callable[[str], bool]:
         """Whether a name may still come."""
-        place = max(place, 0)
         if self.style.ordered:
             return lambda name: self._numbers[name] >= place
-        return lambda name: not place >> self._numbers[name] & 1
+        return lambda name: not max(place, 0) >> self._numbers[name] & 1
 
     def _lives(self, key: int, value: Formula, look: Look) -> bool | None:
         """Whether a member has a text: its value has, and a vocabulary of few bytes has its key."""

@@ -89,6 +89,11 @@ def json_object(members: Members, style: JsonStyle, *, inhabited: bool = False) 
     return call(ObjectTemplate(members, style), START, inhabited=inhabited)
 
 
+def read_key(captured: bytes) -> str:
+    """A key as it was captured, without its opening quote."""
+    return str(json.loads(b'"' + captured))
+
+
 @final
 class ObjectTemplate:
     """Unfolds the rest of an object, given the keys that it has."""
@@ -137,8 +142,16 @@ class ObjectTemplate:
     def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
         """What follows an undeclared key and its closing quote."""
         position, extras, _ = cast("Argument", argument)
-        key: str | None = UNKNOWN if captured is None else json.loads(b'"' + captured)
-        behind = (self._behind_other(position), extras | {key}, BEHIND)
+        key: str | None = UNKNOWN if captured is None else read_key(captured)
+        return self._resumed(position, extras | {key})
+
+    def resume_any(self, argument: Hashable) -> Expr:
+        """The same, as if the key might come again."""
+        position, extras, _ = cast("Argument", argument)
+        return self._resumed(position, extras)
+
+    def _resumed(self, position: int, extras: Extras) -> Expr:
+        behind = (self._behind_other(position), extras, BEHIND)
         return concat(self._other_body, call(self, behind))
 
     def lives(self, argument: Hashable, look: Look) -> bool | None:

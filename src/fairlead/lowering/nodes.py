@@ -53,8 +53,8 @@ class Look(Protocol):
 class Template(Protocol):
     """A rule with a parameter, unfolded when it is reached.
 
-    Laws: `unfold` and `resume` are pure; what they return is never nullable; templates hash by
-    identity or value and never change.
+    Laws: `unfold`, `resume` and `resume_any` are pure; what they return is never nullable;
+    templates hash by identity or value and never change.
     """
 
     def unfold(self, argument: Hashable, look: "Look") -> "Expr":
@@ -63,6 +63,13 @@ class Template(Protocol):
 
     def resume(self, argument: Hashable, captured: bytes | None) -> "Expr":
         """What follows a Capture that read `captured` (None: read, but not known)."""
+        ...
+
+    def resume_any(self, argument: Hashable) -> "Expr":
+        """No less than what follows a Capture, whatever that has read: it is not remembered.
+
+        For a proof that nothing does, where `resume` leads to too much.
+        """
         ...
 
     def lives(self, argument: Hashable, look: "Look") -> bool | None:

@@ -17,6 +17,11 @@ class Uncaptured:
         del argument, captured
         return EMPTY
 
+    def resume_any(self, argument: Hashable) -> Expr:
+        """Nothing is captured."""
+        del argument
+        return EMPTY
+
     def lives_after(
         self, argument: Hashable, look: Look, captured: Callable[[], bytes | None]
     ) -> bool | None:

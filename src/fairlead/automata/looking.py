@@ -1,0 +1,94 @@
+"""Whether what looks ahead has a text, and the shortest, where keys are remembered meanwhile, too.
+
+Two judges (`automata.guarded`): a hopeful one, to whom what is captured may come twice and what is
+unsure has a text, and a remembering one, who reads captures byte by byte. Steps and masks ask the
+first: thousands of tokens go on with a key, each to another one. Whether there is a text at all,
+and which is the shortest, the second one tells as well, if anything is captured and if it is soon.
+
+What this module does not know: how a byte is read.
+"""
+
+from collections.abc import Callable
+from typing import final
+
+from fairlead.automata.guarded import Guarded, Lines
+from fairlead.automata.passages import Passages
+from fairlead.automata.words import Word
+from fairlead.errors import LimitError
+from fairlead.lowering.expr import UNSURE
+from fairlead.lowering.nodes import Expr
+
+
+@final
+class Looking:
+    """What is known of the expressions of one recognizer that look ahead.
+
+    Args:
+        lines: byte sets and parts of the derivative, without what was read.
+        reading: the same, byte by byte where something is being captured.
+        captures: whether anything has been, so far.
+        loose: the shortest text if nothing were looked ahead for.
+        plain: whether it is plain to see that there is a text.
+        passages: decide whether there is one.
+        fuel: called with the number of states looked at, raises when there are too many.
+    """
+
+    def __init__(
+        self,
+        lines: Lines,
+        reading: Lines,
+        captures: Callable[[], bool],
+        loose: Callable[[Expr], Word | None],
+        plain: Callable[[Expr], bool],
+        passages: Passages,
+        fuel: Callable[[int], None],
+    ) -> None:
+        def known(expr: Expr) -> Word | None:
+            return None if expr is UNSURE else loose(expr)
+
+        self._captures, soon = captures, passages.soon
+        self._hopeful = Guarded(lines, loose, plain, soon, passages.alive, fuel)
+        self._remembering = Guarded(reading, known, plain, soon, None, fuel)
+        self.alive = self._hopeful.alive
+
+    def forget(self) -> None:
+        """Drop everything memoised."""
+        self._hopeful.forget()
+        self._remembering.forget()
+
+    def has_text(self, expr: Expr) -> bool:
+        """Whether `expr` has a text, where nothing that is captured comes twice.
+
+        Raises:
+            LimitError: that is not known after so many states.
+        """
+        if not self._hopeful.alive(expr):
+            return False
+        try:
+            return not self._captures() or self._remembering.alive(expr)
+        except LimitError:
+            return True
+
+    def word(self, expr: Expr) -> Word | None:
+        """The least of the shortest texts of `expr`; what is captured may come twice in it where
+        the other one is not found soon.
+
+        Raises:
+            LimitError: as `has_text`.
+        """
+        hoped = self._hopeful.word(expr)
+        return self.known_word(expr) or hoped if self._captures() else hoped
+
+    def known_word(self, expr: Expr) -> Word | None:
+        """The same; None where it is not found soon.
+
+        Raises:
+            LimitError: as `has_text`.
+        """
+        hoped = self._hopeful.word(expr)
+        if not self._captures():
+            return hoped
+        try:
+            return self._remembering.word(expr)
+        except LimitError:
+            return None

@@ -1,0 +1,96 @@
+"""How many tokens bring a text to its end, and which tokens leave enough of them.
+
+The shortest rest of a text, in as few tokens as spell it, suffices; that fewer tokens may spell a
+longer one is not asked. Where the vocabulary cannot spell every byte on its own, `token_graph`
+knows the numbers.
+
+What this module does not know: decode states (`compiled`), canonical tokens (`canonical`).
+"""
+
+from functools import cached_property
+from typing import Final, final
+
+import numpy as np
+
+from fairlead.automata.derivative import Derivatives
+from fairlead.automata.words import LONGEST
+from fairlead.constraints.segmentation import Segmentation, too_few
+from fairlead.constraints.token_graph import TokenGraph
+from fairlead.lowering.nodes import Expr
+from fairlead.masks.bits import Row
+from fairlead.masks.rows import Rows
+from fairlead.masks.walk import Reached
+from fairlead.vocabulary.spellings import Vocabulary
+
+_FEW: Final = 64  # tokens that are asked for one by one: a millisecond each
+
+
+@final
+class Closing:
+    """The same for one constraint. Not thread safe; its owner locks."""
+
+    def __init__(
+        self,
+        machine: Derivatives,
+        rows: Rows[Expr],
+        vocabulary: Vocabulary,
+        graph: TokenGraph | None,
+    ) -> None:
+        self._machine, self._rows, self._graph = machine, rows, graph
+        self._vocabulary = vocabulary
+
+    @cached_property
+    def _segmentation(self) -> Segmentation:
+        return Segmentation(self._vocabulary)
+
+    def distance(self, rest: Expr) -> int:
+        """Tokens that suffice where this may follow."""
+        if self._graph is not None:
+            return self._graph.distance(rest)
+        return self._segmentation.fewest(self._machine.shortest(rest)) or 0
+
+    def fits(self, rest: Expr, tokens: int) -> bool:
+        """Whether so many do."""
+        if self._graph is None:
+            # A token is at least a byte and at most the longest: mostly that decides.
+            length = self._machine.shortest_length(rest)
+            if length > LONGEST:
+                return False
+            if length <= tokens or length > tokens * self._vocabulary.longest:
+                return length <= tokens
+        return self.distance(rest) <= tokens
+
+    def row(self, rest: Expr, tokens_left: int) -> Row:
+        """The tokens after which one less than `tokens_left` suffice.
+
+        Where what is looked ahead for meets keys that are remembered, and many tokens go on with
+        one, only those after which that is so whatever the key is; but one at least.
+
+        Raises:
+            LimitError: `tokens_left` do not suffice.
+        """
+        needed = self.distance(rest)
+        if needed > tokens_left:
+            raise too_few(tokens_left, needed)
+        if self._graph is not None:
+            tokens = self._graph.within(rest, tokens_left)
+            return self._rows.pack(rest, np.array(tokens, np.int32))
+        reached = self._rows.reached(rest)
+        numbers = np.unique(reached.numbers)
+        fit = [n for n in numbers.tolist() if self.fits(self._rows.state(n), tokens_left - 1)]
+        if len(fit) == len(numbers) and not reached.unsure.size:
+            return self._rows.row(rest)
+        sure = reached.tokens[np.isin(reached.numbers, fit)]
+        asked = [*reached.unsure.tolist(), *self._by_key(reached, {*numbers.tolist()} - {*fit})]
+        stepped = [(t, self._rows.after(rest, t)) for t in asked]
+        more = [t for t, s in stepped if s is not None and self.fits(s, tokens_left - 1)]
+        if not (sure.size or more or needed == 0):
+            more = self._segmentation.first(self._machine.shortest(rest))
+        return self._rows.pack(rest, np.concatenate([sure, np.array(more, np.int32)]))
+
+    def _by_key(self, reached: Reached, numbers: set[int]) -> list[int]:
+        """A few tokens into a key: after each it may take another number to the end."""
+        states = {n: self._rows.state(n) for n in numbers}
+        into = [n for n, s in states.items() if s.looks and self._machine.reads_capture(s)]
+        tokens = reached.tokens[np.isin(reached.numbers, into)]
+        return tokens.tolist() if len(tokens) <= _FEW else []
