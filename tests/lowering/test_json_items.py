@@ -112,6 +112,7 @@ def test_behind_an_item_that_was_not_kept_there_is_a_way_on():
     behind = capture.template.resume(capture.argument, None)
     assert engine.alive(behind)
     assert engine.arcs(behind) == [(1 << ord(","), UNSURE)]
+    assert capture.template.resume_any(capture.argument) is UNSURE  # which has to come again
 
 
 @pytest.mark.untraced

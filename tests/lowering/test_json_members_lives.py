@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.automata.least import Least
+from fairlead.automata.reading import read_byte
 from fairlead.errors import LimitError
 from fairlead.lowering import json_cases, json_members, json_members_lives, json_progress
 from fairlead.lowering.expr import ALL_BYTES
@@ -35,7 +36,7 @@ def test_whatever_lives_has_a_shortest_text_and_nothing_else_has(seed):
         return
     state = expr
     for byte in write(drawn.instance(), chance).encode():
-        following = engine._exact(state, byte)
+        following = read_byte(state, byte, engine._derive)
         assert engine.alive(following) == (shortest.word(following) is not None)
         if not engine.alive(following):
             break

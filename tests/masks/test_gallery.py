@@ -26,6 +26,11 @@ def vocabulary() -> fl.Vocabulary:
     return fl.Vocabulary(WORDS, eos_ids={len(WORDS) - 1})
 
 
+def test_of_no_nodes_there_is_no_trie() -> None:
+    planted = forest.Forest(vocabulary().flat_trie)
+    assert planted.plant(np.zeros(at.CONTEXT_SIZE, np.int64), np.empty(0, np.int32)) == 0
+
+
 def test_pictures_that_are_asked_for_twice_are_made_once() -> None:
     words = vocabulary()
     states = Lexicon(words.spellable)
