@@ -204,3 +204,14 @@ def reads(constraint: CompiledConstraint, text: str) -> bool:
             return False
         state = constraint.advance(state, byte)
     return constraint.accepts(state)
+
+
+def test_where_no_shortest_text_is_found_soon_none_is_named():
+    twice = fl.Regex(r'\{("[a-z]{3}":1,)+"a":1,"a":1\}')
+    objects = fl.JsonSchema({"type": "object"})
+    without = fl.Vocabulary([bytes([byte]) for byte in range(256) if byte != ord("}")])
+    with pytest.raises(fl.UnsatisfiableError, match=r"cannot spell any text of the source$"):
+        fl.compile(objects & twice, without)
+    constraint = fl.compile(objects & twice, BYTES)
+    with pytest.raises(fl.LimitError, match="not known after 256 states"):
+        constraint.example()

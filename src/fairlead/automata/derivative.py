@@ -39,7 +39,7 @@ from fairlead.automata.nearest import Ways
 from fairlead.automata.partition import fewer, partition
 from fairlead.automata.passages import Passages, ends_plainly
 from fairlead.automata.reading import read_byte, split, ways_on
-from fairlead.automata.words import LONGEST
+from fairlead.automata.words import LONGEST, text_of
 from fairlead.errors import FairleadError, LimitError
 from fairlead.lowering.aheads import looking, parts, passed
 from fairlead.lowering.alternatives import alt_by_head
@@ -142,16 +142,25 @@ class Derivatives:
         return state.nullable
 
     def shortest(self, state: Expr) -> bytes:
-        """The least, in byte order, of the shortest strings that lead to an accepting state."""
-        word = self._looking.word(state) if state.looks else self._least.word(state)
-        if word is None:
-            raise FairleadError("a state without any continuation was asked for its shortest")
-        return word.text
+        """The least, in byte order, of the shortest strings that lead to an accepting state.
+
+        Raises:
+            LimitError: it is not found soon, or is too long.
+        """
+        return text_of(self._looking.word(state) if state.looks else self._least.word(state))
+
+    def hoped(self, state: Expr) -> bytes:
+        """The same where it is found soon; else how a text would begin, if what must differ does.
+
+        Raises:
+            LimitError: that is not found soon either.
+        """
+        return text_of(self._looking.hoped(state) if state.looks else self._least.word(state))
 
     def shortest_length(self, state: Expr) -> int:
         """The length of that string; more than `words.LONGEST` where it is not known to be less."""
         try:
-            word = self._looking.known_word(state) if state.looks else self._least.word(state)
+            word = self._looking.word(state) if state.looks else self._least.word(state)
         except LimitError:
             word = None
         return LONGEST + 1 if word is None else word.length

@@ -70,25 +70,23 @@ class Looking:
             return True
 
     def word(self, expr: Expr) -> Word | None:
-        """The least of the shortest texts of `expr`; what is captured may come twice in it where
-        the other one is not found soon.
+        """The least of the shortest texts of `expr`.
 
         Raises:
-            LimitError: as `has_text`.
+            LimitError: it is not found after so many states.
         """
         hoped = self._hopeful.word(expr)
-        return self.known_word(expr) or hoped if self._captures() else hoped
-
-    def known_word(self, expr: Expr) -> Word | None:
-        """The same; None where it is not found soon.
-
-        Raises:
-            LimitError: as `has_text`.
-        """
-        hoped = self._hopeful.word(expr)
-        if not self._captures():
+        if hoped is None or not self._captures():
             return hoped
+        return self._remembering.word(expr)
+
+    def hoped(self, expr: Expr) -> Word | None:
+        """The same where it is found soon; else one in which what is captured may come twice.
+
+        Raises:
+            LimitError: as `has_text`.
+        """
         try:
-            return self._remembering.word(expr)
+            return self.word(expr)
         except LimitError:
-            return None
+            return self._hopeful.word(expr)

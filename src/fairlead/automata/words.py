@@ -7,7 +7,7 @@ Written out they would take n²/2 bytes; 5 GB for a literal of 100 KB. `a{100000
 from dataclasses import dataclass
 from typing import final
 
-from fairlead.errors import LimitError
+from fairlead.errors import FairleadError, LimitError
 
 LONGEST = 1 << 24
 
@@ -73,3 +73,15 @@ class Word:
 
 
 NOTHING = Word.of(b"")
+
+
+def text_of(word: Word | None) -> bytes:
+    """All of a word that has been found.
+
+    Raises:
+        FairleadError: there is none.
+        LimitError: as `Word.text`.
+    """
+    if word is None:
+        raise FairleadError("a state without any continuation was asked for its shortest")
+    return word.text

@@ -47,7 +47,7 @@ class Closing:
         """Tokens that suffice where this may follow."""
         if self._graph is not None:
             return self._graph.distance(rest)
-        return self._segmentation.fewest(self._machine.shortest(rest)) or 0
+        return self._segmentation.fewest(self._machine.hoped(rest)) or 0
 
     def fits(self, rest: Expr, tokens: int) -> bool:
         """Whether so many do."""
@@ -85,7 +85,7 @@ class Closing:
         stepped = [(t, self._rows.after(rest, t)) for t in asked]
         more = [t for t, s in stepped if s is not None and self.fits(s, tokens_left - 1)]
         if not (sure.size or more or needed == 0):
-            more = self._segmentation.first(self._machine.shortest(rest))
+            more = self._segmentation.first(self._machine.hoped(rest))
         return self._rows.pack(rest, np.concatenate([sure, np.array(more, np.int32)]))
 
     def _by_key(self, reached: Reached, numbers: set[int]) -> list[int]:

@@ -12,6 +12,7 @@ from typing import Final, TypeAlias, final
 from fairlead.automata.budget import Budget, Meter
 from fairlead.automata.decided import Decisions
 from fairlead.automata.derivative import Derivatives
+from fairlead.automata.words import LONGEST
 from fairlead.constraints.compiled import CompiledConstraint
 from fairlead.constraints.conflicts import conflict
 from fairlead.constraints.cutters import cutter_of
@@ -171,9 +172,8 @@ def _too_deep() -> LimitError:
 def _unsatisfiable(what: Source, expr: Expr, meter: Meter) -> UnsatisfiableError:
     anything = Derivatives(expr, fuel=meter.tick)
     if anything.has_text(expr):
-        text = anything.shortest(expr)
-        return UnsatisfiableError(
-            f"the vocabulary cannot spell any text of the source, {shown(text)!r} for one",
-            conflict=("source", "vocabulary"),
-        )
+        why = "the vocabulary cannot spell any text of the source"
+        if anything.shortest_length(expr) <= LONGEST:
+            why += f", {shown(anything.shortest(expr))!r} for one"
+        return UnsatisfiableError(why, conflict=("source", "vocabulary"))
     return conflict(what, Decisions(meter.tick))

@@ -180,7 +180,8 @@ class CompiledConstraint:
     def distance(self, state: DecodeState) -> int:
         """Tokens that suffice to reach an accepting state, end ids not counted.
 
-        0 where `accepts`; else smaller behind some token.
+        0 where `accepts`; else smaller behind some token. Where names or items that must not come
+        twice meet other constraints, it may be too small if a search does not soon tell.
         """
         if self._canonical is not None:
             return self._canonical.distance(state)
@@ -233,7 +234,12 @@ class CompiledConstraint:
         return b"".join(known[token] or b"" for token in tokens)
 
     def example(self) -> str:
-        """A shortest accepted text, the least in byte order; special tokens have their names."""
+        """A shortest accepted text, the least in byte order; special tokens have their names.
+
+        Raises:
+            LimitError: the text is longer than 16 MiB; or names or items that must not come twice
+                meet other constraints, and no text is found soon.
+        """
         with self._lock:
             if self._graph is not None:
                 return shown(self._graph.example()[len(self.vocabulary.lead) :]).decode()
