@@ -32,6 +32,7 @@ from fairlead.automata.captures import (
     options_of,
     read_items,
 )
+from fairlead.automata.guarded import THOROUGH
 from fairlead.automata.least import Least
 from fairlead.automata.living import Living
 from fairlead.automata.looking import Looking
@@ -145,16 +146,13 @@ class Derivatives:
         """The least, in byte order, of the shortest strings that lead to an accepting state.
 
         Raises:
-            LimitError: it is not found soon, or is too long.
+            LimitError: it is not found, or is too long.
         """
-        return text_of(self._looking.word(state) if state.looks else self._least.word(state))
+        found = self._looking.word(state, THOROUGH) if state.looks else self._least.word(state)
+        return text_of(found)
 
     def hoped(self, state: Expr) -> bytes:
-        """The same where it is found soon; else how a text would begin, if what must differ does.
-
-        Raises:
-            LimitError: that is not found soon either.
-        """
+        """The same where it is found soon; else how one would begin, if what must differ does."""
         return text_of(self._looking.hoped(state) if state.looks else self._least.word(state))
 
     def shortest_length(self, state: Expr) -> int:

@@ -32,7 +32,8 @@ from fairlead.lowering.regular import least_byte
 # One grammar in 350, drawn at random, took 100 s to be found empty without the early decision.
 EARLY: Final = 64  # states of a search for any text before that is decided, if that is soon done,
 HASTY: Final = 1_000  # and after,
-READING: Final = 256  # states of a search that remembers what is read, where many come to nothing,
+READING: Final = 256  # states of a search that remembers what is read, where many come to nothing:
+THOROUGH: Final = 10_000  # where somebody waits for the text (.15 ms a state),
 GREED: Final = 4  # how many bytes more than another it may have read for one less to come
 LONG: Final = 2_000  # states of a search that may have no end,
 MOST: Final = 100_000  # and of one that has
@@ -149,8 +150,12 @@ class Guarded:
             self._living.add(way)
             way = came[way]
 
-    def word(self, root: Expr) -> Word | None:
+    def word(self, root: Expr, reading: int = READING) -> Word | None:
         """The least, in byte order, of the shortest texts of `root`; None if it has none.
+
+        Args:
+            root: whose texts.
+            reading: states of a search that remembers what is read.
 
         Raises:
             LimitError: as `alive`.
@@ -158,7 +163,7 @@ class Guarded:
         if not root.looks:
             return self._loose(root)
         if root not in self._known:
-            self._search(root)
+            self._search(root, reading)
         return self._known[root]
 
     def _ending(self, node: Expr) -> Word | None:
@@ -167,12 +172,13 @@ class Guarded:
             return NOTHING
         return self._known.get(node) if node.looks else self._loose(node)
 
-    def _search(self, root: Expr) -> None:
+    def _search(self, root: Expr, reading: int) -> None:
+        most = reading if self._decide is None else MOST
         decided = self._careful = False
 
         def goes_on(states: int, _: int) -> bool:
             nonlocal decided
-            self._count(states)
+            self._count(states, most)
             self._careful = states > READING // 2
             if decided or states <= LONG or self._decide is None:
                 return True
@@ -183,9 +189,8 @@ class Guarded:
         self._known.update(dict.fromkeys(empty))
         self._known.update(words)
 
-    def _count(self, states: int) -> None:
+    def _count(self, states: int, most: int) -> None:
         self._fuel(1)
-        most = READING if self._decide is None else MOST
         if states > most:
             raise LimitError(
                 f"whether a text can end after what is looked ahead for is not known after {most} "

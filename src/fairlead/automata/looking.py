@@ -11,7 +11,7 @@ What this module does not know: how a byte is read.
 from collections.abc import Callable
 from typing import final
 
-from fairlead.automata.guarded import Guarded, Lines
+from fairlead.automata.guarded import READING, Guarded, Lines
 from fairlead.automata.passages import Passages
 from fairlead.automata.words import Word
 from fairlead.errors import LimitError
@@ -69,8 +69,8 @@ class Looking:
         except LimitError:
             return True
 
-    def word(self, expr: Expr) -> Word | None:
-        """The least of the shortest texts of `expr`.
+    def word(self, expr: Expr, reading: int = READING) -> Word | None:
+        """The least of the shortest texts of `expr`, after so many states that read captures.
 
         Raises:
             LimitError: it is not found after so many states.
@@ -78,7 +78,7 @@ class Looking:
         hoped = self._hopeful.word(expr)
         if hoped is None or not self._captures():
             return hoped
-        return self._remembering.word(expr)
+        return self._remembering.word(expr, reading)
 
     def hoped(self, expr: Expr) -> Word | None:
         """The same where it is found soon; else one in which what is captured may come twice.

@@ -238,7 +238,7 @@ class CompiledConstraint:
 
         Raises:
             LimitError: the text is longer than 16 MiB; or names or items that must not come twice
-                meet other constraints, and no text is found soon.
+                meet other constraints, and none is found after 10,000 states.
         """
         with self._lock:
             if self._graph is not None:
