@@ -87,10 +87,10 @@ class Living:
     def _solve(self, root: Expr) -> bool:
         known = self._known
         asked, waiting = {root}, dict[Expr, dict[Expr, None]]()
-        stack = [root]
+        stack, look = [root], _Asking(self, root, asked, waiting)
         while stack and root not in known:
-            node = stack[-1]
-            look = _Asking(self, node, asked, waiting)
+            node = look.node = stack[-1]
+            look.missing = None
             if node in known:
                 stack.pop()
             elif self._tells(node, look):
@@ -191,14 +191,16 @@ class Living:
 
 @final
 class _Asking:
-    """What one node asks about its parts; remembers who is to be told, and the first unknown."""
+    """What a node asks about its parts; remembers who is to be told, and the first unknown."""
 
-    __slots__ = ("_asked", "_living", "_node", "_waiting", "missing")
+    __slots__ = ("_asked", "_known", "_living", "_waiting", "missing", "node")
 
     def __init__(
         self, living: Living, node: Expr, asked: set[Expr], waiting: dict[Expr, dict[Expr, None]]
     ) -> None:
-        self._living, self._node, self._asked, self._waiting = living, node, asked, waiting
+        self._living, self._asked, self._waiting = living, asked, waiting
+        self._known = living.known
+        self.node = node
         self.missing: Expr | None = None
 
     @property
@@ -208,10 +210,10 @@ class _Asking:
 
     def __call__(self, part: Expr) -> bool | None:
         """Whether a part has a text; None where it has to be asked first."""
-        found = self._living.known(part)
+        found = self._known(part)
         if found is None:
             if part in self._asked:
-                self._waiting.setdefault(part, {})[self._node] = None
+                self._waiting.setdefault(part, {})[self.node] = None
                 return False
             self.missing = self.missing or part
         return found

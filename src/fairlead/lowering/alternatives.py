@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias, final
 
-from fairlead.lowering.expr import EMPTY, EPSILON, alt, byte_set, concat, lead
+from fairlead.lowering.expr import EMPTY, EPSILON, ONE_BYTE, alt, concat, lead, literal
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.nodes import Alt, Capture, Concat, Expr
 
@@ -22,8 +22,6 @@ _MANY = 4096
 
 # `r = a b | b a | ε, a = r x r | x, b = r y r | y` takes 2.2 s for 32 letters with 1, .02 with 3.
 _PUT_TOGETHER = 3
-
-_BYTES = tuple(byte_set(1 << byte) for byte in range(256))
 
 
 def either(options: Iterable[bytes | Expr]) -> Expr:
@@ -41,8 +39,10 @@ def either(options: Iterable[bytes | Expr]) -> Expr:
         else:
             others.append(option)
     if not others:
-        return branching(((word, EPSILON) for word in letters), _BYTES.__getitem__)
-    return _either_of_parts([*letters, *others])
+        return branching(((word, EPSILON) for word in letters), ONE_BYTE.__getitem__)
+    if len(others) == 1 and not letters:
+        return others[0]
+    return _either_of_parts([*map(_spelled, letters), *others])
 
 
 def branching(entries: Iterable[tuple[Word, Expr]], letter: Callable[[Any], Expr]) -> Expr:
@@ -158,19 +158,34 @@ def _close(opened: list[_Open], word: Word, depth: int, letter: Callable[[Any], 
         opened[-1].branches.setdefault(rest, []).append(letter(word[len(opened) - 1]))
 
 
-def _either_of_parts(options: Iterable[bytes | Expr]) -> Expr:
+def _either_of_parts(options: Iterable[Expr]) -> Expr:
     # The trie: node 0 is the root, (node, head) → child; a child comes after its parent.
     children: dict[tuple[int, Expr], int] = {}
     ends: set[int] = set()
+    # Behind a node that one option alone has come to, its rest, not taken apart: most of all parts.
+    alone: dict[int, Expr] = {}
     for option in options:
-        node = 0
-        for head in _heads(option):
-            node = children.setdefault((node, head), len(children) + 1)
-        ends.add(node)
+        node, rest = 0, option
+        while rest is not EPSILON:
+            head, rest = _parted(rest)
+            child = children.get((node, head))
+            if child is None:
+                children[node, head] = child = len(children) + 1
+                alone[child] = rest
+                break
+            node, other = child, alone.pop(child, None)
+            if other is EPSILON:
+                ends.add(node)
+            elif other is not None:
+                first, left = _parted(other)
+                children[node, first] = child = len(children) + 1
+                alone[child] = left
+        else:
+            ends.add(node)
     spend(len(children))
     below: dict[int, _Open] = {}
     for (node, head), child in reversed(children.items()):
-        rest = _ended(below.pop(child, None), child in ends)
+        rest = alone.get(child) or _ended(below.pop(child, None), child in ends)
         opened = below.get(node)
         if opened is None:
             opened = below[node] = _Open()
@@ -237,12 +252,11 @@ def _flatten(options: Iterable[bytes | Expr]) -> Iterator[bytes | Expr]:
             yield option
 
 
-def _heads(option: bytes | Expr) -> Iterator[Expr]:
-    if isinstance(option, bytes):
-        yield from map(_BYTES.__getitem__, option)
-        return
-    while isinstance(option, Concat):
-        yield option.head
-        option = option.tail
-    if option is not EPSILON:
-        yield option
+def _spelled(word: bytes) -> Expr:
+    spend(len(word) // _FREE)
+    return literal(word)
+
+
+def _parted(option: Expr) -> tuple[Expr, Expr]:
+    """What an option begins with, and what follows."""
+    return (option.head, option.tail) if isinstance(option, Concat) else (option, EPSILON)

@@ -22,10 +22,15 @@ Counts: TypeAlias = tuple[Range, ...]
 
 def superfluous(options: Iterable[Expr]) -> list[Expr]:
     """The options whose strings are all strings of another one."""
+    begun: dict[int, list[Expr]] = {}
+    for option in options:  # most begin as no other does: their shapes need not be told
+        head = option.head if isinstance(option, Concat) else option
+        begun.setdefault(id(counted(head)[0]), []).append(option)
     alike: dict[tuple[int, ...], list[tuple[Counts, Expr]]] = {}
-    for option in options:
-        shape, counts = _shape(option)
-        alike.setdefault(shape, []).append((counts, option))
+    for several in begun.values():
+        for option in several if len(several) > 1 else ():
+            shape, counts = _shape(option)
+            alike.setdefault(shape, []).append((counts, option))
     found: list[Expr] = []
     for group in alike.values():
         if 1 < len(group) <= _MOST_COMPARED:

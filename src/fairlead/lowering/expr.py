@@ -20,7 +20,7 @@ from functools import reduce
 
 from fairlead.errors import FairleadError
 from fairlead.lowering.dominance import superfluous
-from fairlead.lowering.interning import intern, known, nodes
+from fairlead.lowering.interning import intern, known
 from fairlead.lowering.nodes import (
     Ahead,
     Alt,
@@ -66,44 +66,46 @@ def byte_set(members: Iterable[int] | int) -> Expr:
     if bits == 0:
         return EMPTY
     key = (_BYTES, bits)
-    found = known(key)
-    return found if found is not None else intern(key, Bytes(bits))
+    return known(key) or intern(key, Bytes(bits))
+
+
+ONE_BYTE = tuple(byte_set(1 << byte) for byte in range(256))
 
 
 def literal(text: bytes | str) -> Expr:
     """Exactly `text` (a str in UTF-8)."""
     data = text.encode() if isinstance(text, str) else text
-    result = EPSILON
-    for byte in reversed(data):
-        result = lead(byte_set(1 << byte), result)
+    result = ONE_BYTE[data[-1]] if data else EPSILON
+    for byte in data[-2::-1]:
+        result = lead(ONE_BYTE[byte], result)
     return result
 
 
 def concat(*parts: Expr) -> Expr:
     """One string of each part, in order."""
-    result = EPSILON
-    for part in reversed(parts):
+    result = parts[-1] if parts else EPSILON
+    for part in parts[-2::-1]:
         result = _pair(part, result)
     return result
 
 
 def lead(head: Expr, tail: Expr) -> Expr:
     """`concat(head, tail)`, told sooner where a letter stands before the rest of a word."""
+    key = (_PAIR, id(head), id(tail))
+    if (node := known(key)) is not None:
+        return node
     follower = tail.head if isinstance(tail, Concat) else tail
     for part in (head, follower):
         if part.nullable or part.looks or not isinstance(part, Bytes | Alt):
             return concat(head, tail)
-    key = (_PAIR, id(head), id(tail))
-    found = nodes.get(key)
-    node = None if found is None else found()
-    return intern(key, _pair_node(head, tail)) if node is None else node
+    return intern(key, _pair_node(head, tail))
 
 
 def _pair(head: Expr, tail: Expr) -> Expr:
     if tail is EPSILON:  # a spine is never walked for nothing, or a literal would take O(n²)
         return head
     if not isinstance(head, Concat):
-        return _cons(head, tail)
+        return known((_PAIR, id(head), id(tail))) or _cons(head, tail)  # most pairs are known
     heads: list[Expr] = []
     while isinstance(head, Concat):  # (a·b)·c becomes a·(b·c)
         heads.append(head.head)
@@ -173,8 +175,7 @@ def _pair_node(head: Expr, tail: Expr) -> Expr:
 
 def _intern_pair(head: Expr, tail: Expr) -> Expr:
     key = (_PAIR, id(head), id(tail))
-    found = known(key)
-    return found if found is not None else intern(key, _pair_node(head, tail))
+    return known(key) or intern(key, _pair_node(head, tail))
 
 
 def _counts(expr: Expr) -> bool:
@@ -214,8 +215,7 @@ def alt(*options: Expr) -> Expr:
     if len(flat) <= 1:
         return next(iter(flat), EMPTY)
     key = (_ALT, *sorted(map(id, flat)))
-    found = known(key)
-    return found if found is not None else _union(flat)
+    return known(key) or _union(flat)
 
 
 def _union(flat: dict[Expr, None]) -> Expr:

@@ -73,7 +73,7 @@ def lower_grammar(grammar: Grammar, terminals: Terminals | None = None) -> Expr:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)  # frozen, each takes three times as long to make
 class Part:
     """What an item or a rule stands for.
 
@@ -101,28 +101,21 @@ class _Lowering:
 
     def start(self, name: str) -> Expr:
         """The texts of a rule."""
-        for names in circles(name, self._mentioned):
-            if len(names) == 1 and names[0] not in self._mentioned(names[0]):
+        mentioned = {each: _mentioned(rows) for each, rows in self._rules.items()}
+        for names in circles(name, mentioned.__getitem__):
+            if len(names) == 1 and names[0] not in mentioned[names[0]]:
                 self._in_place(names[0])
             else:
                 self._circle(names)
         return self._done[name].whole
 
-    def _mentioned(self, name: str) -> list[str]:
-        return [
-            item.atom.rule
-            for alternative in self._rules[name]
-            for item in alternative
-            if isinstance(item.atom, Name)
-        ]
-
     def _in_place(self, name: str) -> None:
         """A rule that does not lead back to itself."""
         chains = [self._chain(alternative) for alternative in self._rules[name]]
         size = sum(chain.size for chain in chains)
-        whole = _either(chain.whole for chain in chains)
+        whole = either(chain.whole for chain in chains)
         full = all(chain.whole is chain.some for chain in chains)
-        some = whole if full else _either(chain.some for chain in chains)
+        some = whole if full else either(chain.some for chain in chains)
         self._copied += size
         if size > (REGULAR if whole.regular and self._copied < COPIED else IN_PLACE):
             # As a node: mentioned often, it would be copied into what mentions it.
@@ -142,7 +135,7 @@ class _Lowering:
         for left in _left_circles(names, lambda name: self._corners(name, inside)):
             if len(left) == 1 and left[0] not in self._corners(left[0], inside):
                 chains = [self._chain(each).some for each in self._rules[left[0]]]
-                nodes[left[0]].define(_either(chains))
+                nodes[left[0]].define(either(chains))
             else:
                 self._left_recursive(left, nodes)
 
@@ -183,18 +176,18 @@ class _Lowering:
                         break
         on = _Ways(names, ways, nodes[names[0]].looks)
         for name in names:
-            begun = [concat(_either(bases[k]), on.between(k, name).whole) for k in names]
-            nodes[name].define(_either(begun))
+            begun = [concat(either(bases[k]), on.between(k, name).whole) for k in names]
+            nodes[name].define(either(begun))
 
     def _chain(self, alternative: Alternative) -> Part:
+        spend(len(alternative))
         return _joined([self._item(item) for item in alternative])
 
     def _item(self, item: Item) -> Part:
-        spend(1)
-        atom = self._atom(item.atom)
         low, high = item.low, item.high
         if high == 0:
             return NOTHING
+        atom = self._atom(item.atom)
         if low == 1 == high:
             return atom
         if atom.whole.nullable:
@@ -203,20 +196,13 @@ class _Lowering:
         return Part(repeat(atom.whole, low, high), some, atom.size)
 
     def _atom(self, atom: Atom) -> Part:
-        match atom:
-            case Word(text):
-                found = literal(text)
-                return Part(found, EMPTY if found is EPSILON else found)
-            case Characters():
-                found = _characters(atom)
-                return Part(found, found)
-            case Name(rule):
-                return self._done[rule]
-            case Terminal(name):
-                found = self._terminals[name]
-                return Part(found, found)
-            case _:
-                assert_never(atom)
+        if isinstance(atom, Name):
+            return self._done[atom.rule]
+        if isinstance(atom, Word):
+            found = literal(atom.text)
+            return Part(found, found) if atom.text else NOTHING
+        found = _characters(atom) if isinstance(atom, Characters) else self._terminals[atom.name]
+        return Part(found, found)
 
 
 @final
@@ -227,7 +213,7 @@ class _Ways:
         self, names: Sequence[str], ways: Mapping[tuple[str, str], list[Part]], looks: int
     ) -> None:
         self._looks = looks
-        self._some = {pair: _either(part.some for part in parts) for pair, parts in ways.items()}
+        self._some = {pair: either(part.some for part in parts) for pair, parts in ways.items()}
         free = [pair for pair, parts in ways.items() if any(p.whole.nullable for p in parts)]
         self._free = {name: _reached(name, free) for name in names}
         self._known = dict[tuple[str, str], Part]()
@@ -251,10 +237,14 @@ class _Ways:
             for (before, after), step in self._some.items()
             if before in self._free[begin] and end in self._reachable(after)
         ]
-        return _either(found)
+        return either(found)
 
     def _reachable(self, name: str) -> frozenset[str]:
         return _reached(name, [*self._some])
+
+
+def _mentioned(alternatives: Iterable[Alternative]) -> list[str]:
+    return [item.atom.rule for each in alternatives for item in each if isinstance(item.atom, Name)]
 
 
 def _reached(name: str, steps: Sequence[tuple[str, str]]) -> frozenset[str]:
@@ -281,10 +271,10 @@ def _left_circles(
 
 def _joined(parts: Sequence[Part]) -> Part:
     """Parts one after another: the first that is not empty decides where texts begin."""
-    if len(parts) == 1:
-        return parts[0]
-    whole, some, size = EPSILON, EMPTY, 0
-    for part in reversed(parts):
+    if len(parts) < 2:
+        return parts[0] if parts else NOTHING
+    whole, some, size = parts[-1].whole, parts[-1].some, parts[-1].size
+    for part in parts[-2::-1]:
         begun = concat(part.some, whole)
         some = alt(begun, some) if part.whole.nullable else begun
         whole = begun if part.whole is part.some else concat(part.whole, whole)
@@ -298,11 +288,6 @@ def _again(item: Item, atom: Part) -> Part:
     high = None if item.high is None else item.high - 1
     some = repeat(atom.some, max(low, 1), high) if high != 0 else EMPTY
     return Part(repeat(atom.some, low, high), some)
-
-
-def _either(options: Iterable[Expr]) -> Expr:
-    found = [option for option in options if option is not EMPTY]
-    return either(found) if found else EMPTY
 
 
 @lru_cache(1 << 12)
@@ -329,7 +314,8 @@ def _nullable(rules: Rules) -> frozenset[str]:
     """The rules that have the empty text."""
 
     def needed(item: Item) -> str | None:
-        return FREE if item.low == 0 or item.atom == Word("") else _name(item.atom)
+        atom = item.atom
+        return FREE if item.low == 0 or (isinstance(atom, Word) and not atom.text) else _name(atom)
 
     return _grown(rules, needed)
 
@@ -345,6 +331,9 @@ def _productive(grammar: Grammar) -> Rules:
     if grammar.start not in ends:
         endless = [name for name in rules if name not in ends and name not in grammar.groups]
         raise unending(endless)
+
+    if len(ends) == len(rules):
+        return rules
 
     def lives(item: Item) -> bool:
         return not isinstance(item.atom, Name) or item.atom.rule in ends
