@@ -7,37 +7,69 @@ object has their ids. Were the parts in the key, the table would keep every recu
 import threading
 import weakref
 from collections.abc import Hashable
+from typing import Generic, TypeVar, final
 
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.nodes import Expr
 
-nodes: dict[Hashable, "weakref.KeyedRef[Hashable, Expr]"] = {}
-_lock = threading.RLock()  # taken again when the collector calls _forget in the middle
+_Node = TypeVar("_Node")
 
 
-def known(key: Hashable) -> Expr | None:
-    """The node with this key, which tells everything that makes it different.
+@final
+class _Entry(weakref.ref[_Node]):
+    """A node, held weakly, and its key.
 
-    A key names the parts by `id`: as long as the node lives, so do its parts, and no other object
-    has their ids. Were the parts in the key, this table would keep every recursive rule alive.
+    A `weakref.KeyedRef`, whose constructor is written in Python, takes .43 us to make, this .13.
     """
-    found = nodes.get(key)
-    return None if found is None else found()
+
+    __slots__ = ("key",)
+    key: Hashable
+
+
+@final
+class Interned(Generic[_Node]):
+    """The nodes of one kind that live.
+
+    Attributes:
+        nodes: them, by key, for whoever has no time for a call.
+    """
+
+    __slots__ = ("_forgotten", "_lock", "nodes")
+
+    def __init__(self) -> None:
+        self.nodes: dict[Hashable, _Entry[_Node]] = {}
+        self._lock = threading.RLock()  # taken again when the collector calls in the middle
+        self._forgotten = self._forget
+
+    def known(self, key: Hashable) -> _Node | None:
+        """The node with this key, which tells everything that makes it different."""
+        found = self.nodes.get(key)
+        return None if found is None else found()
+
+    def intern(self, key: Hashable, node: _Node) -> _Node:
+        """The node that is known by this key: `node`, if there was none."""
+        made = _Entry(node, self._forgotten)
+        made.key = key
+        with self._lock:
+            entry = self.nodes.get(key)
+            found = None if entry is None else entry()
+            if found is None:
+                self.nodes[key] = made
+                return node
+            return found
+
+    def _forget(self, gone: weakref.ref[_Node]) -> None:
+        """What nobody holds has no key any more."""
+        with self._lock:
+            if isinstance(gone, _Entry) and self.nodes.get(gone.key) is gone:
+                del self.nodes[gone.key]
+
+
+_exprs = Interned[Expr]()
+nodes, known = _exprs.nodes, _exprs.known
 
 
 def intern(key: Hashable, node: Expr) -> Expr:
-    """The node that is known by this key: `node`, if there was none."""
+    """The expression that is known by this key, to be paid for: `node`, if there was none."""
     spend(1)
-    made = weakref.KeyedRef(node, _forget, key)
-    with _lock:
-        found = known(key)
-        if found is None:
-            nodes[key] = made
-        return found or node
-
-
-def _forget(gone: "weakref.KeyedRef[Hashable, Expr]") -> None:
-    """What nobody holds has no key any more."""
-    with _lock:
-        if nodes.get(gone.key) is gone:
-            del nodes[gone.key]
+    return _exprs.intern(key, node)

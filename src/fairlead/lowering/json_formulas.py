@@ -11,11 +11,11 @@ behind references are 24 nodes. Nothing is ever multiplied out here.
 Parts keep the order in which they were named. What this module does not know: what atoms mean.
 """
 
-import threading
-import weakref
-from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from typing import Protocol, TypeAlias, TypeVar, final
+
+from fairlead.lowering.identity import by_identity
+from fairlead.lowering.interning import Interned
 
 
 class Atom(Protocol):
@@ -27,7 +27,7 @@ class Atom(Protocol):
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@by_identity
 class Truth:
     """What always holds, or never."""
 
@@ -35,7 +35,7 @@ class Truth:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@by_identity
 class Leaf:
     """An atom; `denies` is the one whose plain opposite it is, if that is a leaf too."""
 
@@ -44,7 +44,7 @@ class Leaf:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@by_identity
 class Every:
     """All of two or more parts, none an Every."""
 
@@ -52,7 +52,7 @@ class Every:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@by_identity
 class Some:
     """Any of two or more parts, none a Some."""
 
@@ -64,17 +64,13 @@ TRUE: Formula = Truth(True)
 FALSE: Formula = Truth(False)
 _Made = TypeVar("_Made")
 
-_nodes: "weakref.WeakValueDictionary[Hashable, Formula]" = weakref.WeakValueDictionary()
-_lock = threading.Lock()
+_nodes = Interned[Formula]()
 
 
 def leaf(atom: Atom, denies: Formula | None = None) -> Formula:
     """The formula of one atom, which may be the plain opposite of another."""
-    found = _nodes.get(atom)
-    if found is not None:
-        return found
-    with _lock:
-        return _nodes.setdefault(atom, Leaf(atom, denies))
+    found = _nodes.known(atom)
+    return _nodes.intern(atom, Leaf(atom, denies)) if found is None else found
 
 
 def all_of(*parts: Formula) -> Formula:
@@ -102,26 +98,23 @@ def _joined(
             if one is not neutral:
                 flat[one] = None
     if len(flat) > 1:
-        if any(isinstance(one, Leaf) and one.denies in flat for one in flat):
-            return deciding
-        flat = _absorbed(flat, other)
+        for one in flat:
+            if isinstance(one, Leaf) and one.denies in flat:
+                return deciding
+        _absorb(flat, other)
     if len(flat) <= 1:
         return next(iter(flat), neutral)
     key = (same is Every, *map(id, flat))  # the collector does not look into numbers
-    found = _nodes.get(key)
-    if found is not None:
-        return found
-    with _lock:
-        return _nodes.setdefault(key, same(tuple(flat)))
+    found = _nodes.known(key)
+    return _nodes.intern(key, same(tuple(flat))) if found is None else found
 
 
-def _absorbed(flat: dict[Formula, None], other: type[Every] | type[Some]) -> dict[Formula, None]:
-    """Without the parts that another part makes superfluous: a or (a and b) is a."""
-    return {
-        one: None
-        for one in flat
-        if not (isinstance(one, other) and any(part in flat for part in one.parts))
-    }
+def _absorb(flat: dict[Formula, None], other: type[Every] | type[Some]) -> None:
+    """Take away the parts that another part makes superfluous: a or (a and b) is a."""
+    known = flat.keys()
+    lost = [one for one in flat if isinstance(one, other) and not known.isdisjoint(one.parts)]
+    for one in lost:
+        del flat[one]
 
 
 def opposite(formula: Formula) -> Formula:

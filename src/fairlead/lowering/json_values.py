@@ -11,13 +11,13 @@ What this module does not know: schemas, spelling.
 """
 
 import json
-import threading
-import weakref
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeAlias, cast, final
 
+from fairlead.lowering.identity import by_identity
+from fairlead.lowering.interning import Interned
 from fairlead.lowering.number_far import read_number
 from fairlead.syntax.json_schema_tree import Kind
 from fairlead.syntax.json_schema_values import kind_of
@@ -31,7 +31,7 @@ _DECODER = json.JSONDecoder(parse_int=read_number, parse_float=read_number)
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@by_identity
 class Parts:
     """The items of an array, or the members of an object, in no order."""
 
@@ -47,8 +47,7 @@ class _Joint:
     names: list[str] | None
 
 
-_parts: "weakref.WeakValueDictionary[Hashable, Parts]" = weakref.WeakValueDictionary()
-_lock = threading.Lock()
+_parts = Interned[Parts]()
 
 
 def exact(value: Json) -> Exact:
@@ -104,11 +103,8 @@ def object_of(members: Iterable[tuple[str, Exact]]) -> Exact:
 
 def _same(parts: tuple[Exact, ...] | frozenset[tuple[str, Exact]]) -> Parts:
     """The one object for all equal parts."""
-    found = _parts.get(parts)
-    if found is not None:
-        return found
-    with _lock:
-        return _parts.setdefault(parts, Parts(parts))
+    found = _parts.known(parts)
+    return _parts.intern(parts, Parts(parts)) if found is None else found
 
 
 def members_of(value: Exact) -> dict[str, Exact]:

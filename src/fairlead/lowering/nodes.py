@@ -27,10 +27,11 @@ What this module does not know: tokens, characters, JSON, automata.
 """
 
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, Protocol, TypeAlias, final
 
 from fairlead.errors import FairleadError
+from fairlead.lowering.identity import by_identity
 
 
 class Look(Protocol):
@@ -109,7 +110,7 @@ class Template(Protocol):
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@by_identity
 class Empty:
     """∅, the language without any string."""
 
@@ -121,7 +122,7 @@ class Empty:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@by_identity
 class Epsilon:
     """ε, the language of the empty string alone."""
 
@@ -133,7 +134,7 @@ class Epsilon:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@by_identity
 class Bytes:
     """One byte b with bit b of `members` set."""
 
@@ -146,7 +147,7 @@ class Bytes:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@by_identity
 class Concat:
     """`head`, which is no Concat, then `tail`."""
 
@@ -160,7 +161,7 @@ class Concat:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@by_identity
 class Alt:
     """Any of `options`: at least two, none an Alt, none twice.
 
@@ -177,7 +178,7 @@ class Alt:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@by_identity
 class Repeat:
     """`item` at least `low` and at most `high` times (None: any number)."""
 
@@ -192,7 +193,7 @@ class Repeat:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@by_identity
 class And:
     """Strings of both; both are regular."""
 
@@ -206,7 +207,7 @@ class And:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@by_identity
 class Not:
     """Byte strings that are not in `item`, which is regular."""
 
@@ -219,7 +220,7 @@ class Not:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@by_identity
 class Rule:
     """A name for a body that is given once, later: the knot of recursion. Never nullable.
 
@@ -259,7 +260,7 @@ class Rule:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@by_identity
 class Call:
     """What `template.unfold(argument)` denotes."""
 
@@ -273,7 +274,7 @@ class Call:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@by_identity
 class Capture:
     """A string of `item`, then `template.resume(argument, that string)`.
 
@@ -293,7 +294,7 @@ class Capture:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@by_identity
 class Ahead:
     """No byte; what follows, up to the next Stop of this level or to the end, is in `item`.
 
@@ -310,7 +311,7 @@ class Ahead:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@by_identity
 class Stop:
     """No byte; here ends what an Ahead of this level looks at."""
 
@@ -323,7 +324,7 @@ class Stop:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@by_identity
 class Unsure:
     """Depends on bytes that are not known: to be decided by stepping through the bytes."""
 

@@ -83,9 +83,10 @@ class Arena:
         elif table.hashes:
             self._build(self.context, at.REHASH, 0, count, 0, 0, 0, 0)
 
-    def make(self, kind: int, *fields: int) -> int:
-        """The node of this kind with these fields, five at most."""
-        return self._built(at.MAKE_NODE, kind, *fields, *_ZEROS[len(fields) :])
+    def make(self, kind: int, a: int = 0, b: int = 0, c: int = 0, d: int = 0, e: int = 0) -> int:
+        """The node of this kind with these fields."""
+        made = self._build(self.context, at.MAKE_NODE, kind, a, b, c, d, e)
+        return made if made >= 0 else self._built(at.MAKE_NODE, kind, a, b, c, d, e)
 
     def first_frame(self, thing: int) -> int:
         """The frame of an empty object."""
