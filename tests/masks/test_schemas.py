@@ -21,6 +21,7 @@ from fairlead.masks.schemas import lower_plain, plain_of
 from fairlead.syntax.json_schema_tame import read_tame
 from two_engines import compared, vocabulary
 
+BYTES = fl.Vocabulary([*(bytes((byte,)) for byte in range(256)), b"<end>"], eos_ids={256})
 NAMES = [
     "",
     "a",
@@ -459,6 +460,47 @@ def test_what_is_told_of_few_parts_is_so_where_all_are_looked_at() -> None:
     assert told > 200
 
 
+def _of_types(dice: random.Random) -> dict[str, Any]:
+    """A part of several types, of which some may have no value."""
+
+    def inner() -> Any:
+        escaped = {"$ref": "#/%78"}
+        return dice.choice([False, {"not": {}}, {"type": "null"}, escaped, {"$ref": "#/x"}, True])
+
+    kinds = dice.sample(["object", "array", "null", "string"], dice.choice((2, 3)))
+    made: dict[str, Any] = {"type": kinds} if dice.random() < 0.8 else {}
+    if "object" in kinds:
+        made |= {"properties": {"a": inner()}, "additionalProperties": inner()}
+        made["required"] = dice.choice([["a"], ["b"], ["a", "b"], []])
+    if "array" in kinds:
+        made |= {"items": inner(), "minItems": dice.choice((0, 1))}
+    return made
+
+
+def test_types_without_a_value_are_left_out() -> None:
+    """Where others had to judge all of a schema, what a type needed was taken for possible."""
+    dice, laid = random.Random(11), 0
+    for number in range(400):
+        part, other = _of_types(dice), {"$ref": "#/%78"}
+        items = dice.choice([part, {dice.choice(["oneOf", "anyOf"]): [part, _of_types(dice)]}])
+        of_x = dice.choice([{"type": "null"}, {"not": {}}, _of_types(dice)])
+        rule = plain_rule(fl.JsonSchema({"items": items, "x": of_x, "properties": {"a": other}}))
+        if rule is not None:
+            laid += 1
+            assert compared(rule, vocabulary(300), texts=3, tokens=8, seed=number)
+    assert laid > 200
+
+
+def test_what_a_reference_names_may_be_of_any_type() -> None:
+    """Kernels do not read such a name, so they do not know that its strings are the other's."""
+    either = {"oneOf": [{"$ref": "#/x%31"}, {"type": "string"}]}
+    source = fl.JsonSchema({"items": either, "x1": {"maxLength": 3}})
+    assert plain_rule(source) is not None
+    assert ends(source, b'["ab') == [False, True, True]
+    assert ends(source, b'["abc') == [False, True, True]
+    assert ends(source, b'["abcd') == [True, True, True]
+
+
 def test_a_part_waits_until_it_is_entered() -> None:
     """So a network has few nodes, however many parts a schema has."""
     parts = {str(n): {"type": "object", "properties": {"a": {"enum": ["x"]}}} for n in range(500)}
@@ -472,11 +514,21 @@ def test_a_part_waits_until_it_is_entered() -> None:
     assert second < first + 600
 
 
+def ends(source: fl.JsonSchema, text: bytes) -> list[bool]:
+    """Whether a string may end behind a text, go on, or go on with an escape."""
+    compiled = fl.compile(source, BYTES)
+    state = compiled.start()
+    for byte in text:
+        assert compiled.mask(state)[byte // 32] >> (byte % 32) & 1
+        state = compiled.advance(state, byte)
+    row = compiled.mask(state)
+    return [bool(row[byte // 32] >> (byte % 32) & 1) for byte in b'"a\\']
+
+
 def test_a_part_without_type_is_entered_once() -> None:
     """It was a rule whose body was the rule itself, and the first mask within never came."""
     schema = {"items": {"minLength": 1, "maxLength": 2, "pattern": "^[0-9a-f]*$"}}
-    bytes_alone = fl.Vocabulary([*(bytes((byte,)) for byte in range(256)), b"<end>"], eos_ids={256})
-    compiled = fl.compile(fl.JsonSchema(schema), bytes_alone)
+    compiled = fl.compile(fl.JsonSchema(schema), BYTES)
     state = compiled.start()
     for byte in b'["0a",3]':
         assert compiled.mask(state)[byte // 32] >> (byte % 32) & 1
