@@ -22,7 +22,6 @@ What this module does not know: how characters are spelled, `spell` says; patter
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import TypeAlias, final
 
@@ -48,6 +47,7 @@ from fairlead.lowering.unicode import (
     points,
     union,
 )
+from fairlead.syntax.frozen import by_value
 from fairlead.syntax.regex_tree import AnchorKind
 
 START, BEFORE_NEWLINE, BEFORE_OTHER, BEFORE_WORD = BEFORE = range(4)
@@ -56,7 +56,7 @@ SIDES = tuple(product(BEFORE, AFTER))
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Sided:
     """What a part with anchors denotes, for each pair of SIDES, in their order."""
 

@@ -50,13 +50,14 @@ class Interned(Generic[_Node]):
         """The node that is known by this key: `node`, if there was none."""
         made = _Entry(node, self._forgotten)
         made.key = key
+        entry = self.nodes.setdefault(key, made)  # at once, without others in between
+        if entry is made:
+            return node
         with self._lock:
-            entry = self.nodes.get(key)
-            found = None if entry is None else entry()
-            if found is None:
+            found = self.known(key)
+            if found is None:  # nobody holds that one any more
                 self.nodes[key] = made
-                return node
-            return found
+            return node if found is None else found
 
     def _forget(self, gone: weakref.ref[_Node]) -> None:
         """What nobody holds has no key any more."""

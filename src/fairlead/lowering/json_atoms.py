@@ -13,7 +13,6 @@ What this module does not know: schemas, spelling.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias, final
 
 from fairlead.lowering.json_formulas import (
@@ -27,13 +26,14 @@ from fairlead.lowering.json_formulas import (
 )
 from fairlead.lowering.json_values import Exact, items_of, members_of
 from fairlead.lowering.nodes import Expr
+from fairlead.syntax.frozen import by_value
 from fairlead.syntax.json_schema_tree import Address, Numbers, Strings
 
 # Values
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Holds:
     """The schema at an address, or its opposite."""
 
@@ -48,7 +48,7 @@ class Holds:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Among:
     """One of some values, or none of them."""
 
@@ -66,7 +66,7 @@ class Among:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Text:
     """A string as some keywords want it, or not."""
 
@@ -81,7 +81,7 @@ class Text:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Amount:
     """A number as some keywords want it, or not."""
 
@@ -98,7 +98,7 @@ class Amount:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Flag:
     """One of these booleans."""
 
@@ -114,7 +114,7 @@ class Flag:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Beside:
     """All keys but some names, and those that match any of some key languages."""
 
@@ -126,7 +126,7 @@ Keys: TypeAlias = Expr | Beside
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Named:
     """If there is a member `name`, its value satisfies `value`, which may be anything."""
 
@@ -141,7 +141,7 @@ class Named:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Required:
     """There is a member `name`."""
 
@@ -153,7 +153,7 @@ class Required:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Matching:
     """Every member whose key is among `keys` satisfies `value`."""
 
@@ -166,7 +166,7 @@ class Matching:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Found:
     """Some member whose key is among `keys` satisfies `value`."""
 
@@ -179,7 +179,7 @@ class Found:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class AtLeast:
     """So many members or items are still to come, or more."""
 
@@ -191,7 +191,7 @@ class AtLeast:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class AtMost:
     """So many members or items are still to come, or fewer."""
 
@@ -203,7 +203,7 @@ class AtMost:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Unlike:
     """The rest is none of these rests of values."""
 
@@ -230,7 +230,7 @@ def exactly(value: Exact) -> Formula:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Item:
     """If there is an item at `position`, it satisfies `value`."""
 
@@ -243,7 +243,7 @@ class Item:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Items:
     """Every item from `start` on satisfies `value`."""
 
@@ -256,7 +256,7 @@ class Items:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class SomeItem:
     """Some item from `start` on satisfies `value`."""
 
@@ -269,7 +269,7 @@ class SomeItem:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Holding:
     """From `low` to `high` items, of those still to come, satisfy `value`."""
 
@@ -284,7 +284,7 @@ class Holding:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Longer:
     """The whole array has so many items, or more."""
 
@@ -296,7 +296,7 @@ class Longer:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Shorter:
     """The whole array has so many items, or fewer."""
 
@@ -308,7 +308,7 @@ class Shorter:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Distinct:
     """No two items are equal, or, with the other sign, some are."""
 

@@ -13,7 +13,7 @@ What this module does not know: spelling, values.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, TypeGuard, final
 
 from fairlead.lowering.fuel import spend
@@ -30,6 +30,7 @@ from fairlead.lowering.json_formulas import (
     any_of,
     leaf,
 )
+from fairlead.syntax.frozen import by_value
 
 _DEEP: Final = 4  # alternatives within alternatives
 _ROUNDS: Final = 8  # as a choice that is settled may settle others
@@ -40,7 +41,7 @@ _MOST: Final = (
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class _Facts:
     """What holds anyhow.
 

@@ -14,8 +14,8 @@ Parts keep the order in which they were named. What this module does not know: w
 from collections.abc import Callable, Iterable
 from typing import Protocol, TypeAlias, TypeVar, final
 
-from fairlead.lowering.identity import by_identity
 from fairlead.lowering.interning import Interned
+from fairlead.syntax.frozen import by_identity
 
 
 class Atom(Protocol):

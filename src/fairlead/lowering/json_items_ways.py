@@ -9,7 +9,6 @@ What this module does not know: schemas, spelling, texts.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import TypeAlias, final
 
@@ -22,6 +21,7 @@ from fairlead.lowering.json_objects import Least
 from fairlead.lowering.json_progress import Judge, Progress
 from fairlead.lowering.json_values import Exact, read_exact
 from fairlead.lowering.nodes import Expr
+from fairlead.syntax.frozen import by_value
 
 Used: TypeAlias = "frozenset[Exact | None]"
 MOST_LOOKED_AT = 20_000
@@ -29,7 +29,7 @@ _NONE: Used = frozenset()
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Rest:
     """Behind an item, or, at -1, before the array."""
 
@@ -40,7 +40,7 @@ class Rest:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Step:
     """One way to go on: what the next item satisfies, and what is left to be said."""
 

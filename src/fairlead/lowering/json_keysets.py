@@ -10,7 +10,6 @@ What this module does not know: values, the order of keys.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias, final
 
 from fairlead.errors import LimitError
@@ -30,6 +29,7 @@ from fairlead.lowering.json_values import members_of
 from fairlead.lowering.nodes import And, Expr, Not, Rule
 from fairlead.lowering.regular import parts_of
 from fairlead.lowering.unicode import TEXT
+from fairlead.syntax.frozen import by_value
 
 MOST_CLASSES = 256
 _REMEMBERED = 1 << 14
@@ -37,7 +37,7 @@ _MOST_TOLD = 16  # key languages, which all have a say in each class; kernels tr
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class KeyClass:
     """Keys that are alike.
 
@@ -63,7 +63,7 @@ _Part: TypeAlias = tuple[tuple[Expr, ...], tuple[Expr, ...]]
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Unnamed:
     """Keys of a class, names perhaps among them: between their quotes, and in UTF-8, if known."""
 
@@ -72,7 +72,7 @@ class Unnamed:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Plain:
     """An object that `json_objects` can read: see `Members` there."""
 

@@ -15,7 +15,7 @@ What this module does not know: schemas.
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import cast, final
 
@@ -59,6 +59,7 @@ from fairlead.lowering.json_progress import Judge, Pairs, Progress
 from fairlead.lowering.json_room import among, bounded, writes
 from fairlead.lowering.json_text import QUOTE, JsonStyle
 from fairlead.lowering.nodes import Expr, Look
+from fairlead.syntax.frozen import by_value
 
 _REMEMBERED = 4096
 _MOST_KNOWN = 1 << 16
@@ -66,7 +67,7 @@ _FEW_TESTS = 10  # of one member; they have 2^10 answers, which is MOST_PAIRS
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Rest:
     """Behind a value: which keys are used, and what the rest satisfies; `place` -1 is the start."""
 
@@ -76,7 +77,7 @@ class Rest:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Member:
     """Behind a key, the number of which is counted from 0 for names, then for classes."""
 

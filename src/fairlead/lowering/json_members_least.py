@@ -20,6 +20,7 @@ from fairlead.lowering.json_atoms import Matching, Named, Required
 from fairlead.lowering.json_formulas import Atom, Every, Formula, Leaf, Some, all_of, atoms
 from fairlead.lowering.json_objects import Extras
 from fairlead.lowering.json_progress import Pairs
+from fairlead.syntax.frozen import by_value
 
 MOST_LOOKED_AT = 1_000
 _IN_ORDER = 100
@@ -28,7 +29,7 @@ _decode = json.JSONDecoder().raw_decode
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Words:
     """What is known of the members of an object.
 

@@ -14,7 +14,6 @@ What this module does not know: spelling, values.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import final
 
 from fairlead.errors import LimitError
@@ -31,10 +30,11 @@ from fairlead.lowering.json_members_least import (
     components,
 )
 from fairlead.lowering.json_objects import Extras
+from fairlead.syntax.frozen import by_value
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Ways:
     """What is known of the members of an object.
 
@@ -140,7 +140,7 @@ def _more(ways: Ways, key: int, missing: int, extras: Extras) -> tuple[int, Extr
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class _Try:
     """Some members, the last of which has a value that nobody has asked about."""
 

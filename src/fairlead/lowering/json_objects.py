@@ -24,7 +24,6 @@ What this module does not know: schemas.
 
 import json
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TypeAlias, cast, final
 
@@ -47,6 +46,7 @@ from fairlead.lowering.json_keysets import Unnamed
 from fairlead.lowering.json_room import among, room, writes
 from fairlead.lowering.json_text import QUOTE, JsonStyle
 from fairlead.lowering.nodes import Expr, Look
+from fairlead.syntax.frozen import by_identity
 
 Extras: TypeAlias = "frozenset[str | None]"
 Argument: TypeAlias = "tuple[int, Extras, int]"
@@ -58,7 +58,7 @@ _REMEMBERED = 1024
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@by_identity
 class Members:
     """What an object may hold.
 

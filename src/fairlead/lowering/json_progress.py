@@ -13,7 +13,6 @@ What this module does not know: keys, spelling.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import prod
 from typing import Protocol, TypeAlias, final
 
@@ -36,6 +35,7 @@ from fairlead.lowering.json_formulas import (
     opposite,
     replace,
 )
+from fairlead.syntax.frozen import by_value
 
 MOST_PAIRS = 1 << 10
 _MOST_KNOWN = 1 << 16
@@ -45,7 +45,7 @@ Pairs: TypeAlias = dict[Formula, Formula]  # what is said of the rest: what of t
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Now:
     """The part that is read satisfies a formula."""
 
@@ -57,7 +57,7 @@ class Now:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Kept:
     """What says nothing of the part that is read, as one atom while that is told apart."""
 

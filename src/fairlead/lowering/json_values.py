@@ -12,13 +12,12 @@ What this module does not know: schemas, spelling.
 
 import json
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeAlias, cast, final
 
-from fairlead.lowering.identity import by_identity
 from fairlead.lowering.interning import Interned
 from fairlead.lowering.number_far import read_number
+from fairlead.syntax.frozen import by_identity, by_value
 from fairlead.syntax.json_schema_tree import Kind
 from fairlead.syntax.json_schema_values import kind_of
 from fairlead.syntax.json_text import Json
@@ -39,7 +38,7 @@ class Parts:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class _Joint:
     """Where so many values become an array, or, with names, an object."""
 

@@ -31,7 +31,7 @@ from dataclasses import field
 from typing import ClassVar, Protocol, TypeAlias, final
 
 from fairlead.errors import FairleadError
-from fairlead.lowering.identity import by_identity
+from fairlead.syntax.frozen import by_identity
 
 
 class Look(Protocol):

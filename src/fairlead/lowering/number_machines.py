@@ -13,7 +13,6 @@ What this module does not know: what readers look for, signs, zero, keywords.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Final, final
@@ -24,6 +23,7 @@ from fairlead.lowering.fuel import spend
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.lowering.number_forms import DIGIT, FRACTION, exponent_range, exponents
 from fairlead.lowering.number_readers import POINT, Ending, Reader, State
+from fairlead.syntax.frozen import by_value
 
 _STEP = 12  # fuel: a step takes up to 12 µs, so that a budget of 4 million lasts for 4 s of them
 
@@ -37,7 +37,7 @@ _ENDS, _NORMAL = frozenset((2, 3, 6, 7)), frozenset((2, 6))
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Shape:
     """Which numbers may be written at all.
 
@@ -135,7 +135,7 @@ def begun(rule: Rule) -> tuple[tuple[Reader, ...], Shape] | None:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class _End:
     """Whether a number may end, and the exponents that may follow; or the digits that follow."""
 

@@ -14,8 +14,10 @@ What this module does not know: expressions, signs, zero, keywords.
 """
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol, TypeAlias, cast, final
+
+from fairlead.syntax.frozen import by_value
 
 DEPTH = 5
 POINT = 10  # as a symbol beside the digits 0 to 9
@@ -23,7 +25,7 @@ State: TypeAlias = Hashable
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Ending:
     """Whether a number belongs as it stands, and with exponents from `low` to `high`.
 
@@ -83,7 +85,7 @@ class Reader(Protocol):
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Size:
     """The digits so far beside those of a bound.
 
@@ -104,7 +106,7 @@ _NOTHING = Size(-1, 0, 0, fraction=False)
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Comparison:
     """At least (or, `upper`, at most) the bound 0.`digits`·10^(`exponent` + 1), more than 0.
 
@@ -228,7 +230,7 @@ def _counted(size: Size) -> bool:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Rest:
     """What the digits so far leave when they are divided.
 
@@ -247,7 +249,7 @@ class Rest:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Long:
     """The same when zeros are not counted any more: only numbers without exponents are told.
 
@@ -261,7 +263,7 @@ class Long:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Multiple:
     """A multiple of `factor`·10^-`scale`; or, `denied`, anything else.
 

@@ -10,11 +10,12 @@ means may depend on the resources passed through; the scope carries which anchor
 reference stands in some document, and there are finitely many.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias, final
 from urllib.parse import unquote, urljoin
 
 from fairlead.errors import SourceError, UnsupportedError
+from fairlead.syntax.frozen import by_identity
 from fairlead.syntax.json_schema_resources import RECURSIVE, Anchor, Catalogue, Resource
 from fairlead.syntax.json_schema_tree import Address, Document
 from fairlead.syntax.json_text import Json, extend, show
@@ -24,7 +25,7 @@ Bindings: TypeAlias = tuple[tuple[str, Resource], ...]
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@by_identity
 class Scope:
     """The resource that a schema belongs to, and what dynamic anchors mean there.
 
@@ -60,7 +61,7 @@ class Scope:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@by_identity
 class Place:
     """A schema to be read, or, if `constant`, a value."""
 

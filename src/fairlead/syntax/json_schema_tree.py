@@ -12,11 +12,11 @@ Nothing here is simplified or merged; `lowering.json_schema` does that.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain
 from typing import Literal, TypeAlias, final
 
+from fairlead.syntax.frozen import by_identity, by_value
 from fairlead.syntax.regex_tree import Pattern
 
 Address: TypeAlias = str
@@ -25,7 +25,7 @@ KINDS: frozenset[Kind] = frozenset(("null", "boolean", "number", "string", "arra
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Bound:
     """One end of a range of numbers."""
 
@@ -34,7 +34,7 @@ class Bound:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Strings:
     """What a schema says about strings; lengths count code points."""
 
@@ -46,7 +46,7 @@ class Strings:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Numbers:
     """What a schema says about numbers; `digits` is draft-04's integer, which 1.0 is not."""
 
@@ -59,7 +59,7 @@ class Numbers:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Contains:
     """How many items satisfy a schema; `marks`: unevaluatedItems then leaves them alone (2020)."""
 
@@ -70,7 +70,7 @@ class Contains:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Arrays:
     """What a schema says about arrays; `items` is for those after the prefix."""
 
@@ -84,7 +84,7 @@ class Arrays:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Objects:
     """What a schema says about objects.
 
@@ -114,7 +114,7 @@ class Objects:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Condition:
     """`if`, and what holds then and else."""
 
@@ -124,7 +124,7 @@ class Condition:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@by_identity
 class Schema:
     """One schema: an instance has one of `kinds`, and satisfies all the groups below.
 
@@ -168,7 +168,7 @@ class Schema:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@by_identity
 class Document:
     """All schemas that can be reached from the root.
 

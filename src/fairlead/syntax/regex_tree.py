@@ -19,16 +19,16 @@ simplified, and nothing here knows what a mode makes of a leaf: `lowering.regex`
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, assert_never, final
 
+from fairlead.syntax.frozen import by_value
 from fairlead.syntax.sources import Dialect
 
 AnchorKind: TypeAlias = Literal["text start", "line start", "text end", "line end", "last line end"]
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Mode:
     """How a pattern is read at some place: its dialect and the flags that hold there.
 
@@ -50,7 +50,7 @@ class Mode:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Text:
     """These characters; code points, lone surrogates among them, as they were written."""
 
@@ -60,7 +60,7 @@ class Text:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Range:
     """In a Class: the code points from `low` to `high`, both included."""
 
@@ -69,7 +69,7 @@ class Range:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Shorthand:
     r"""A named set: "digit", "space", "word"; of \p{…} a category ("Lu"), Any, ASCII, Assigned."""
 
@@ -80,7 +80,7 @@ class Shorthand:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Class:
     """One character out of the items (code points, ranges, shorthands), or out of all others."""
 
@@ -91,7 +91,7 @@ class Class:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Dot:
     """Any character, newlines excepted as the mode says."""
 
@@ -100,7 +100,7 @@ class Dot:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Anchor:
     """A condition on a place in the text; "last line end" is also before a newline that ends it."""
 
@@ -109,7 +109,7 @@ class Anchor:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Boundary:
     """A place between a word character and another, or the end; negated, any other place."""
 
@@ -119,7 +119,7 @@ class Boundary:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Back:
     """The text that a capturing group has matched, once more."""
 
@@ -129,7 +129,7 @@ class Back:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Look:
     """A place after which (`ahead`), or before which, the item matches, or does not (`negated`)."""
 
@@ -140,7 +140,7 @@ class Look:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Group:
     """Parentheses. `number` counts the capturing ones from 1 and is 0 for all others."""
 
@@ -151,7 +151,7 @@ class Group:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Repeat:
     """`low` to `high` times the item (None: any number)."""
 
@@ -163,7 +163,7 @@ class Repeat:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Sequence:
     """One item after the other."""
 
@@ -172,7 +172,7 @@ class Sequence:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Alternation:
     """Any of the options."""
 
@@ -185,7 +185,7 @@ Node: TypeAlias = Leaf | Look | Group | Repeat | Sequence | Alternation
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Pattern:
     """A whole pattern: its text and its tree, and whether that holds any Look, Boundary or Back."""
 
