@@ -1,12 +1,14 @@
 """States are values; those of another kind of constraint are refused."""
 
+from collections.abc import Iterable
+
 import pytest
 
 import fairlead as fl
 from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import literal, repeat
+from fairlead.lowering.expr import ALL_BYTES, literal, repeat
 from fairlead.lowering.sources import lower_source
-from fairlead.masks import lexicon, records, states
+from fairlead.masks import lexicon, networks, records, states
 from fairlead.masks.bits import unpack
 from fairlead.masks.network import Network
 from fairlead.masks.shelf import Shelf
@@ -170,6 +172,26 @@ def test_a_text_goes_on_where_what_all_constraints_share_is_full(
         state, rest = constraint.advance(state, byte), plain._derive(rest, byte)
     assert constraint.accepts(state)
     assert lexicon.shared_lexicon(BYTES.spellable) is not first
+
+
+@pytest.mark.parametrize("letters", [range(256), b"abxy"])
+def test_who_fills_a_lexicon_makes_what_the_next_constraint_begins_with(
+    monkeypatch: pytest.MonkeyPatch, letters: Iterable[int]
+) -> None:
+    vocabulary = fl.Vocabulary([bytes((letter,)) for letter in letters])
+    monkeypatch.setattr(lexicon, "_lexicons", {})
+    constraint = fl.compile(fl.Regex("[ab]{3}|xy*"), vocabulary)
+    first = lexicon.shared_lexicon(vocabulary.spellable)
+    monkeypatch.setattr(lexicon, "RENEW_AT_PARTS", 0)
+    state = constraint.start()
+    row = constraint.mask(state).tolist()
+    following = lexicon._lexicons[vocabulary.spellable]
+    assert following is not first
+    assert not first.outgrown
+    begun = [gallery for gallery in networks._seeds if gallery.lexicon is following]
+    assert len(begun) == (vocabulary.spellable == ALL_BYTES)
+    assert constraint.mask(state).tolist() == row
+    assert constraint.advance(state, [*letters].index(ord("x")))
 
 
 @pytest.mark.parametrize("whitespace", ["any", "compact"])

@@ -22,6 +22,7 @@ from fairlead.masks.kernels import layout as at
 from fairlead.masks.lengths import Lengths
 from fairlead.masks.lexicon import MOST_STATES
 from fairlead.masks.memory import Held, track_shared
+from fairlead.masks.space import untouched
 
 MOST_ROWS: Final = 2048
 MOST_EXITS: Final = 1 << 16  # of one picture
@@ -45,11 +46,11 @@ class Bounds:
         self._lexicon = gallery.lexicon
         self._gallery: Gallery = proxy(gallery)  # who keeps these; they are kept as long as it
         self._lengths: dict[int, Lengths] = {}
-        self._at = np.zeros(MOST_STATES, np.int32)
-        self._pictures = np.zeros((MOST_ROWS, 12), np.int32)
-        self._base = np.zeros((MOST_ROWS, gallery.words), np.uint32)
+        self._at = untouched(MOST_STATES, np.int32)
+        self._pictures = untouched((MOST_ROWS, 12), np.int32)
+        self._base = untouched((MOST_ROWS, gallery.words), np.uint32)
         self._base[0] = gallery.every  # no picture has this number
-        self._listed = np.zeros((_MOST_LISTED, 2), np.int32)
+        self._listed = untouched((_MOST_LISTED, 2), np.int32)
         self._used_pictures, self._used_listed = 1, 0
         self._long = gallery.forest.long(_LONG)
         self._exits = np.empty(2 * MOST_EXITS, np.uint32)  # while one picture is made

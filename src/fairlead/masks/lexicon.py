@@ -37,10 +37,14 @@ RENEW_AT_PARTS: Final = 1 << 19  # so that one that has met a huge language fail
 
 @final
 class Lexicon:
-    """Lexical states over the bytes that a vocabulary can spell."""
+    """Lexical states over the bytes that a vocabulary can spell.
+
+    Attributes:
+        outgrown: whether it was found to be large, and nobody has seen to the next one yet.
+    """
 
     def __init__(self, spellable: int) -> None:
-        self.spellable = spellable
+        self.spellable, self.outgrown = spellable, False
         self.rows = untouched((MOST_STATES, 256), np.int32)
         self.flags = untouched(MOST_STATES, np.uint8)
         self.first = untouched((MOST_STATES, 4), np.uint64)
@@ -91,6 +95,11 @@ class Lexicon:
                 self._expand(state)
             elif ahead or not self.flags[state] & EXPANDED:
                 self.records.ask(at.EXPAND, state, ahead)
+                self.outgrown = self.outgrown or self.is_large()
+
+    def is_large(self) -> bool:
+        """Whether new constraints get a new one."""
+        return len(self) > RENEW_AT or self.parts > RENEW_AT_PARTS
 
     def begins(self, state: int, members: int) -> bool:
         """Whether a state that was expanded goes on with one of the bytes."""
@@ -251,6 +260,6 @@ def shared_lexicon(spellable: int) -> Lexicon:
     """The lexicon of a new constraint: the present one, or a new one where that has grown large."""
     with _lock:
         found = _lexicons.get(spellable)
-        if found is None or len(found) > RENEW_AT or found.parts > RENEW_AT_PARTS:
+        if found is None or found.is_large():
             found = _lexicons[spellable] = Lexicon(spellable)
         return found

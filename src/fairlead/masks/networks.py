@@ -11,10 +11,12 @@ from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import ALL_BYTES
 from fairlead.lowering.nodes import Expr
 from fairlead.masks.bounded import shared_bounds
-from fairlead.masks.gallery import Gallery
+from fairlead.masks.gallery import Gallery, shared_gallery
+from fairlead.masks.lexicon import Lexicon, shared_lexicon
 from fairlead.masks.network import Network
 from fairlead.masks.seeds import Seed, plain_values
 from fairlead.masks.stencils import stencil_of
+from fairlead.vocabulary.spellings import Vocabulary
 
 _seeds: "WeakKeyDictionary[Gallery, Seed]" = WeakKeyDictionary()
 _bare: "WeakKeyDictionary[Gallery, Seed]" = WeakKeyDictionary()
@@ -32,6 +34,19 @@ def new_network(expr: Expr, machine: Derivatives, gallery: Gallery) -> Network:
     with _lock:
         seed = _seed(gallery) if plain else _bare_seed(gallery)
     return Network(expr, machine, gallery, seed)
+
+
+def succeed(vocabulary: Vocabulary, lexicon: Lexicon) -> None:
+    """Make what the next network begins with, as a lexicon is outgrown.
+
+    So who fills it waits for that, 15 ms in seconds, and not who comes next.
+    """
+    lexicon.outgrown = False
+    following = shared_lexicon(lexicon.spellable)
+    if following is not lexicon and lexicon.spellable == ALL_BYTES:
+        gallery = shared_gallery(vocabulary, following)
+        with _lock:
+            _seed(gallery)
 
 
 def _seed(gallery: Gallery) -> Seed:

@@ -27,7 +27,7 @@ from fairlead.masks.gallery import shared_gallery
 from fairlead.masks.lexicon import shared_lexicon
 from fairlead.masks.memory import Held
 from fairlead.masks.network import Network
-from fairlead.masks.networks import new_network
+from fairlead.masks.networks import new_network, succeed
 from fairlead.masks.rows import Rows
 from fairlead.masks.state import UNTIED, State, copied
 from fairlead.vocabulary.spellings import Vocabulary
@@ -353,6 +353,8 @@ class States:
         if network is None:
             return self._plain.row(self.rest(state)), False
         row, unsure, shelved = network.fill(state.macro)
+        if network.lexicon.outgrown:
+            succeed(self._vocabulary, network.lexicon)
         if unsure:
             row = row.copy()
             for token in self._sure(state, network, unsure):
