@@ -213,6 +213,22 @@ def test_what_may_be_refused_or_needs_a_search_is_left_to_others(schema: Any) ->
     assert plain_rule(fl.JsonSchema(schema)) is None
 
 
+@pytest.mark.parametrize("first", "ab")
+def test_a_resource_that_may_begin_where_a_reference_leads_is_seen_for_each_object(
+    first: str,
+) -> None:
+    parts = {"a": {"x": {"type": "string"}, "y": {}}, "b": {"x": {"type": "null"}, "y": {}}}
+    names = [f"#/{name}/{key}" for name in sorted("ab", reverse=first == "b") for key in "xy"]
+    asked = {"properties": {name: {"$ref": name} for name in names}}
+    again = {"items": {"$ref": names[0]}}
+    assert plain_rule(fl.JsonSchema({**asked, **again, **parts})) is not None
+    for name in "ab":
+        opened = {**parts, name: {**parts[name], "$id": "http://a.example/"}}
+        assert plain_rule(fl.JsonSchema({**asked, **again, **opened})) is None
+        title = {**parts, name: {**parts[name], "$Id": "http://a.example/"}}
+        assert plain_rule(fl.JsonSchema({**asked, **again, **title})) is not None
+
+
 @pytest.mark.parametrize(
     "options",
     [{"key_order": "declared"}, {"whitespace": "compact"}, {"spelling": "plain"},

@@ -200,7 +200,7 @@ class _Reading:
 
         self._source, (table, letters) = np.frombuffer(text.encode(), np.uint8), _words(draft)
         context, source = self.context, self._source
-        context[: of.SOURCE] = 0
+        context[: of.SOURCE] = context[of.SEARCHED] = 0
         context[of.WAY_ROOM] = len(self._way)
         context[of.DRAFT], context[of.STRICT] = draft, strict
         context[of.SOURCE] = address(source)

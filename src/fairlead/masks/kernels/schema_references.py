@@ -5,6 +5,8 @@ What this module does not know: parts.
 
 from fairlead.masks.kernels.schema_fields import opening, opens
 from fairlead.masks.kernels.schema_layout import (
+    SEARCHED,
+    SEARCHED_OPENS,
     SOURCE,
     V_BEGIN,
     V_END,
@@ -19,13 +21,19 @@ _QUOTE = 0x22
 
 @inner
 def _child(context: Context, value: int, begin: int, size: int) -> int:
-    """The value of a key in an object; -1 if there is none, or a resource may begin there."""
+    """The value of a key in an object; -1 if there is none, or a resource may begin there.
+
+    That is told by all keys, once where the next reference leads into the same object: 500 of them
+    into 120 definitions took 1.3 ms of 2.
+    """
     text, found, met = uint8s(context, SOURCE), -1, 0
+    other = value > 0 and context[SEARCHED] != value
     if first_byte(context, value) != _OPEN_BRACE:
         return -1
     key, end = value + 1, value_field(context, value, V_NEXT)
     while key < end:
-        met |= opening(word_of(context, key))
+        if other:
+            met |= opening(word_of(context, key))
         at = value_field(context, key, V_BEGIN) + 1
         if value_field(context, key, V_END) - 1 - at == size:
             same = 0
@@ -34,7 +42,10 @@ def _child(context: Context, value: int, begin: int, size: int) -> int:
             if same == size:
                 found = key + 1
         key = value_field(context, key + 1, V_NEXT)
-    return -1 if value > 0 and opens(met) else found
+    if other:
+        context[SEARCHED] = value
+        context[SEARCHED_OPENS] = 1 if opens(met) else 0
+    return -1 if value > 0 and context[SEARCHED_OPENS] != 0 else found
 
 
 @inner
