@@ -97,3 +97,25 @@ def test_nesting_has_no_depth():
     )
     assert one == two
     assert len({one, three, four}) == 3
+
+
+def test_what_differs_far_below_is_told_apart_and_what_does_not_is_one():
+    def nested(least: int, *, by: str = "items") -> Any:
+        return {"properties": {"a": {"items": {"items": {by: {"minimum": least}}}}}}
+
+    parts = [nested(1), nested(2), nested(1), nested(1, by="contains"), nested(2)]
+    schema = {
+        "anyOf": [*parts, {"$ref": "#/$defs/first"}, {"$ref": "#/$defs/second"}],
+        "not": {"required": ["b"]},
+        "$defs": {
+            "first": {"$ref": "#/$defs/second"},
+            "second": {"$ref": "#/$defs/third"},
+            "third": nested(2),
+        },
+    }
+    found = alike_in(schema, [f"/anyOf/{n}" for n in range(7)])
+    one, two, three, four, five, six, seven = found
+    assert one == three
+    assert two == five == six == seven
+    assert len({one, two, four}) == 3
+    assert alike_in(schema, [f"/anyOf/{n}" for n in (6, 4, 0)])[:2] == ["#/anyOf/6"] * 2
