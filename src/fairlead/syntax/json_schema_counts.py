@@ -31,6 +31,8 @@ _SINGLE: Final = frozenset(("required", "properties", "prefixItems", "minPropert
 _TWICE: Final = frozenset(
     ("additionalProperties", "items", "additionalItems", "propertyNames", "contains")
 )
+_ALL_OF: Final = {"allOf"}
+_MANY: Final = PLACED | {"$ref", "contains"}
 _TESTS: Final = frozenset(("type", "properties", "required"))
 _MOST_COMPARED: Final = 20_000  # branches with others, in a document: 10 µs each
 _MOST_CONSTANTS: Final = 64  # that objects are taken apart by
@@ -57,7 +59,15 @@ class Counts:
 
     def few(self, part: Raw) -> bool:
         """Whether there are few, whatever member is read."""
-        return self._count(part, _DEEPEST)[0] <= _MOST
+        return self._is_one(part) or self._count(part, _DEEPEST)[0] <= _MOST
+
+    def _is_one(self, part: Raw) -> bool:
+        """Whether a part is a list of `allOf` that plainly leaves nothing to choose: most are."""
+        said_of, resolved = self._judge.said_of, self._judge.resolved
+        if said_of(part) != _ALL_OF:
+            return False
+        branches = map(resolved, part["allOf"])
+        return all(one.__class__ is dict and said_of(one).isdisjoint(_MANY) for one in branches)
 
     def _count(self, part: Any, left: int) -> _Count:
         """The alternatives where a part holds, and where it is denied."""

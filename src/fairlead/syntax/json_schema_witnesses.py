@@ -11,7 +11,7 @@ denied included, is for `json_schema_verdicts` to tell::
 What this module does not know: whether the parts that it takes an instance of have one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from itertools import islice
 from math import lcm
@@ -94,11 +94,7 @@ class Witnesses:
         way, needed = self._of_members(root), list[Raw]()
         self._plain = False
         for name in dict.fromkeys(name for part in way or () for name in part.get("required", ())):
-            said: dict[int, Any] = {}
-            for part in way or ():
-                for held in map(self._judge.resolved, _said_of_member(part, name)):
-                    if held is not True and (held is False or self._judge.said_of(held)):
-                        said[id(held)] = held
+            said = self._said_by_all(way or (), name)
             if len(said) == 1 and False not in said.values():
                 needed += said.values()
             elif said:
@@ -109,6 +105,17 @@ class Witnesses:
                     return None
                 needed += _parts_of(value)
         return None if way is None else needed
+
+    def _said_by_all(self, way: "Iterable[Raw]", name: str) -> dict[int, Any]:
+        """What such parts, none of which has patterns, say of a member, by its id."""
+        found: dict[int, Any] = {}
+        for part in way:
+            members: Raw = part.get("properties", {})
+            held = members[name] if name in members else part.get("additionalProperties", True)
+            held = self._judge.resolved(held)
+            if held is not True and (held is False or self._judge.said_of(held)):
+                found[id(held)] = held
+        return found
 
     def _said(self, part: Any) -> "set[str] | frozenset[str]":
         return frozenset() if part is False else self._judge.said_of(part)
