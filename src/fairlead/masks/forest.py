@@ -51,6 +51,7 @@ class Forest:
         self.jump_words = nodes // 64 + 1  # of a row of bits, one for each node
         self._chars = np.zeros(nodes, np.uint16)
         self._spots = np.zeros((jump.SPOTS, self.jump_words), np.int64)
+        self._spot_list = np.zeros(jump.GROUP + 1 + nodes, np.int32)
         self.deepest = int(trie.depth.max(initial=0))
         self._first, self._free = nodes, nodes
         self._segments = untouched(2 * MOST_FIRST, np.int32)
@@ -83,6 +84,7 @@ class Forest:
             (at.PART, self._part),
             (at.HEIGHT, self._height),
             (jump.SPOT, self._spots),
+            (jump.SPOT_LIST, self._spot_list),
             (jump.CHARS, self._chars),
             (children.CHILDREN_AT, self._children_at),
             (children.CHILD_SET, self._child_set),

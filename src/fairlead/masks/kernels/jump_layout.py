@@ -17,6 +17,9 @@ SPOTTED: Final = 232  # scalar: the trie node that it has just gone on to, or 0
 # Of the vocabulary:
 CHARS: Final = 233  # uint16[nodes]: the characters that have begun down to a node of its trie
 
+SPOT_LIST: Final = 262  # int32: where the list of each ASCII character begins, and where the last
+# ends; then, one list after another, the nodes at which each begins
+
 # Of a walk of a bounded pattern:
 BOUND_ROW: Final = 235  # uint32[words]: all tokens, but for those that it does not read,
 BOUND_LEFT_OUT: Final = 236  # if this is not 0: what it reads was written down at once else

@@ -6,6 +6,9 @@ that says at which nodes it begins, and those of all that do not lead back make 
 of characters. From a node on, a walk goes to the next one in that row, below which it goes on as
 ever: of all strings that is 2,000 nodes instead of 17,000, of those with a word in them 6,600
 instead of 53,000.
+
+Most characters begin at a few hundred nodes. These are listed, too: to put them into a row takes
+less than to read all that does not begin so (names with points: 180 us -> 60, URLs: 130 -> 45).
 """
 
 from typing import Final
@@ -30,6 +33,7 @@ from fairlead.masks.kernels.jump_layout import (
     REGION,
     SPACED_SPOT,
     SPOT,
+    SPOT_LIST,
     SPOTTED,
 )
 from fairlead.masks.kernels.layout import (
@@ -100,6 +104,22 @@ def spot_nodes(context: Context) -> None:
             _spot(context, BROKEN_SPOT, int(leads[depth]))
         if state == 0:
             parts[node] |= BETWEEN
+    _list_spots(context)
+
+
+@once
+def _list_spots(context: Context) -> None:
+    """List the nodes at which each ASCII character begins."""
+    spots, listed, words = int64s(context, SPOT), int32s(context, SPOT_LIST), context[JUMP_WORDS]
+    place = _ASCII + 1
+    for char in range(_ASCII):
+        listed[char] = place
+        for word in range(words):
+            rest = int(spots[char * words + word])
+            while rest != 0:
+                listed[place] = word * 64 + lowest_bit(rest)
+                place, rest = place + 1, rest & (rest - 1)
+    listed[_ASCII] = place
 
 
 @inner
@@ -173,7 +193,7 @@ def _row_of(context: Context, low: int, high: int, others: int) -> int:
             _change_spots(context, made, GROUP + group)
             outside ^= _HALF
         while outside != 0:
-            _change_spots(context, made, group * 32 + lowest_bit(outside))
+            _change_char(context, made, group * 32 + lowest_bit(outside))
             outside &= outside - 1
     fence()
     keys[0] = made + 1
@@ -186,6 +206,19 @@ def _add_spots(context: Context, row: int, spots: int) -> None:
     rows, added, to, at = int64s(context, JUMP), int64s(context, SPOT), row * words, spots * words
     for word in range(words):
         rows[to + word] |= added[at + word]
+
+
+@inner
+def _change_char(context: Context, row: int, char: int) -> None:
+    """The same of a character."""
+    apart()
+    rows, listed, words = int64s(context, JUMP), int32s(context, SPOT_LIST), context[JUMP_WORDS]
+    if listed[char + 1] - listed[char] > words:
+        _change_spots(context, row, char)
+        return
+    for index in range(listed[char], listed[char + 1]):
+        node = int(listed[index])
+        rows[row * words + (node >> 6)] ^= 1 << (node & 63)
 
 
 @inner
