@@ -6,7 +6,6 @@ counted before, there is a trie for each number of them, too.
 """
 
 import threading
-from hashlib import blake2b
 from typing import Final, final
 
 import numpy as np
@@ -78,7 +77,7 @@ class Exits:
     def _planted(self, left: "NDArray[np.int32]", most: int) -> int | None:
         if not len(left):
             return 0
-        key = blake2b(left.tobytes(), digest_size=16).digest(), most
+        key = left.tobytes(), most
         if key not in self._known:
             room = len(left) <= MOST_FIRST
             found = self._forest.plant(self._context, left, most) if room else None

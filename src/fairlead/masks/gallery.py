@@ -30,6 +30,7 @@ from fairlead.masks.jumps import Jumps
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.kernels.jump_layout import LEXICON, NEED_JUMP
 from fairlead.masks.kernels.layout import CURSOR, NEED_LEX, NO_PICTURE, WIDE_EXITS
+from fairlead.masks.kernels.redraws import MODEL
 from fairlead.masks.lexicon import MOST_STATES, Lexicon
 from fairlead.masks.memory import Held, track_shared
 from fairlead.masks.plans import Plan
@@ -79,7 +80,8 @@ class Gallery:
         self._used_pictures = self._used_wide = 1
         self._used_rows = self._used_listed = self._noted = 0
         self._wide_states: dict[int, tuple[int, int]] = {}
-        self._large: dict[int, NDArray[np.int32]] = {}  # the exits of states with rows, ascending
+        self._large: dict[int, NDArray[np.int32]] = {}  # the exits of states with rows,
+        self.models = untouched(MOST_STATES, np.uint8)  # which these are
         self._found = untouched(max(_TOKENS, vocabulary.width), np.int32)
         self.every = self.forest.every(self.words)
         self._left = untouched(_MOST_EXITS, np.int32)
@@ -129,6 +131,7 @@ class Gallery:
             (at.WIDE, self.wide),
             (at.LISTED, self.listed),
             (at.ENDS, self.ends),
+            (MODEL, self.models),
         ):
             context[slot] = address(array)
 
@@ -211,13 +214,13 @@ class Gallery:
 
     def _picture(self, below: int, state: int) -> int:
         """Make a picture; its number, or NO_PICTURE."""
-        if below == 0:
-            like = self._alike(state)
-            if like and self._has_room(1, 1):
-                made = self._redrawn(state, like)
-                if made:
-                    return made
-        count, left = self._taken(below, state, _ALL_BYTES)
+        asked = below == 0 and self._has_room(1, 1)
+        count, left = self._taken(below, state, _ALL_BYTES, -1 - _ALIKE if asked else 0)
+        if count < 0:
+            made = self._redrawn(state, int(self._context[at.WANT]))
+            if made:
+                return made
+            count, left = self._taken(below, state, _ALL_BYTES)
         holes, doubts = 2 * int(self._begun[0]), int(self._begun[2])
         few = below != 0 or count <= _FEW
         tokens = self._found[holes : holes + count] if few else _NO_HOLES
@@ -258,18 +261,9 @@ class Gallery:
         """Add a picture whose tokens are the next row; gives its number."""
         self._used_rows = (row := self._used_rows) + 1
         if exits != WIDE_EXITS and not unsure:
-            self._large[state] = np.sort(self._left[:left])
+            self._large[state] = self._left[:left].copy()
+            self.models[state] = 1
         return self._hang([row, 0, 0, exits, 0, unsure])
-
-    def _alike(self, state: int) -> int:
-        """A state with a row to which many bytes lead from a state, and from itself too; or 0."""
-        self.lexicon.expand(state)
-        rows = self.lexicon.rows
-        row = rows[state]
-        for like in {*row.tolist()} & self._large.keys():
-            if np.count_nonzero((rows[like] == row) & (row > 0)) >= _ALIKE:
-                return like
-        return 0
 
     def _redrawn(self, state: int, like: int) -> int:
         """Make a picture out of that of another state; 0 if that is of no use.
@@ -280,7 +274,7 @@ class Gallery:
 
         self._context[CURSOR] = 0
         self._begun[:2] = 0
-        row, known, exits = self.base[self._used_rows], self._large[like], self._left
+        row, known, exits = self.base[self._used_rows], np.sort(self._large[like]), self._left
         row[:] = self.base[self.pictures[self.picture_at[like], at.P_BASE]]
         left = self._served(lambda c: picture(c, 0, state, like, known, row, exits, _ALL_BYTES))
         root = None
@@ -297,14 +291,19 @@ class Gallery:
         self.listed[first : self._used_listed] = numbers
         return first
 
-    def _taken(self, below: int, state: int, leads: "NDArray[np.uint64]") -> tuple[int, int]:
-        """Walk below a node from a state: the numbers of tokens and of exits; BEGUN has holes."""
+    def _taken(
+        self, below: int, state: int, leads: "NDArray[np.uint64]", like: int = 0
+    ) -> tuple[int, int]:
+        """Walk below a node from a state: the numbers of tokens and of exits; BEGUN has holes.
+
+        The first is below 0 if a picture can be made out of another, and `like` asks for that.
+        """
         from fairlead.masks.kernels.entry import picture
 
         self._context[CURSOR] = 0
         self._context[at.FEW], self._begun[:3] = _FEW, 0
         found, left = self._found, self._left
-        code = self._served(lambda c: picture(c, below, state, 0, found, _NO_ROW, left, leads))
+        code = self._served(lambda c: picture(c, below, state, like, found, _NO_ROW, left, leads))
         return code >> 32, code & 0xFFFFFFFF
 
     def _served(self, kernel: "Callable[[NDArray[np.int64]], int]") -> int:

@@ -87,7 +87,7 @@ from fairlead.masks.kernels.lock import release, take_again
 from fairlead.masks.kernels.macros import finish, step, step_with
 from fairlead.masks.kernels.outlooks import learn
 from fairlead.masks.kernels.pictures import count_rows as _count_rows
-from fairlead.masks.kernels.pictures import draw_picture, remember_picture, take_picture
+from fairlead.masks.kernels.pictures import draw_picture, remember_picture
 from fairlead.masks.kernels.pictures import stack_rows as _stack_rows
 from fairlead.masks.kernels.programs import write
 from fairlead.masks.kernels.recipe_layout import LEARN
@@ -102,6 +102,7 @@ from fairlead.masks.kernels.record_layout import (
 )
 from fairlead.masks.kernels.records import rehash
 from fairlead.masks.kernels.redraws import redraw as _redraw
+from fairlead.masks.kernels.redraws import take_or_redraw
 from fairlead.masks.kernels.schema_rest import read_rest
 from fairlead.masks.kernels.schema_whole import read_schema_text
 from fairlead.masks.kernels.searches import search
@@ -270,15 +271,17 @@ def picture(
     """Find the tokens below a trie node that stay within a lexical state, and its exits.
 
     `found` are its holes, and `row` is not used; or if `like` is not 0, the exits of that state,
-    out of whose row that of `state` is made. If it is below 0, only the jumps of the state are
-    found. States on the way are expanded.
+    out of whose row that of `state` is made. If it is -1, only the jumps of the state are found; if
+    it is less, so many bytes less one have to lead to the same from another state for its picture
+    to be what `redraws` begin with. States on the way are expanded.
     """
     context, code = bare(slots), NEED_LEX
     while code == NEED_LEX:
-        if like == 0:
-            code = take_picture(context, below, state, found, exits, bare(leads))
-        elif like < 0:
+        if like == -1:
             code = jump_of(context, 0, state)
+        elif like <= 0:
+            alike = -1 - like if like < 0 else 0
+            code = take_or_redraw(context, below, state, alike, found, exits, bare(leads))
         else:
             code = _redraw(context, state, like, bare(row), found, exits, bare(leads))
         if code == NEED_LEX and not expand_wanted(context):

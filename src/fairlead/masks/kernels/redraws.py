@@ -23,8 +23,8 @@ from fairlead.masks.kernels.layout import (
     WALK,
     WANT,
 )
-from fairlead.masks.kernels.pictures import list_exits
-from fairlead.masks.kernels.skips import EVERYWHERE, stays
+from fairlead.masks.kernels.pictures import list_exits, take_picture
+from fairlead.masks.kernels.skips import EVERYWHERE, is_expanded, stays
 from fairlead.masks.kernels.tries import clear_tokens, set_tokens
 from fairlead.masks.kernels.views import (
     Context,
@@ -38,11 +38,54 @@ from fairlead.masks.kernels.views import (
     uint16s,
 )
 
+MODEL: Final = 263  # uint8[lexical states]: whether pictures may be made out of that of a state
+LIKE_ANOTHER: Final = -18  # WANT is a state whose picture another may be made out of
+
 _ALIKE: Final = 0  # what is below a trie node is read as by the other state,
 _OUTSIDE: Final = 1  # or not at all,
 _WHOLE: Final = 2  # or all of it,
 _INSIDE: Final = 3  # or it has to be looked at,
 _UNTOLD: Final = 4  # or that is of no use
+
+
+@inner
+def take_or_redraw(
+    context: Context,
+    below: int,
+    state: int,
+    alike: int,
+    holes: WholeInts,
+    exits: WholeInts,
+    leads: Sets,
+) -> int:
+    """What `take_picture` gives; or LIKE_ANOTHER, if there is a state to which many bytes lead.
+
+    From that one itself and from `state` at least `alike` bytes lead to the same; 0: nobody asks.
+    """
+    model = _model_of(context, state, alike) if alike > 0 and context[CURSOR] == 0 else 0
+    if model > 0:
+        context[WANT] = model
+        return LIKE_ANOTHER
+    return model if model < 0 else take_picture(context, below, state, holes, exits, leads)
+
+
+@once
+def _model_of(context: Context, state: int, alike: int) -> int:
+    """The first such state; 0 if there is none, or a code below 0."""
+    rows, models, last = int32s(context, LEX), uint8s(context, MODEL), 0
+    if not is_expanded(context, state):
+        return NEED_LEX
+    for byte in range(256):
+        like = int(rows[state * 256 + byte])
+        if like <= 0 or like == last or models[like] == 0:
+            continue
+        last, same = like, 0
+        for other in range(256):
+            after = rows[state * 256 + other]
+            same += 1 if after > 0 and after == rows[like * 256 + other] else 0
+        if same >= alike:
+            return like
+    return 0
 
 
 @inner
