@@ -340,6 +340,8 @@ def doubt(network: Network) -> int:
 
 def test_what_is_settled_can_be_asked_for() -> None:
     network = machine_of(literal("a"))._network
-    node = network.node(concat(literal("b"), ahead(NOT_A)))
+    guarded = concat(literal("b"), ahead(NOT_A))
+    node = network.node(guarded)
     network._serve(at.NEED_SETTLED, node)
-    assert not network._verdicts.settled(node)
+    assert network.arena._array(at.SETTLED)[node] == 2
+    assert not network._verdicts.settled(guarded)

@@ -22,6 +22,7 @@ from fairlead.automata.words import Word
 from fairlead.lowering.endless import surely_endless
 from fairlead.lowering.expr import ALL_BYTES, EMPTY
 from fairlead.lowering.nodes import (
+    Ahead,
     Alt,
     And,
     Bytes,
@@ -212,6 +213,8 @@ class _Asking:
         """Whether a part has a text; None where it has to be asked first."""
         found = self._known(part)
         if found is None:
+            if isinstance(part, Ahead):  # which alone tells nothing: most of all that is unknown
+                return True
             if part in self._asked:
                 self._waiting.setdefault(part, {})[self.node] = None
                 return False

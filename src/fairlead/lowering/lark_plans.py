@@ -214,6 +214,7 @@ class _Plan:
         return all(
             self._good(state, critical[rule], 0)
             for state, gotos in enumerate(self._table.gotos if critical else ())
+            if not critical.keys().isdisjoint(gotos)  # most are
             for rule in critical.keys() & gotos.keys()
         )
 
@@ -222,13 +223,13 @@ class _Plan:
 
         What is completed behind one symbol puts another state in the place of this one.
         """
-        table, waiting = self._table, dict[int, list[str]]()
+        table, waiting, readable = self._table, dict[int, list[str]](), self._readable
         for state, kernel in enumerate(table.kernels):
             if not kernel or state == table.end:
                 continue
             rules = list[str]()
             for number, read in kernel:
-                if self._is_completed(state, number, read):
+                if read >= readable[number] and self._is_completed(state, number, read):
                     if read != 1:
                         break
                     rules.append(table.productions[number].rule)
@@ -267,9 +268,7 @@ class _Plan:
         return {row[rule] for row in rows if rule in row}
 
     def _is_completed(self, state: int, number: int, read: int) -> bool:
-        """Whether what is left of a production can be read, whatever Lark has resolved."""
-        if read < self._readable[number]:
-            return False
+        """Whether what is left of a production, which can be read, is so whatever Lark resolved."""
         return number not in self._critical or self._good(state, number, read)
 
     @cached_property

@@ -121,6 +121,7 @@ class Scanners:
         self._known = dict[int, tuple[Way, ...]]()
         # Most states have the same ways, and the same rivals of each.
         self._calls = dict[tuple[Terminal, int], Sequence[_Called]]()
+        self._parted = dict[tuple[Terminal, Terminal, tuple[Exit, ...]], _Called]()
         self._joined = dict[tuple[str, Expr, Expr, tuple[bytes | Expr, ...]], Way]()
         self._swallowed, self._gone = dict[Terminal, tuple[int, int]](), dict[int, int]()
 
@@ -176,7 +177,10 @@ class Scanners:
         for there in sorted(tried, key=int.bit_count, reverse=True):
             some = tried[there]
             everywhere &= some
-            if not any(there | all_ == all_ and some | most == most for all_, most in largest):
+            for all_, most in largest:
+                if not (there & ~all_ or some & ~most):
+                    break
+            else:
                 largest.append((there, some))
         for there, some in largest:  # 30 of the 146, as others are parts of them
             for each in rivals.among(some):
@@ -250,14 +254,22 @@ class Scanners:
         """What a terminal takes, strings that it swallows apart."""
         found = self._calls.get((taken, strings))
         if found is None:
-            named, rivals, made = Named(), self._rivals, list[_Called]()
-            for string in rivals.among(strings):
-                exits = taken.exits_within(string, named)
-                made.append(_Called(string, exits, rivals.of(exits, string)))
+            named, made = Named(), list[_Called]()
+            for string in self._rivals.among(strings):
+                made.append(self._part(taken, string, taken.exits_within(string, named)))
                 named.add(string)
-            exits = taken.exits_without(named)
-            made.append(_Called(taken, exits, rivals.of(exits, taken)))
+            exits = taken.exits_without(named) if strings else taken.exits
+            made.append(self._part(taken, taken, exits))
             found = self._calls[taken, strings] = made
+        return found
+
+    def _part(self, taken: Terminal, called: Terminal, exits: tuple[Exit, ...]) -> _Called:
+        """Some of what a terminal takes: mostly what it is in other states too."""
+        key = taken, called, exits
+        found = self._parted.get(key)
+        if found is None:
+            found = _Called(called, exits, self._rivals.of(exits, called))
+            self._parted[key] = found
         return found
 
     @cached_property

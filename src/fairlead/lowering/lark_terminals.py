@@ -30,8 +30,28 @@ from fairlead.syntax.lark_tree import LarkTerminal
 from fairlead.syntax.regex import parse_regex
 from fairlead.syntax.regex_tree import Pattern, refers_by_number
 
-_parsed = lru_cache(maxsize=1 << 10)(parse_regex)
-"""Patterns as they stand in Lark's: the same terminals are in many grammars."""
+
+@lru_cache(maxsize=1 << 10)  # the same terminals are in many grammars
+def _parsed(regex: str) -> Pattern:
+    """A regex as it stands in Lark's: a group among others."""
+    try:
+        pattern = parse_regex(f"(?:{regex})")
+    except SourceError as error:
+        raise UnsupportedError(str(error), feature="global flags") from None
+    if refers_by_number(pattern):
+        raise UnsupportedError(
+            "a reference back counts groups, of which the lexer has those of other terminals "
+            "too; lexer='dynamic' has not, and (?P<name>...) and (?P=name) count none",
+            feature="backreference",
+        )
+    return pattern
+
+
+@lru_cache(maxsize=1 << 10)
+def _matched(regex: str, marks: bool, solid: bool) -> tuple[tuple[Exit, ...], Expr]:
+    """What is taken where a regex matches, and the texts at which it does."""
+    pattern = _parsed(regex)
+    return exits(pattern, marks, solid), begins(pattern, marks, solid)
 
 
 @final
@@ -87,21 +107,6 @@ class Terminal:
         """Whether a string that this swallows needs no flag that this has not."""
         return string.shape.flags <= self.shape.flags
 
-    @cached_property
-    def _pattern(self) -> Pattern:
-        """The regex as it stands in Lark's: a group among others."""
-        try:
-            pattern = _parsed(f"(?:{self.shape.pattern})")
-        except SourceError as error:
-            raise UnsupportedError(str(error), feature="global flags") from None
-        if refers_by_number(pattern):
-            raise UnsupportedError(
-                "a reference back counts groups, of which the lexer has those of other terminals "
-                "too; lexer='dynamic' has not, and (?P<name>...) and (?P=name) count none",
-                feature="backreference",
-            )
-        return pattern
-
     def refuse(self) -> None:
         """Refuse what cannot be told exactly, naming the terminal."""
         try:
@@ -117,21 +122,21 @@ class Terminal:
         """What is taken, and what has to follow."""
         if self.word is not None:
             return (Exit(literal(self.word), ANYTHING),)
-        return exits(self._pattern, self._marks, self.shape.solid)
+        return _matched(self.shape.pattern, self._marks, self.shape.solid)[0]
 
     @cached_property
     def begins(self) -> Expr:
         """Texts at which this matches."""
         if self.word is not None:
             return concat(literal(self.word), ANYTHING)
-        return begins(self._pattern, self._marks, self.shape.solid)
+        return _matched(self.shape.pattern, self._marks, self.shape.solid)[1]
 
     @cached_property
     def whole(self) -> Expr:
         """What equals this string, as its flags have it."""
         if self.word is not None:
             return literal(self.word)
-        return lower_regex(self._pattern)
+        return lower_regex(_parsed(self.shape.pattern))
 
     def exits_within(self, string: "Terminal", named: Named) -> tuple[Exit, ...]:
         """What is taken of this regex and equals a string, those named before excepted."""

@@ -15,6 +15,7 @@ from fairlead.lowering.lark_contextual import Places
 from fairlead.lowering.lark_freedom import Freedom
 from fairlead.lowering.lark_indentation import Place, ReadLine
 from fairlead.lowering.lark_scanners import Way
+from fairlead.lowering.lark_terminals import one_word
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.preferred import Exit
 from fairlead.masks.arena import Arena
@@ -128,7 +129,7 @@ class LalrNodes:
         """Its node, terminal, and where it is one."""
         if not way.ignored and way.terminal not in self._numbers:
             return []  # the automaton makes nothing of it
-        read = self._network.entered(way.text)
+        read = self._read(way.text)
         if way.ignored:
             return [read, at.IGNORED, at.EVERYWHERE, 0]
         if self._lines is None or way.terminal != self._lines.newline:
@@ -141,6 +142,13 @@ class LalrNodes:
             line = self._arena.make(at.SEQUENCE, self._network.node(way.guard), line)
         newline = self._numbers[way.terminal]
         return [read, at.IGNORED, at.INSIDE, 0, line, newline, at.OUTSIDE, 0]
+
+    def _read(self, text: Expr) -> int:
+        """The node of what is taken: that of a word, which most are, at once."""
+        word = one_word(text)
+        if not word or not self._lexicon.alive(text):
+            return self._network.entered(text)
+        return self._arena.make(at.LITERAL, self._arena.pool(word), len(word), at.NIL)
 
     def _line(self, text: Expr, columns: int | None, after: Expr) -> int:
         if not self._lexicon.alive(text) or not self._lexicon.alive(after) or self._lines is None:

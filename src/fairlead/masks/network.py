@@ -166,7 +166,7 @@ class Network:
             found = self.arena.make(at.EXPR, named)
             self._known.set_node(expr, found, told=part is not None)
             if self._looks:  # asked for one by one, each would begin a mask anew
-                self.arena.set_settled(found, self._verdicts.settled(found))
+                self.arena.set_settled(found, self._verdicts.settled(expr))
         return found
 
     def entered(self, expr: Expr) -> int:
@@ -199,7 +199,8 @@ class Network:
             _, table, state, *_ = self.arena.record(wanted)
             self._automata[table].scan(state)
         elif code == at.NEED_SETTLED:
-            self.arena.set_settled(wanted, self._verdicts.settled(wanted))
+            expr = self._known[self.arena.record(wanted)[1]]
+            self.arena.set_settled(wanted, self._verdicts.settled(expr))
         else:
             known = len(self._known)
             self._tell(wanted)
@@ -227,8 +228,7 @@ class Network:
         """What an EXPR, RESUME or NAMED node is; a BOUNDED one is itself, or DEAD."""
         kind, a, low, high, between, within = self.arena.record(node)
         if kind == at.BOUNDED:
-            living = self._bounds.alive(a, within or between, between, low, high)
-            return node if living else at.DEAD
+            return node if self._bounds.alive(a, within or between, between, low, high) else at.DEAD
         if kind == at.EXPR and a >= at.LAID:
             return self._entering(self._layer.leaf(a - at.LAID))
         if kind == at.NAMED:

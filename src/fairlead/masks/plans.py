@@ -71,25 +71,25 @@ TABLES: Final[dict[int, Table]] = {
     ),
     at.JUDGEMENTS: Table(
         at.JUDGED_ROOM,
-        16,
+        128,
         ((at.JUDGED, np.int64, 1), (at.VERDICT, np.int32, 4)),
         ((at.JUDGED_HASH, np.int32, 2),),
     ),
     at.SCANS: Table(
         at.SCAN_ROOM,
-        16,
+        64,
         ((at.SCANNED, np.int64, 1), (at.SCANNED_AT, np.int32, 4)),
         ((at.SCANNED_HASH, np.int32, 2),),
     ),
-    at.SCAN_LISTED: Table(at.SCAN_LIST_ROOM, 16, ((at.SCAN_LIST, np.int64, 1),)),
+    at.SCAN_LISTED: Table(at.SCAN_LIST_ROOM, 256, ((at.SCAN_LIST, np.int64, 1),)),
     seen.OUTLOOKS: Table(
         seen.OUTLOOK_ROOM,
-        16,
+        64,
         ((seen.OUTLOOK, np.int64, 1), (seen.OUTLOOK_AT, np.int32, 4)),
         ((seen.OUTLOOK_HASH, np.int32, 2),),
     ),
     # Each time that there is no room a walk through the vocabulary begins anew.
-    seen.SEEN_LISTED: Table(seen.SEEN_LIST_ROOM, 4096, ((seen.SEEN_LIST, np.int32, 1),)),
+    seen.SEEN_LISTED: Table(seen.SEEN_LIST_ROOM, 16384, ((seen.SEEN_LIST, np.int32, 1),)),
     seen.LEAVINGS: Table(
         seen.LEAVING_ROOM, 64, ((seen.LEFT_BY, np.int64, 3), (seen.LEFT_AT, np.int64, 1))
     ),
@@ -120,7 +120,7 @@ _PYTHON: Final = (  # what Python alone writes, with the elements at first
 )
 _LISTS: Final = {  # what is only ever added to, and the bytes for each of what counts them
     slot: (count, np.dtype(kind).itemsize * each)
-    for count in (at.NODES, at.STACKS, at.MACROS, at.CONFIGS, at.TEXTS, at.PAIRS)
+    for count in (at.NODES, at.STACKS, at.MACROS, at.CONFIGS, at.TEXTS, at.PAIRS, seen.SEEN_LISTED)
     for slot, kind, each in TABLES[count].arrays
 }
 _BLOCKS: Final = 16

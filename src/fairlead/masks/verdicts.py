@@ -111,9 +111,10 @@ class Verdicts:
             record = self._arena.record(record[3])
         return record[0] not in (at.CLEAR, at.SEQUENCE)
 
-    def settled(self, node: int) -> bool:
-        """Whether an EXPR node surely has a text that leaves no guard behind."""
-        expr = self._exprs[self._arena.record(node)[1]]
+    def settled(self, expr: Expr) -> bool:
+        """Whether an expression surely has a text that leaves no guard behind."""
+        if not expr.looks:
+            return True
         found = self._settled.get(expr)
         if found is None:
             found = self._settled[expr] = _Settled().look(expr)
