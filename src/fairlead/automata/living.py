@@ -87,7 +87,8 @@ class Living:
 
     def _solve(self, root: Expr) -> bool:
         known = self._known
-        asked, waiting = {root}, dict[Expr, dict[Expr, None]]()
+        asked = {root}
+        waiting: dict[Expr, dict[Expr, None]] = {}
         stack, look = [root], _Asking(self, root, asked, waiting)
         while stack and root not in known:
             node = look.node = stack[-1]

@@ -18,7 +18,7 @@ def looking(expr: Expr) -> tuple[list[Ahead], Expr]:
     >>> [lead.item is no_dot for lead in leads], rest is literal("x")
     ([True], True)
     """
-    leads = list[Ahead]()
+    leads: list[Ahead] = []
     while isinstance(expr, Concat) and isinstance(expr.head, Ahead):
         leads.append(expr.head)
         expr = expr.tail

@@ -25,8 +25,8 @@ def circles(
         seen: nodes that are passed over; those that are found are added.
     """
     seen = set[Node]() if seen is None else seen
-    number = dict[Node, int]()
-    lowest = dict[Node, int]()
+    number: dict[Node, int] = {}
+    lowest: dict[Node, int] = {}
     open_: list[Node] = []
     path = [(start, iter(following(start)))]
     _enter(start, number, lowest, open_)
@@ -53,7 +53,7 @@ def _enter(node: Node, number: dict[Node, int], lowest: dict[Node, int], open_: 
 
 
 def _closed(node: Node, open_: list[Node], seen: set[Node]) -> list[Node]:
-    found = list[Node]()
+    found: list[Node] = []
     while not found or found[-1] != node:
         found.append(open_.pop())
     seen.update(found)

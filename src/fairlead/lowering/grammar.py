@@ -97,7 +97,8 @@ class _Lowering:
 
     def __init__(self, rules: Rules, nullable: frozenset[str], terminals: Terminals) -> None:
         self._rules, self._nullable, self._terminals = rules, nullable, terminals
-        self._done, self._copied = dict[str, Part](), 0
+        self._done: dict[str, Part] = {}
+        self._copied = 0
 
     def start(self, name: str) -> Expr:
         """The texts of a rule."""
@@ -149,7 +150,7 @@ class _Lowering:
 
     def _corners(self, name: str, inside: frozenset[str]) -> list[str]:
         """The rules among those inside with which a text of a rule may begin."""
-        found = dict[str, None]()
+        found: dict[str, None] = {}
         for alternative in self._rules[name]:
             for item in alternative:
                 if isinstance(item.atom, Name) and item.atom.rule in inside:
@@ -161,7 +162,7 @@ class _Lowering:
     def _left_recursive(self, names: Sequence[str], nodes: Mapping[str, Rule]) -> None:
         """Rules that begin with each other: B · T, as the module says."""
         bases = dict[str, list[Expr]]({name: [] for name in names})
-        ways = dict[tuple[str, str], list[Part]]()  # from k to j: what stands behind X_k in X_j
+        ways: dict[tuple[str, str], list[Part]] = {}  # from k to j: what stands behind X_k in X_j
         for name in names:
             for alternative in self._rules[name]:
                 for begin, item in enumerate(alternative):
@@ -216,7 +217,7 @@ class _Ways:
         self._some = {pair: either(part.some for part in parts) for pair, parts in ways.items()}
         free = [pair for pair, parts in ways.items() if any(p.whole.nullable for p in parts)]
         self._free = {name: _reached(name, free) for name in names}
-        self._known = dict[tuple[str, str], Part]()
+        self._known: dict[tuple[str, str], Part] = {}
         self._lone = len(names) == 1
 
     def between(self, begin: str, end: str) -> Part:
@@ -263,7 +264,7 @@ def _left_circles(
     names: Sequence[str], corners: Callable[[str], list[str]]
 ) -> Iterable[Sequence[str]]:
     """The sets of rules that begin with each other, each rule in one of them."""
-    seen = set[str]()
+    seen: set[str] = set()
     for name in names:
         if name not in seen:
             yield from circles(name, corners, seen)
@@ -360,11 +361,11 @@ def _grown(rules: Rules, needed: Callable[[Item], str | None]) -> frozenset[str]
         rules: all of them.
         needed: the rule that an item needs to be in the set; `FREE` if none, None if never.
     """
-    found = set[str]()
-    missing = list[int]()  # of each alternative that may hold, the items that do not yet
-    owner = list[str]()
-    users = dict[str, list[int]]()
-    waiting = list[str]()
+    found: set[str] = set()
+    missing: list[int] = []  # of each alternative that may hold, the items that do not yet
+    owner: list[str] = []
+    users: dict[str, list[int]] = {}
+    waiting: list[str] = []
     for name, alternatives in rules.items():
         for alternative in alternatives:
             needs = [needed(item) for item in alternative]

@@ -46,7 +46,7 @@ class Frame:
     def __init__(self, state: int, below: "Frame | None", margin: int) -> None:
         self.state, self.below, self.margin = state, below, margin
         self.depth: int = 0 if below is None else below.depth + 1
-        self.needs = dict[tuple[int, int], int | None]()
+        self.needs: dict[tuple[int, int], int | None] = {}
         self._above: WeakValueDictionary[tuple[int, int], Frame] | None = None
 
     def push(self, state: int, margin: int | None = None) -> "Frame":
@@ -89,10 +89,10 @@ class Automaton:
         lines: tuple[str, str, str] | None = None,
     ) -> None:
         self._table, self._start, self._widths, self._lines = table, start, widths, lines
-        self._fed = dict[tuple[Frame, str, int | None], Frame | None]()
-        self._ended = dict[Frame, bool]()
-        self._stepped = dict[tuple[Frame, int], tuple[Frame, int]]()
-        self._rests_in = dict[int, _Rests]()
+        self._fed: dict[tuple[Frame, str, int | None], Frame | None] = {}
+        self._ended: dict[Frame, bool] = {}
+        self._stepped: dict[tuple[Frame, int], tuple[Frame, int]] = {}
+        self._rests_in: dict[int, _Rests] = {}
         self.start = Frame(table.start, None, 0)
 
     def feed(self, stack: Frame, terminal: str, margin: int | None = None) -> Frame | None:
@@ -128,7 +128,8 @@ class Automaton:
 
         What reads END stops as soon as all is read.
         """
-        table, seen, lowest = self._table, set[Frame](), stack.depth
+        seen: set[Frame] = set()
+        table, lowest = self._table, stack.depth
         while True:
             number = table.reductions[stack.state].get(terminal)
             if number is None:
@@ -197,8 +198,10 @@ class Automaton:
         Rules that begin with one another, or with themselves, put their states on the same stack:
         the nearest way out of them (Dijkstra 1959).
         """
-        missing, found = list[Frame](), list[int]()
-        queue, seen = [(0, frame.state, frame.margin)], set[tuple[int, int]]()
+        missing: list[Frame] = []
+        found: list[int] = []
+        queue = [(0, frame.state, frame.margin)]
+        seen: set[tuple[int, int]] = set()
         while queue:
             far, state, margin = heappop(queue)
             if (state, margin) in seen:
@@ -242,8 +245,10 @@ def briefest_texts(
         productions: of all rules.
         widths: the fewest characters of each terminal.
     """
-    waiting, missing = dict[str, list[int]](), list[int]()
-    queue, lengths = list[tuple[int, str, int]](), list[int]()
+    waiting: dict[str, list[int]] = {}
+    missing: list[int] = []
+    queue: list[tuple[int, str, int]] = []
+    lengths: list[int] = []
     for number, production in enumerate(productions):
         length = unknown = 0
         for symbol in production.symbols:
@@ -257,7 +262,7 @@ def briefest_texts(
         lengths.append(length)
         if not unknown:
             heappush(queue, (length, production.rule, number))
-    found = dict[str, tuple[int, int]]()
+    found: dict[str, tuple[int, int]] = {}
     while queue:
         length, rule, number = heappop(queue)
         if rule in found:

@@ -98,8 +98,9 @@ class Places(Uncaptured):
         )
         self._lines = None if told is None else Lines(told, self._automaton)
         self._total = self._automaton.total
-        self._unfolded = dict[Place | ReadLine, Expr]()
-        self._free, self._ends = dict[int, Freedom | None](), dict[int, Ends]()
+        self._unfolded: dict[Place | ReadLine, Expr] = {}
+        self._free: dict[int, Freedom | None] = {}
+        self._ends: dict[int, Ends] = {}
         self.start = Place(self._automaton.start, 0, (0,))
         self.pushdown = Pushdown(self.table, self.ways) if told is None else None
 
@@ -221,7 +222,7 @@ class Places(Uncaptured):
 
     def _line(self, line: ReadLine) -> Expr:
         lines = cast("Lines", self._lines)
-        options = list[Expr]()
+        options: list[Expr] = []
         for members, following in lines.steps(line):
             after = lines.behind(following)
             ended = (

@@ -65,14 +65,14 @@ class Ends:
     ) -> None:
         self._automaton, self._scanners, self._spellable = automaton, scanners, spellable
         self._level, self._free = level, free
-        self._found = dict[Frame, Sequence[Beginning]]()
-        self._others = dict[Frame, Sequence[Beginning]]()
+        self._found: dict[Frame, Sequence[Beginning]] = {}
+        self._others: dict[Frame, Sequence[Beginning]] = {}
         self._after = Remainders()
-        self._spaces = dict[int, Sequence[tuple[Way, bytes]]]()
-        self._ended = dict[tuple[Expr, tuple[Beginning, ...]], bool]()
-        self._stands = dict[tuple[Way, bytes, Beginning], bool]()
-        self._firsts = dict[Expr, int]()
-        self._stuck = dict[tuple[Expr, Frame], bool]()
+        self._spaces: dict[int, Sequence[tuple[Way, bytes]]] = {}
+        self._ended: dict[tuple[Expr, tuple[Beginning, ...]], bool] = {}
+        self._stands: dict[tuple[Way, bytes, Beginning], bool] = {}
+        self._firsts: dict[Expr, int] = {}
+        self._stuck: dict[tuple[Expr, Frame], bool] = {}
 
     def beginnings(self, stack: Frame) -> Sequence[Beginning]:
         """Some of them, those first that are nearest to the end."""
@@ -96,7 +96,7 @@ class Ends:
 
     def _go_straight(self, stack: Frame) -> None:
         """The same by the nearest way alone, which may be long: 3,000 terminals in a row."""
-        way = list[tuple[Frame, list[_Step]]]()
+        way: list[tuple[Frame, list[_Step]]] = []
         frame = stack
         while frame not in self._found and len(way) < _FARTHEST:
             spend(1)
@@ -228,7 +228,7 @@ class Ends:
         """Beginnings that lead away from the end at first."""
         found = self._others.get(stack)
         if found is None:
-            steps = list[_Step]()
+            steps: list[_Step] = []
             for way in self._ways(stack.state):
                 after = self._automaton.feed(stack, way.terminal)
                 if after is not None and self.beginnings(after):
@@ -238,7 +238,7 @@ class Ends:
 
     def _settled(self, frame: Frame, steps: Iterable[_Step], most: int) -> Sequence[Beginning]:
         """What can be taken so that it surely goes on, and the same behind what is ignored."""
-        found = dict[Beginning, None]()
+        found: dict[Beginning, None] = {}
         if self._automaton.ends(frame):
             found[END] = None
         for way, after in steps:
@@ -275,7 +275,7 @@ class Ends:
     def _nearer(self, frame: Frame) -> list[_Step]:
         """The terminals that bring a stack nearer to the end, the nearest first."""
         needs = self._automaton.needs(frame) or 0
-        found = list[tuple[int, int, Way, Frame]]()
+        found: list[tuple[int, int, Way, Frame]] = []
         for number, way in enumerate(self._ways(frame.state)):
             after = self._automaton.feed(frame, way.terminal)
             needed = None if after is None else self._automaton.needs(after)

@@ -88,8 +88,9 @@ class _Spelling:
         states = [table.named(wanted) for wanted in {*table.wanted}]
         self._names = frozenset[str]().union(*states) - declared
         self._alike = table.alike
-        self._newlines, self._ignored = list[Way](), list[Way]()
-        self._taken = dict[str, list[Way]]()
+        self._newlines: list[Way] = []
+        self._ignored: list[Way] = []
+        self._taken: dict[str, list[Way]] = {}
         for called, way in scanners.widest(states):
             if way.ignored:
                 self._ignored.append(way)
@@ -97,8 +98,8 @@ class _Spelling:
                 self._newlines.append(way)
             else:
                 self._taken.setdefault(called, []).append(way)
-        self._kept = dict[tuple[Way, bytes], bytes | None]()
-        self._completed = dict[frozenset[str], bool]()
+        self._kept: dict[tuple[Way, bytes], bytes | None] = {}
+        self._completed: dict[frozenset[str], bool] = {}
         self._after = Remainders()
 
     def freedom(self) -> Freedom | None:
@@ -139,7 +140,7 @@ class _Spelling:
 
         Of those that are alike any one will do. Lines are ended apart.
         """
-        found = dict[str, bytes]()
+        found: dict[str, bytes] = {}
         for called, ways in self._taken.items():
             words = [self.kept_word(way, space) for way in ways]
             if words[0] is not None and None not in words:
@@ -272,7 +273,7 @@ def _takes_lines(text: Expr, ending: int = 0) -> bool:
 
 
 def _takes_blanks(line: Expr, ending: int) -> bool:
-    seen = set[Expr]()
+    seen: set[Expr] = set()
     while line not in seen and len(seen) < _LOOKED_AT and _may_end(line, ending):
         seen.add(line)
         line = derivative(line, _BLANK)

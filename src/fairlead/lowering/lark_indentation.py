@@ -111,7 +111,7 @@ class Lines:
     def needs(self, line: ReadLine) -> int | None:
         """A number of characters below which no text ends from here, one byte at least."""
         place, columns = line.place, line.columns or 0
-        found = list[int]()
+        found: list[int] = []
         for width in (*place.widths, max(columns, place.widths[-1] + 1)):
             after = self._after(place, width)
             need = None if after is None else self._automaton.needs(after.stack)

@@ -46,7 +46,7 @@ class _Plan:
 
     def __init__(self, grammar: LarkGrammar, table: LarkTable, avoided: frozenset[str]) -> None:
         self._grammar, self._table, self._avoided = grammar, table, avoided
-        self._rules = dict[str, list[int]]()
+        self._rules: dict[str, list[int]] = {}
         for number, each in enumerate(table.productions):
             self._rules.setdefault(each.rule, []).append(number)
         symbols = {symbol for each in table.productions for symbol in each.symbols}
@@ -55,9 +55,9 @@ class _Plan:
         taken = dict.fromkeys(terminals - avoided, 1)
         self._briefest = briefest_texts(table.productions, taken) if avoided else self._whole
         self._least = {rule: least for rule, (least, _) in self._briefest.items()} | taken
-        self._begun = dict[str, set[_Step]]()
-        self._never = dict[str, set[_Step]]()
-        self._below = dict[str, dict[int, list[int]]]()
+        self._begun: dict[str, set[_Step]] = {}
+        self._never: dict[str, set[_Step]] = {}
+        self._below: dict[str, dict[int, list[int]]] = {}
 
     def holds(self) -> bool:
         """Whether they do."""
@@ -80,7 +80,7 @@ class _Plan:
     def _begin(self) -> None:
         """Find the steps behind which a terminal is not what a rule would have."""
         table, begun = self._table, self._begun
-        known = dict[tuple[int, int], list[_Step]]()  # the same of most terminals
+        known: dict[tuple[int, int], list[_Step]] = {}  # the same of most terminals
         for state, number, terminal in table.denied:
             key = state, number
             if key not in known:
@@ -129,13 +129,14 @@ class _Plan:
         It is the first of the briefest text behind a symbol that may end with one of the steps; of
         1,500 places of python.lark 20 are left, and states are looked at for these alone.
         """
-        named, alike = dict[str, list[str]](), dict[frozenset[str], list[str]]()
+        named: dict[str, list[str]] = {}
+        alike: dict[frozenset[str], list[str]] = {}
         for terminal, steps in self._begun.items():
             alike.setdefault(frozenset(symbol for _, symbol in steps), []).append(terminal)
         for symbols, terminals in alike.items():
             for symbol in self._ending(symbols):
                 named.setdefault(symbol, []).extend(terminals)
-        found = dict[int, list[tuple[int, str]]]()
+        found: dict[int, list[tuple[int, str]]] = {}
         for number, each in enumerate(self._table.productions):
             after: str | None = None
             for place in range(len(each.symbols) - 1, -1, -1):
@@ -149,7 +150,7 @@ class _Plan:
     @cached_property
     def _firsts(self) -> Mapping[str, str]:
         """The first terminals of the briefest texts that are not empty."""
-        found = dict[str, str]()
+        found: dict[str, str] = {}
         for rule, (least, number) in self._briefest.items():  # those that others need come first
             if least:
                 symbols = self._table.productions[number].symbols
@@ -170,7 +171,7 @@ class _Plan:
     @cached_property
     def _closed(self) -> Mapping[str, Sequence[str]]:
         """The rules that may end with each symbol."""
-        found = dict[str, list[str]]()
+        found: dict[str, list[str]] = {}
         for number, each in enumerate(self._table.productions):
             for place in self._last(number):
                 found.setdefault(each.symbols[place], []).append(each.rule)
@@ -227,7 +228,7 @@ class _Plan:
         for state, kernel in enumerate(table.kernels):
             if not kernel or state == table.end:
                 continue
-            rules = list[str]()
+            rules: list[str] = []
             for number, read in kernel:
                 if read >= readable[number] and self._is_completed(state, number, read):
                     if read != 1:
@@ -248,7 +249,7 @@ class _Plan:
 
     def _ranked(self, waiting: Mapping[int, Sequence[str]]) -> bool:
         """Whether that is plain from what has been read before states, whatever is below them."""
-        entered = dict[str, list[set[str]]]()
+        entered: dict[str, list[set[str]]] = {}
         for state, rules in waiting.items():
             entered.setdefault(self._entry(state), []).append({*rules})
         left, done = entered, {*self._rules} - entered.keys()
@@ -274,7 +275,7 @@ class _Plan:
     @cached_property
     def _readable(self) -> Sequence[int]:
         """How much of each production has to be read, before nothing is left that is avoided."""
-        found = list[int]()
+        found: list[int] = []
         for each in self._table.productions:
             read = len(each.symbols)
             while read and each.symbols[read - 1] in self._least:
@@ -306,8 +307,9 @@ class _Plan:
 
 def _empties(ways: Mapping[int, Sequence[set[int]]]) -> bool:
     """Whether each key comes to what is none, by one of its ways, all that they have taken."""
-    missing, waiting = list[int](), dict[int, list[tuple[int, int]]]()
-    done = list[int]()
+    missing: list[int] = []
+    waiting: dict[int, list[tuple[int, int]]] = {}
+    done: list[int] = []
     for key, options in ways.items():
         for option in options:
             left = option & ways.keys()
@@ -336,7 +338,7 @@ class _Blocks:
         self._productions, self._least = productions, least
         self._newline, self._indent, self._dedent = lines.newline, lines.indent, lines.dedent
         self._opening, self._closing = lines.opening, lines.closing
-        self._having = dict[str, list[Production]]()
+        self._having: dict[str, list[Production]] = {}
         for each in productions:
             for symbol in dict.fromkeys(each.symbols):
                 self._having.setdefault(symbol, []).append(each)

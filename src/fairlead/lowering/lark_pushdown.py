@@ -73,7 +73,7 @@ class Pushdown:
 
     def __init__(self, table: LarkTable, ways: Callable[[int], Sequence[Way]]) -> None:
         self._table, self._ways = table, ways
-        self._known = dict[tuple[Control, int], tuple[Move, ...]]()
+        self._known: dict[tuple[Control, int], tuple[Move, ...]] = {}
 
     def moves(self, control: Control, state: int) -> tuple[Move, ...]:
         """All that it may do; each equal way once."""

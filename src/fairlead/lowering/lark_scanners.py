@@ -87,7 +87,7 @@ class _Called:
 
     def __init__(self, terminal: Terminal, exits: tuple[Exit, ...], rivals: int) -> None:
         self.terminal, self.exits, self.rivals = terminal, exits, rivals
-        self.ways = dict[int, Way]()
+        self.ways: dict[int, Way] = {}
 
 
 @final
@@ -114,16 +114,18 @@ class Scanners:
         self._terminals = {
             name: Terminal(each, bool(grammar.parts)) for name, each in grammar.terminals.items()
         }
-        self._alike, self._first = dict[str, list[Terminal]](), dict[str, str]()
+        self._alike: dict[str, list[Terminal]] = {}
+        self._first: dict[str, str] = {}
         for name, first in () if grammar.table is None else grammar.table.alike.items():
             self._alike.setdefault(first, []).append(self._terminals[name])
             self._first |= {name: first, first: first}
-        self._known = dict[int, tuple[Way, ...]]()
+        self._known: dict[int, tuple[Way, ...]] = {}
         # Most states have the same ways, and the same rivals of each.
-        self._calls = dict[tuple[Terminal, int], Sequence[_Called]]()
-        self._parted = dict[tuple[Terminal, Terminal, tuple[Exit, ...]], _Called]()
-        self._joined = dict[tuple[str, Expr, Expr, tuple[bytes | Expr, ...]], Way]()
-        self._swallowed, self._gone = dict[Terminal, tuple[int, int]](), dict[int, int]()
+        self._calls: dict[tuple[Terminal, int], Sequence[_Called]] = {}
+        self._parted: dict[tuple[Terminal, Terminal, tuple[Exit, ...]], _Called] = {}
+        self._joined: dict[tuple[str, Expr, Expr, tuple[bytes | Expr, ...]], Way] = {}
+        self._swallowed: dict[Terminal, tuple[int, int]] = {}
+        self._gone: dict[int, int] = {}
 
     def check(self) -> None:
         """Refuse terminals whose matches cannot be told exactly."""
@@ -147,7 +149,7 @@ class Scanners:
 
     def _together(self, ways: Iterable[Way]) -> Iterable[Way]:
         """Ways of terminals that are alike as one, where the same has to follow."""
-        alike = dict[tuple[str, Expr, Expr], list[Expr]]()
+        alike: dict[tuple[str, Expr, Expr], list[Expr]] = {}
         for way in ways:
             name = self._first.get(way.terminal)
             if name is None or way.ignored or len(way.exits) != 1:
@@ -171,8 +173,10 @@ class Scanners:
             A terminal and how it is called; what is ignored once, whatever its strings are called,
             and only if it is tried in all of them.
         """
-        rivals, met, within = self._rivals, dict[Terminal, int](), dict[Terminal, int]()
-        everywhere, largest = -1, list[tuple[int, int]]()
+        met: dict[Terminal, int] = {}
+        within: dict[Terminal, int] = {}
+        largest: list[tuple[int, int]] = []
+        rivals, everywhere = self._rivals, -1
         tried = {there: self._tried(there) for there in {self._bits(names) for names in states}}
         for there in sorted(tried, key=int.bit_count, reverse=True):
             some = tried[there]
@@ -223,7 +227,7 @@ class Scanners:
     def _ways(self, there: int) -> Iterable[Way]:
         rivals = self._rivals
         tried = self._tried(there)
-        alone = dict[str, list[bytes]]()
+        alone: dict[str, list[bytes]] = {}
         for each in rivals.among(tried):
             before = tried & (rivals.bits[each] - 1)
             if self._first and self._is_alone(each, before):
@@ -254,7 +258,8 @@ class Scanners:
         """What a terminal takes, strings that it swallows apart."""
         found = self._calls.get((taken, strings))
         if found is None:
-            named, made = Named(), list[_Called]()
+            made: list[_Called] = []
+            named = Named()
             for string in self._rivals.among(strings):
                 made.append(self._part(taken, string, taken.exits_within(string, named)))
                 named.add(string)

@@ -59,7 +59,8 @@ class Named:
     """Strings that are told from what a regex matches, those before them first."""
 
     def __init__(self) -> None:
-        self._words, self._flagged = dict[bytes, Expr](), list[Expr]()
+        self._words: dict[bytes, Expr] = {}
+        self._flagged: list[Expr] = []
 
     def add(self, string: "Terminal") -> None:
         """One more."""
@@ -85,7 +86,7 @@ class Terminal:
     def __init__(self, shape: LarkTerminal, marks: bool) -> None:
         self.shape, self._marks = shape, marks
         self.order = (-shape.priority, -shape.max_width, -shape.length, shape.name)
-        self._within = dict[Expr, tuple[Exit, ...]]()
+        self._within: dict[Expr, tuple[Exit, ...]] = {}
         # What a string without flags matches needs no pattern read: there may be thousands.
         text = shape.text
         plain = text.encode() if text and text.isascii() and shape.flags <= {"i"} else None
@@ -184,10 +185,11 @@ class Rivals:
         self.regexes = sum(self.bits.values()) - sum(bit for _, bit in self.strings)
         self._words = _Words((e.word, bit) for e, bit in self.bits.items() if not e.shape.flags)
         self._folded = _Words((e.folded, bit) for e, bit in self.bits.items())
-        self._others, self._all = dict[int, list[Terminal]](), dict[int, int]()
+        self._others: dict[int, list[Terminal]] = {}
+        self._all: dict[int, int] = {}
         self._spelled = sum(bit for e, bit in self.bits.items() if e.folded is not None)
-        self._known = dict[bytes | tuple[Exit, ...], int]()
-        self.begun = dict[Terminal, int]()
+        self._known: dict[bytes | tuple[Exit, ...], int] = {}
+        self.begun: dict[Terminal, int] = {}
         for each, bit in self.bits.items():
             begun = firsts(each.begins) if each.word is None else 1 << each.word[0]
             self.begun[each] = begun
@@ -197,7 +199,7 @@ class Rivals:
 
     def among(self, terminals: int) -> tuple[Terminal, ...]:
         """Those of a set, in their order."""
-        found = list[Terminal]()
+        found: list[Terminal] = []
         while terminals:
             found.append(self._tried[(terminals & -terminals).bit_length() - 1])
             terminals &= terminals - 1

@@ -305,7 +305,7 @@ def _holding(root: Node) -> set[int]:
         node = todo.pop()
         order.append(node)
         todo += children(node)
-    found = set[int]()
+    found: set[int] = set()
     for node in reversed(order):
         if isinstance(node, Look) or any(id(child) in found for child in children(node)):
             found.add(id(node))

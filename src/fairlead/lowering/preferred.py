@@ -124,7 +124,7 @@ class _Key:
 
 
 def _modes(pattern: Pattern) -> tuple[Hashable, ...]:
-    found = list[Hashable]()
+    found: list[Hashable] = []
     todo = [pattern.body]
     while todo:
         node = todo.pop()
@@ -168,8 +168,8 @@ def _is_spelled_so(node: Text) -> bool:
 def _of_words(words: Sequence[str]) -> tuple[tuple[Exit, ...], Expr]:
     """The same for words: one is taken if none before it begins there, be it shorter or longer."""
     order = {word: place for place, word in enumerate(words)}
-    longer = dict[str, list[str]]()  # by word, the ends of those that are preferred to it
-    cut = set[str]()
+    longer: dict[str, list[str]] = {}  # by word, the ends of those that are preferred to it
+    cut: set[str] = set()
     for place, word in enumerate(words):
         spend(len(word))
         for size in range(1, len(word)):
@@ -178,7 +178,7 @@ def _of_words(words: Sequence[str]) -> tuple[tuple[Exit, ...], Expr]:
                 cut.add(word)
             elif before is not None:
                 longer.setdefault(word[:size], []).append(word[size:])
-    ends = dict[frozenset[str], list[bytes]]()
+    ends: dict[frozenset[str], list[bytes]] = {}
     for word in words:
         if word not in cut:
             ends.setdefault(frozenset(longer.get(word, ())), []).append(word.encode())
@@ -211,9 +211,9 @@ class _Reader:
         self._marks = 1 << len(self._program.atoms) - 1 if marks else 0
         self._machine = Machine(self._program)
         self._languages = self._machine.languages
-        self._rows = dict[tuple[tuple[Thread, ...], History], Sequence[Place]]()
-        self._known = dict[_Watch, int]()
-        self._characters = dict[int, Expr]()
+        self._rows: dict[tuple[tuple[Thread, ...], History], Sequence[Place]] = {}
+        self._known: dict[_Watch, int] = {}
+        self._characters: dict[int, Expr] = {}
         for step in self._program.steps:
             if isinstance(step, Ahead):
                 start = self._machine.start(step.item)
@@ -256,7 +256,7 @@ class _Reader:
         """For each place, what may follow where the preferred match ends there."""
         watches = dict.fromkeys(each for place in places for each in _watches(place))
         found = dict(zip(watches, self._watched_from([*watches]), strict=True))
-        afters = list[int]()
+        afters: list[int] = []
         for place in places:
             after = NONE
             for watch in _watches(place):
@@ -285,8 +285,8 @@ class _Reader:
         """What is left to be watched after each atom."""
         places = self._row(Place(watch.threads, watch.history, ()))
         guards = self._languages.rows[watch.guard]
-        known = dict[tuple[int, int], _Watch]()  # many atoms lead to the same
-        found = list[_Watch]()
+        known: dict[tuple[int, int], _Watch] = {}  # many atoms lead to the same
+        found: list[_Watch] = []
         for place, guard in zip(places, guards, strict=True):
             key = id(place), guard
             if key not in known:

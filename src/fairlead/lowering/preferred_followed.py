@@ -143,7 +143,7 @@ class _Reader:
 
     def told(self) -> Told | None:
         """What is preferred, if that is the longest or the only match."""
-        taken = dict[Expr, dict[_Option, int]]()
+        taken: dict[Expr, dict[_Option, int]] = {}
         for place, option in self._last.items():
             after = self._after(option, place)
             if after is None:
@@ -221,7 +221,7 @@ class _Reader:
 
     def _option(self, node: Node) -> _Option:
         items = [*node.items] if isinstance(node, Items) else [node]
-        looks = list[Look | Boundary]()
+        looks: list[Look | Boundary] = []
         while items and isinstance(last := _bare(items[-1]), Look | Boundary):
             looks.append(last)
             items.pop()

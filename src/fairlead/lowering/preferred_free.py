@@ -25,7 +25,7 @@ def is_free(machine: Machine, start: Place) -> bool:
         machine: the ways; nothing in them looks around.
         start: where they begin.
     """
-    rows = dict[int, Sequence[Place]]()
+    rows: dict[int, Sequence[Place]] = {}
 
     def row(stack: int) -> Sequence[Place]:
         if stack not in rows:

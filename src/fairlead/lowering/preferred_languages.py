@@ -41,8 +41,8 @@ class Languages:
         self.ends = [True, False]
         self._atoms = range(atoms)
         self._alike = {(self.ends[each], tuple(self.rows[each])): each for each in (ALL, NONE)}
-        self._numbers = dict[Expr, int]()
-        self._both = dict[tuple[int, int], int]()
+        self._numbers: dict[Expr, int] = {}
+        self._both: dict[tuple[int, int], int] = {}
         self._not = {ALL: NONE, NONE: ALL}
 
     def number(self, expr: Expr) -> int:
@@ -138,7 +138,7 @@ class Languages:
             numbers[state] = self._added(ends(state), row) if found is None else found
             return
         order = {state: place for place, state in enumerate(circle)}
-        outside = dict[int, int]()
+        outside: dict[int, int] = {}
         table = [
             [
                 order[target]
@@ -212,7 +212,8 @@ def _explored(
     known: Callable[[State], int | None],
 ) -> tuple[dict[State, Sequence[State]], dict[State, int]]:
     """Where the states lead that can be reached, and the languages of those that are known."""
-    rows, numbers = dict[State, Sequence[State]](), dict[State, int]()
+    rows: dict[State, Sequence[State]] = {}
+    numbers: dict[State, int] = {}
     todo = [*starts]
     for state in todo:  # grows while we go
         if state in rows or state in numbers:
@@ -245,7 +246,7 @@ def explored(
     numbers = {state: number for number, state in enumerate(starts)}
     states, rows = [*starts], list[Sequence[int]]()
     for state in states:  # grows while we go
-        row = list[int]()
+        row: list[int] = []
         for target in following(state):
             number = numbers.setdefault(target, len(states))
             if number == len(states):

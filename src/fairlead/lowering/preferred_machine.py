@@ -91,10 +91,10 @@ class Machine:
         self.cuts = False
         self._program = program
         self._stacks: list[Frame] = [Frame(-1, _DONE)]
-        self._numbers = dict[Frame, int]()
+        self._numbers: dict[Frame, int] = {}
         self._resumed = {_DONE: _DONE}
-        self._begins = dict[int, int]()
-        self._places = dict[tuple[tuple[Thread, ...], History], Place]()
+        self._begins: dict[int, int] = {}
+        self._places: dict[tuple[tuple[Thread, ...], History], Place] = {}
         number = self.languages.number
         self._pasts = tuple((number(p.surely), number(p.perhaps)) for p in program.pasts)
 
@@ -134,9 +134,9 @@ class Machine:
         """The place where stacks begin: every thread as far as it comes without reading."""
         languages, todo = self.languages, [*ways]
         todo.reverse()
-        threads = list[Thread]()
-        ends = list[tuple[int, int]]()
-        seen = dict[int, int]()  # where each stack has been tried
+        threads: list[Thread] = []
+        ends: list[tuple[int, int]] = []
+        seen: dict[int, int] = {}  # where each stack has been tried
         failed = ALL  # where no match has ended here
         while todo:
             stack, guard = todo.pop()
@@ -241,7 +241,7 @@ class Machine:
 
     def _again(self, stack: int) -> int:
         """The stack one place further on: no round began there."""
-        path = list[int]()
+        path: list[int] = []
         while stack not in self._resumed:
             path.append(stack)
             stack = self._stacks[stack].below

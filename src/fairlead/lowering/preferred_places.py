@@ -131,7 +131,7 @@ class _Row:
     def ended(self, places: int) -> Expr:
         if not self.nullable and not self.last & ~places:
             return self.text
-        found = list[Expr]()
+        found: list[Expr] = []
         for item in _until_solid(self.items[::-1]):
             before = self.items[: len(self.items) - len(found) - 1]
             found.append(concat(*(each.text for each in before), item.ended(places)))

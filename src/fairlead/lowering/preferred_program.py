@@ -186,11 +186,11 @@ class _Compiler:
             self._body = in_order(pattern.body, self._refuse_reference)
         self._nodes = _below(self._body)
         self._atoms, self._bits = _apart(_sets(self._nodes), pattern.text, marks)
-        self._steps = list[Step]()
-        self._pasts = dict[Past, int]()
+        self._steps: list[Step] = []
+        self._pasts: dict[Past, int] = {}
 
     def compile(self) -> Program:
-        numbers = dict[int, int]()  # of the steps of nodes, by their ids
+        numbers: dict[int, int] = {}  # of the steps of nodes, by their ids
         for node in reversed(self._nodes):
             numbers[id(node)] = self._node(node, [numbers[id(n)] for n in children(node)])
         start = numbers[id(self._body)]
@@ -279,7 +279,7 @@ class _Compiler:
 
     def _language(self, root: Node) -> Expr:
         """The texts of a part that looks nowhere, over atoms."""
-        found = dict[int, Expr]()
+        found: dict[int, Expr] = {}
         for node in reversed(_below(root)):
             parts = [found[id(each)] for each in children(node)]
             found[id(node)] = self._texts(node, parts)
@@ -350,7 +350,7 @@ def _apart(
         for place in (low, high + 1)
     )
     spend(len(turns))
-    alike = dict[int, list[tuple[int, int]]]()
+    alike: dict[int, list[tuple[int, int]]] = {}
     inside, begin = 0, 0
     for place, number in turns:
         if inside & 1 and place > begin:

@@ -86,7 +86,8 @@ def _references(root: Node, number: int) -> list[Back]:
 
 def _beside(path: Listed[Node]) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
     """What stands before and behind the last node of a path, in the first."""
-    before, after = list[Node](), list[Node]()
+    before: list[Node] = []
+    after: list[Node] = []
     for node, inner in pairwise(path):
         items = children(node)
         place = next(index for index, item in enumerate(items) if item is inner)

@@ -130,7 +130,7 @@ class Remainders:
     """
 
     def __init__(self) -> None:
-        self._known = dict[tuple[Expr, bytes], Expr]()
+        self._known: dict[tuple[Expr, bytes], Expr] = {}
 
     def __call__(self, expr: Expr, text: bytes) -> Expr:
         """What is left of the regular `expr` behind `text`."""
@@ -176,7 +176,7 @@ def _missing(node: Expr, byte: int, made: dict[Expr, Expr]) -> list[Expr]:
 
     A class of characters has hundreds of these: the names of Python took 600 us, and take 150.
     """
-    missing = list[Expr]()
+    missing: list[Expr] = []
     for part in _firsts(node):
         if part not in made:
             head, tail = (part.head, part.tail) if isinstance(part, Concat) else (part, EPSILON)

@@ -203,6 +203,10 @@ class Arena:
         """Write to what was reserved in such an array."""
         self._array(slot)[begin : begin + len(values)] = values
 
+    def rows(self, slot: int, begin: int, size: int) -> NDArray[Any]:
+        """What was reserved in such an array, to be written to."""
+        return self._array(slot)[begin : begin + size]
+
     def exits(self, place: int) -> NDArray[np.int32]:
         """The trie nodes of an exit in SEEN_LIST."""
         listed, begin = self._array(seen.SEEN_LIST), place + seen.X_NODES

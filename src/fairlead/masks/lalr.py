@@ -3,11 +3,11 @@
 What this module does not know: what the kernels do with them (`kernels.lalr`).
 """
 
+from array import array
 from collections.abc import Sequence
 from typing import Final, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairlead.lowering.expr import ANYTHING, EPSILON, byte_set
 from fairlead.lowering.lark_automaton import Frame
@@ -21,9 +21,10 @@ from fairlead.lowering.preferred import Exit
 from fairlead.masks.arena import Arena
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.kernels import lexer_layout as lexed
+from fairlead.masks.kernels import table_layout as told_at
 from fairlead.masks.lexicon import Lexicon
 from fairlead.masks.objects import Nodes
-from fairlead.syntax.lark_tree import END, Cells, LarkTable
+from fairlead.syntax.lark_tree import END, LarkTable
 
 _WORD: Final = 32  # bits
 _ROOM: Final = (
@@ -49,8 +50,9 @@ class LalrNodes:
         self._numbers = {name: number for number, name in enumerate(self._names)}
         self._free: Freedom | None = places.freedom(lexicon.spellable)
         self._ends = places.ends(lexicon.spellable)
-        self._known = dict[tuple[Way, ...], tuple[int, int]]()
-        self._ways, self._spacers = dict[Way, Sequence[int]](), dict[bytes, int]()
+        self._known: dict[tuple[Way, ...], tuple[int, int]] = {}
+        self._ways: dict[Way, Sequence[int]] = {}
+        self._spacers: dict[bytes, int] = {}
         self.table = self._describe(places.table)
 
     def node(self, argument: Place | ReadLine) -> int:
@@ -59,7 +61,7 @@ class LalrNodes:
         line = 0
         if isinstance(argument, ReadLine):
             line = self._line(argument.text, argument.columns, argument.after)
-        states = list[int]()
+        states: list[int] = []
         frame: Frame | None = place.stack
         while frame is not None:
             states += (frame.margin, frame.state)
@@ -103,7 +105,8 @@ class LalrNodes:
         return self._places.line(place, text, None if columns < 0 else columns, after)
 
     def _place(self, stack: Frame, lines: int) -> Place:
-        brackets, widths = 0, list[int]()
+        widths: list[int] = []
+        brackets = 0
         while lines:
             _, open_, width, lines, *_ = self._arena.record(lines)
             brackets = brackets or open_
@@ -164,38 +167,37 @@ class LalrNodes:
 
     def _describe(self, table: LarkTable) -> int:
         """Where the table now is."""
+        from fairlead.masks.kernels.entry import tabulate
+
         arena, states = self._arena, len(table.shifts)
         numbers = {name: number for number, name in enumerate(table.rules)}
         pairs = ((len(each.symbols), numbers[each.rule]) for each in table.productions)
         productions = [number for pair in pairs for number in pair]
-        shifts, reductions, behind = map(_Cells, table.cells)
-        for part in (shifts, reductions):  # END, the first of the terminals there, is the last here
-            part.columns = (part.columns - len(numbers) - 1) % len(self._names)
-        actions, cells = _rows(states, (shifts, 1, 1), (reductions, -1, -1))
-        gotos, more = _rows(states, (behind, 1, 1))
-        sets = self._sets(states, shifts, reductions)
-        sizes = [len(actions), len(gotos), len(productions), len(self._names), 2 * states]
-        sizes.append(len(sets))
+        terminals, made = len(self._names), len(table.productions)
+        told = array("i", (states, len(numbers), terminals, made))
+        told.extend(len(part.columns) for part in table.cells)
+        for part in table.cells:
+            told += part.sizes + part.columns + part.values
+        cells = np.frombuffer(told, np.int32)
+        totals = told_at.BOTH * states
+        behind = totals + told_at.TOTALS
+        measured = np.zeros(behind + told_at.SCRATCH * made, np.int32)
+        tabulate(cells, measured, measured, 0)
+        rows, more, sets = measured[totals:behind].tolist()
+        sizes = [3 * states, 3 * states, 2 * made, terminals, 2 * states, sets]
         fields = (at.T_ACTION, at.T_GOTO, at.T_PRODUCTION, at.T_BRACKET, at.T_SCANNER, lexed.T_SETS)
-        begin = arena.reserve(at.LALR, at.T_FIELDS + sum(sizes) + len(cells) + len(more))
-        head: NDArray[np.int32] = np.zeros(at.T_FIELDS, np.int32)
+        size = sum(sizes) + rows + more
+        begin = arena.reserve(at.LALR, at.T_FIELDS + size)
+        head = [0] * at.T_FIELDS
         place = begin + at.T_FIELDS
-        for field, size in zip(fields, sizes, strict=True):
+        laid = arena.rows(at.LALR, place, size)
+        tabulate(cells, measured, laid, place)
+        for field, each in zip(fields, sizes, strict=True):
             head[field] = place
-            place += size
-        actions[::3] += place
-        gotos[::3] += place + len(cells)
-        sets[:states] += head[lexed.T_SETS]
-        head[at.T_TERMINALS] = len(self._names)
-        for field, values in (
-            (at.T_ACTION, actions),
-            (at.T_GOTO, gotos),
-            (at.T_PRODUCTION, productions),
-            (at.T_BRACKET, self._brackets()),
-            (lexed.T_SETS, sets),
-        ):
-            arena.write(at.LALR, int(head[field]), np.array(values, np.int32))
-        arena.write(at.LALR, place, np.concatenate((cells, more)))
+            place += each
+        head[at.T_TERMINALS] = terminals
+        arena.write(at.LALR, head[at.T_PRODUCTION], np.array(productions, np.int32))
+        arena.write(at.LALR, head[at.T_BRACKET], np.array(self._brackets(), np.int32))
         head[at.T_END], head[at.T_DEPTH] = table.end, len(table.shifts) + _ROOM
         head[at.T_REACHED] = arena.make(at.CLEAR, 1)
         some = arena.make(at.LEXEME, self._lexicon.state(byte_set(self._lexicon.spellable)))
@@ -209,7 +211,7 @@ class LalrNodes:
             head[at.T_TAB] = self._lines.tab
             head[at.T_LINE] = 0 if self._free is None else self._spacer(b"\n")
         head[lexed.T_WORDS] = self._words
-        arena.write(at.LALR, begin, head)
+        arena.write(at.LALR, begin, np.array(head, np.int32))
         arena.reserve(at.LALR_WORK, len(table.shifts) + 2 * _ROOM + 3 * self._words)
         arena.context[at.LALRS] = 1
         return begin
@@ -218,36 +220,6 @@ class LalrNodes:
     def _words(self) -> int:
         """How many words a set of terminals has."""
         return -(-len(self._names) // _WORD)
-
-    def _sets(self, states: int, shifts: "_Cells", reductions: "_Cells") -> "NDArray[np.int32]":
-        """What `lexed.T_SETS` has, places counted from there on."""
-        words, end = self._words, len(self._names) - 1
-        # Each production that is reduced in a state, those of most terminals first: the first goes
-        # on where it is, the others are looked at one by one.
-        wide = int(reductions.values.max(initial=0)) + 1
-        kept, group, sizes = np.unique(
-            reductions.owners.astype(np.int64) * wide + reductions.values,
-            return_inverse=True,
-            return_counts=True,
-        )
-        owners = kept // wide
-        order = np.lexsort((-sizes, owners))
-        counts = np.bincount(owners, minlength=states)
-        lengths = 1 + words + counts * (1 + words)
-        begins = states + np.cumsum(lengths) - lengths
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order)) - (np.cumsum(counts) - counts)[owners[order]]
-        found = np.zeros(states + int(lengths.sum()), np.uint32)
-        found[:states] = begins
-        found[begins + words] = counts
-        places = begins[owners] + words + 1 + rank * (1 + words)
-        found[places] = kept % wide
-        for cells, sets in ((shifts, begins[shifts.owners]), (reductions, places[group] + 1)):
-            some = cells.columns != end
-            column = cells.columns[some]
-            bits = np.uint32(1) << (column % _WORD).astype(np.uint32)
-            np.bitwise_or.at(found, sets[some] + column // _WORD, bits)
-        return found.view(np.int32)
 
     def _brackets(self) -> list[int]:
         if self._lines is None:
@@ -261,48 +233,3 @@ class LalrNodes:
             made = self._arena.make(at.LITERAL, self._arena.pool(text), len(text), clear)
             self._spacers[text] = made
         return self._spacers[text]
-
-
-@final
-class _Cells:
-    """The rows of one part of a table, all in one list.
-
-    Attributes:
-        owners: the rows,
-        columns: the columns,
-        values: and what is there.
-    """
-
-    def __init__(self, cells: Cells) -> None:
-        self.owners = np.repeat(np.arange(len(cells.sizes)), cells.sizes)
-        self.columns = np.array(cells.columns, np.int64)
-        self.values = np.array(cells.values, np.int64)
-
-
-def _rows(
-    count: int, *parts: tuple[_Cells, int, int]
-) -> "tuple[NDArray[np.int32], NDArray[np.int32]]":
-    """Rows of a table, each from its first column on to its last.
-
-    3,000 rules in a row have two states each with one terminal: as a matrix 144 MB.
-
-    Args:
-        count: of the rows.
-        parts: what is in them, with a factor and what is then added.
-
-    Returns:
-        Of each row its place among the cells, less its first column, that, and the one behind its
-        last; and the cells, as `at.T_ACTION` has them.
-    """
-    owners = np.concatenate([cells.owners for cells, _, _ in parts])
-    columns = np.concatenate([cells.columns for cells, _, _ in parts])
-    values = np.concatenate([cells.values * factor + more for cells, factor, more in parts])
-    low, high = np.full(count, np.iinfo(np.int32).max), np.zeros(count, np.int64)
-    np.minimum.at(low, owners, columns)
-    np.maximum.at(high, owners, columns + 1)
-    low = np.minimum(low, high)
-    sizes = high - low
-    places = np.cumsum(sizes) - sizes - low
-    cells = np.zeros(int(sizes.sum()), np.int32)
-    cells[places[owners] + columns] = values
-    return np.stack((places, low, high), 1).astype(np.int32).ravel(), cells

@@ -85,7 +85,7 @@ class Network:
         self._shelf, self._bounds = seed.shelf, seed.bounds
         self._known = Known(seed.facts)
         self.states: dict[int, Any] = {}  # of `states`, by macro state
-        self._entered = list[int]()
+        self._entered: list[int] = []
         self.marks, self._captures = Marks(self.arena), list[Capture]()
         self._members: dict[MembersTemplate, MemberNodes] = {}
         self._listed: list[MemberNodes] = []

@@ -125,7 +125,7 @@ class Verdicts:
         arena, guards = self._arena, 0
         if arena.record(node)[0] == at.GUARDED:
             _, node, guards, *_ = arena.record(node)
-        read = list[int]()
+        read: list[int] = []
         while arena.record(node)[0] != at.TOOK:
             if stack == 0 or len(read) == _ABOVE or arena.record(node)[0] not in _SAID:
                 return None
@@ -188,7 +188,8 @@ class Verdicts:
     def _frame(self, table: int, stack: int) -> tuple[Frame, int]:
         """A stack of states, and what is below; what is known is not gone through again."""
         automaton, below = self._automata[table], self._arena.record(self._arena.pop(stack)[0])[4]
-        pending, known = list[tuple[int, list[int]]](), self._frames
+        pending: list[tuple[int, list[int]]] = []
+        known = self._frames
         if len(known) > _REMEMBERED:
             known.clear()
         reached = stack

@@ -107,6 +107,7 @@ from fairlead.masks.kernels.schema_rest import read_rest
 from fairlead.masks.kernels.schema_whole import read_schema_text
 from fairlead.masks.kernels.searches import search
 from fairlead.masks.kernels.skips import survey_parts
+from fairlead.masks.kernels.tables import lay_tables, measure_tables
 from fairlead.masks.kernels.tries import merge as _merge
 from fairlead.masks.kernels.views import (
     Context,
@@ -364,6 +365,15 @@ def lexemes(
     else:
         found = explore(context, what, a, b)
     return found if context[WANT] == 0 else -1
+
+
+@_kernels.compiled("void(int32[::1], int32[::1], int32[::1], int64)", holds=True)
+def tabulate(told: WholeInts, measured: WholeInts, laid: WholeInts, base: int) -> None:
+    """Find how much room the tables of Lark's automaton take; or, at a `base`, write them there."""
+    if base == 0:
+        measure_tables(bare(told), bare(measured))
+    else:
+        lay_tables(bare(told), bare(measured), bare(laid), base)
 
 
 @_kernels.compiled("int64(int64[::1], int64)", holds=True)
