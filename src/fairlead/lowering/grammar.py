@@ -20,7 +20,6 @@ What this module does not know: notations of grammars.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, TypeAlias, assert_never, final
 
@@ -31,6 +30,7 @@ from fairlead.lowering.fuel import spend
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.lowering.unending import unending
 from fairlead.lowering.unicode import character, inverse, union
+from fairlead.syntax.frozen import by_identity
 from fairlead.syntax.grammar_tree import (
     Alternative,
     Atom,
@@ -73,7 +73,7 @@ def lower_grammar(grammar: Grammar, terminals: Terminals | None = None) -> Expr:
 
 
 @final
-@dataclass(slots=True, eq=False)  # frozen, each takes three times as long to make
+@by_identity
 class Part:
     """What an item or a rule stands for.
 

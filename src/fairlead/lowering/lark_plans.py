@@ -51,9 +51,10 @@ class _Plan:
             self._rules.setdefault(each.rule, []).append(number)
         symbols = {symbol for each in table.productions for symbol in each.symbols}
         terminals = symbols - self._rules.keys()
-        self._whole = briefest_texts(table.productions, dict.fromkeys(terminals, 1))
         taken = dict.fromkeys(terminals - avoided, 1)
-        self._briefest = briefest_texts(table.productions, taken) if avoided else self._whole
+        self._briefest = self._whole = briefest_texts(table.productions, taken)
+        if avoided and self._whole.keys() != self._rules.keys():  # else what is empty is the same
+            self._whole = briefest_texts(table.productions, dict.fromkeys(terminals, 1))
         self._least = {rule: least for rule, (least, _) in self._briefest.items()} | taken
         self._begun: dict[str, set[_Step]] = {}
         self._never: dict[str, set[_Step]] = {}
@@ -138,6 +139,8 @@ class _Plan:
                 named.setdefault(symbol, []).extend(terminals)
         found: dict[int, list[tuple[int, str]]] = {}
         for number, each in enumerate(self._table.productions):
+            if named.keys().isdisjoint(each.symbols):
+                continue
             after: str | None = None
             for place in range(len(each.symbols) - 1, -1, -1):
                 symbol = each.symbols[place]

@@ -14,7 +14,6 @@ What this module does not know: stacks, indentation, what may follow.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from itertools import repeat
 from typing import Final, final
@@ -31,15 +30,16 @@ from fairlead.lowering.expr import (
 from fairlead.lowering.lark_terminals import Named, Rivals, Terminal, one_word
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.preferred import Exit
+from fairlead.syntax.frozen import by_identity
 from fairlead.syntax.lark_tree import LarkGrammar
 
 MANY_STRINGS: Final = 16  # that are tried before another
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_identity
 class Way:
-    """Texts at which a terminal is taken.
+    """Texts at which a terminal is taken: the same of most states.
 
     Attributes:
         terminal: what the automaton reads.
@@ -54,16 +54,6 @@ class Way:
     guard: Expr
     exits: tuple[Exit, ...]
     level: int = 0
-    _hash: int = field(init=False, repr=False, compare=False, default=0)
-
-    def __post_init__(self) -> None:
-        """Hash it once: ways are looked up in each state."""
-        parts = self.terminal, self.ignored, self.guard, self.exits, self.level
-        object.__setattr__(self, "_hash", hash(parts))
-
-    def __hash__(self) -> int:
-        """That of its parts."""
-        return self._hash
 
     @property
     def text(self) -> Expr:
@@ -145,7 +135,11 @@ class Scanners:
         return found
 
     def _whole(self, name: str, part: Expr) -> Way:
-        return Way(name, False, EPSILON, (Exit(part, ANYTHING),))
+        key = name, EPSILON, ANYTHING, (part,)
+        found = self._joined.get(key)
+        if found is None:
+            found = self._joined[key] = Way(name, False, EPSILON, (Exit(part, ANYTHING),))
+        return found
 
     def _together(self, ways: Iterable[Way]) -> Iterable[Way]:
         """Ways of terminals that are alike as one, where the same has to follow."""
