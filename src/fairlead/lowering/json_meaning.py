@@ -73,6 +73,8 @@ from fairlead.syntax.json_schema_tree import (
     Strings,
 )
 
+_ANY_NUMBER, _ANY_STRING = Numbers(), Strings()
+
 
 @final
 class Meaning:
@@ -175,7 +177,9 @@ class Meaning:
     def _schema(self, schema: Schema, kind: Kind) -> Formula:
         if kind not in schema.kinds:
             return FALSE
-        parts = [self._own(schema, kind)]
+        parts, loose = [self._own(schema, kind)], schema.objects.unevaluated
+        if loose is schema.arrays.unevaluated is None and not schema.in_place:
+            return parts[0]
         parts += [self._read[(part, kind)] for part in schema.all_of]
         for group in schema.any_of:
             parts.append(any_of(*(self._read[(branch, kind)] for branch in group)))
@@ -219,10 +223,10 @@ class Meaning:
             case "boolean":
                 return TRUE if len(schema.booleans) == 2 else _flag(schema.booleans)
             case "number":
-                plain = schema.numbers == Numbers()
+                plain = schema.numbers == _ANY_NUMBER
                 return TRUE if plain else leaf(Amount(schema.numbers))
             case "string":
-                plain = schema.strings == Strings()
+                plain = schema.strings == _ANY_STRING
                 return TRUE if plain else leaf(Text(schema.strings))
             case "array":
                 return self._array(schema.arrays)

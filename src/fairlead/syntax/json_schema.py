@@ -34,7 +34,7 @@ from fairlead.syntax.json_schema_tree import (
     Schema,
 )
 from fairlead.syntax.json_schema_values import TYPES, Keywords, kind_of, kinds_of
-from fairlead.syntax.json_text import Json, show
+from fairlead.syntax.json_text import Json, extend, show
 from fairlead.syntax.regex_tree import Pattern
 
 NEVER: Address = "never"
@@ -52,6 +52,7 @@ _OF_OBJECTS = frozenset(
         *("dependentSchemas", "unevaluatedProperties"),
     )
 )
+_DEPENDENT = frozenset(("dependencies", "dependentRequired", "dependentSchemas"))
 _IN_PLACE = frozenset(
     (
         *("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "$ref", "$dynamicRef"),
@@ -191,15 +192,16 @@ class _Reader:
             said = {"$ref": raw["$ref"]}
         keywords = Keywords(said, place.shown)
         types = keywords.types()
-        combined = said.keys() & _IN_PLACE
+        keys = said.keys()
+        combined = not keys.isdisjoint(_IN_PLACE)
         schema = Schema(
             outer.address,
             tuple(said),
             kinds_of(types),
             strings=read_strings(keywords, strict=self._strict),
             numbers=read_numbers(keywords, types, place.scope.draft),
-            arrays=self._arrays(place, keywords) if said.keys() & _OF_ARRAYS else _ARRAYS,
-            objects=self._objects(place, keywords) if said.keys() & _OF_OBJECTS else _OBJECTS,
+            arrays=self._arrays(place, keywords) if keys & _OF_ARRAYS else _ARRAYS,
+            objects=self._objects(place, keywords) if keys & _OF_OBJECTS else _OBJECTS,
             all_of=self._all_of(place, keywords) if combined else (),
             any_of=self._group(place, keywords, "anyOf") if combined else (),
             one_of=self._group(place, keywords, "oneOf") if combined else (),
@@ -289,9 +291,11 @@ class _Reader:
         )
 
     def _members(self, place: Place, keywords: Keywords, keyword: str) -> dict[str, Address]:
+        found = keywords.mapping(keyword)
+        above = place.child(keyword) if found else ""
         return {
-            name: self.visit(Place(place.scope, place.child(keyword, name), raw))
-            for name, raw in keywords.mapping(keyword).items()
+            name: self.visit(Place(place.scope, extend(above, name), raw))
+            for name, raw in found.items()
         }
 
     def _patterns(self, place: Place, keywords: Keywords) -> tuple[tuple[Pattern, Address], ...]:
@@ -306,6 +310,8 @@ class _Reader:
         self, place: Place, keywords: Keywords
     ) -> tuple[tuple[tuple[str, tuple[str, ...]], ...], tuple[tuple[str, Address], ...]]:
         """Which names need others, and which need a schema; `dependencies` has both."""
+        if keywords.raw.keys().isdisjoint(_DEPENDENT):
+            return (), ()
         needs: list[tuple[str, tuple[str, ...]]] = []
         schemas = list(self._members(place, keywords, "dependentSchemas").items())
         for keyword in ("dependencies", "dependentRequired"):

@@ -156,6 +156,9 @@ class Schema:
     @property
     def in_place(self) -> tuple[Address, ...]:
         """All schemas that look at the same instance."""
+        combined = self.all_of or self.any_of or self.one_of or self.none_of or self.condition
+        if not combined and not self.objects.dependents:  # as most are, and all are asked often
+            return ()
         found = [*self.all_of, *chain.from_iterable(self.any_of + self.one_of), *self.none_of]
         if self.condition is not None:
             found += [

@@ -4,11 +4,12 @@ Each method gives the value of one keyword of a schema, or None where the keywor
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, assert_never, cast, final
 
 from fairlead.errors import SourceError
+from fairlead.syntax.frozen import by_identity
 from fairlead.syntax.json_schema_tree import KINDS, Kind
 from fairlead.syntax.json_text import Json, extend, show
 from fairlead.syntax.names import did_you_mean
@@ -20,9 +21,11 @@ FORMATS = (
 )  # fmt: skip
 TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 
+_SOME_TYPES = f"one or more of {', '.join(TYPES)}"
+
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@by_identity
 class Keywords:
     """The keywords of the schema at `pointer`."""
 
@@ -103,22 +106,22 @@ class Keywords:
         """The names that `type` allows, all where it does not stand."""
         value = self.raw.get("type", list(TYPES))
         names = value if isinstance(value, list) else [value]
-        listed = ", ".join(TYPES)
         for name in names:
             if not isinstance(name, str) or name not in TYPES:
-                hint = did_you_mean(name, TYPES)
-                raise self.wrong("type", f"one or more of {listed}", name, hint)
+                raise self.wrong("type", _SOME_TYPES, name, did_you_mean(name, TYPES))
         if not names:
-            raise self.wrong("type", f"one or more of {listed}", [])
+            raise self.wrong("type", _SOME_TYPES, [])
         return frozenset(cast("list[str]", names))
 
     def _given(self, name: str, default: Any = None) -> Any:
         """The value; null is a value of the wrong shape, not an absent keyword."""
-        if name in self.raw and self.raw[name] is None:
+        value = self.raw.get(name, default)
+        if value is None and name in self.raw:
             raise SourceError(f"{name} must not be null", place=self.place(name))
-        return self.raw.get(name, default)
+        return value
 
 
+@lru_cache(maxsize=1 << len(TYPES))
 def kinds_of(types: frozenset[str]) -> frozenset[Kind]:
     """The kinds of instances that the types admit: integers are numbers.
 
