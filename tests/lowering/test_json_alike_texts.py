@@ -119,3 +119,18 @@ def test_what_differs_far_below_is_told_apart_and_what_does_not_is_one():
     assert two == five == six == seven
     assert len({one, two, four}) == 3
     assert alike_in(schema, [f"/anyOf/{n}" for n in (6, 4, 0)])[:2] == ["#/anyOf/6"] * 2
+
+
+def test_so_are_references_far_below_and_what_is_asked_for_again():
+    parts = [
+        {"properties": {"a": {"items": {"items": {"$ref": f"#/$defs/{name}"}}}}}
+        for name in ("one", "two", "three")
+    ]
+    schema = {
+        "anyOf": parts,
+        "not": {"required": ["b"]},
+        "$defs": {"one": {"minLength": 1}, "two": {"minLength": 1}, "three": {"minLength": 3}},
+    }
+    one, two, three, again = alike_in(schema, [f"/anyOf/{n}" for n in (0, 1, 2, 1)])
+    assert one == two == again
+    assert three != one
