@@ -151,3 +151,11 @@ def test_a_newline_is_the_spacer_where_it_can_be_as_it_ends_comments():
     without = freedom(grammar, Scanners(grammar), ALL_BYTES & ~(1 << 10))
     assert without is not None
     assert without.spacer == b" "
+
+
+def test_a_rule_that_takes_what_is_avoided_has_a_text_all_the_same() -> None:
+    grammar = read_lark(Lark('start: "a" rest | "c"\nrest: "x"'))
+    assert grammar.table is not None
+    assert always_completed(grammar, grammar.table)
+    assert not always_completed(grammar, grammar.table, frozenset({"X"}))
+    assert always_completed(grammar, grammar.table, frozenset({"C"}))
