@@ -37,6 +37,7 @@ from fairlead.lowering.nodes import (
 from fairlead.lowering.regular import parts_of
 
 _DEEP = 200  # expressions looked at before the shortest string is searched for
+_PLAIN = 32  # and before one is looked for with care
 
 
 @final
@@ -83,7 +84,30 @@ class Living:
         (False, False)
         """
         found = self.known(root)
-        return self._solve(root) if found is None else found
+        if found is None:
+            found = self._is_plainly_alive(root) or self._solve(root)
+        return found
+
+    def _is_plainly_alive(self, root: Expr) -> bool:
+        """Whether a text is plain to see, the first option taken: of most that look ahead it is."""
+        todo, left = [root], _PLAIN
+        while todo and left:
+            part, left = todo.pop(), left - 1
+            match part:
+                case Concat(head, tail):
+                    todo += (tail, head)
+                case Alt(options):
+                    todo.append(options[0])
+                case Bytes(members) if members & self.spellable:
+                    pass
+                case Repeat(item, low):
+                    todo += (item,) if low else ()
+                case Ahead():
+                    pass
+                case _:
+                    if not self.known(part):
+                        return False
+        return not todo
 
     def _solve(self, root: Expr) -> bool:
         known = self._known

@@ -16,7 +16,7 @@ What this module does not know: texts, patterns, indentation.
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import Final, final
 from weakref import WeakValueDictionary
 
@@ -252,16 +252,19 @@ def briefest_texts(
     for number, production in enumerate(productions):
         length = unknown = 0
         for symbol in production.symbols:
-            width = widths.get(symbol)
-            if width is None:
-                unknown += 1
-                waiting.setdefault(symbol, []).append(number)
+            if symbol in widths:
+                length += widths[symbol]
             else:
-                length += width
+                unknown += 1
+                if symbol in waiting:
+                    waiting[symbol].append(number)
+                else:
+                    waiting[symbol] = [number]
         missing.append(unknown)
         lengths.append(length)
         if not unknown:
-            heappush(queue, (length, production.rule, number))
+            queue.append((length, production.rule, number))
+    heapify(queue)
     found: dict[str, tuple[int, int]] = {}
     while queue:
         length, rule, number = heappop(queue)
@@ -271,7 +274,7 @@ def briefest_texts(
         for after in waiting.get(rule, ()):
             missing[after] -= 1
             lengths[after] += length
-            if not missing[after]:
+            if not missing[after] and productions[after].rule not in found:
                 heappush(queue, (lengths[after], productions[after].rule, after))
     return found
 

@@ -106,9 +106,8 @@ class _Plan:
         if found is None:
             found = self._below[symbol] = dict[int, list[int]]()
             rows = self._table.gotos if symbol in self._rules else self._table.shifts
-            for below, row in enumerate(rows):
-                if symbol in row:
-                    found.setdefault(row[symbol], []).append(below)
+            for below in [below for below, row in enumerate(rows) if symbol in row]:  # a few
+                found.setdefault(rows[below][symbol], []).append(below)
         return found[state]
 
     def _entry(self, state: int) -> str:
@@ -255,15 +254,17 @@ class _Plan:
         entered: dict[str, list[set[str]]] = {}
         for state, rules in waiting.items():
             entered.setdefault(self._entry(state), []).append({*rules})
-        left, done = entered, {*self._rules} - entered.keys()
-        while left:
-            more = {
-                symbol for symbol, states in left.items() if not any(map(done.isdisjoint, states))
-            }
-            if not more:
+        todo, done = entered, {*self._rules} - entered.keys()
+        while todo:
+            left: dict[str, list[set[str]]] = {}
+            for symbol, states in todo.items():
+                if any(map(done.isdisjoint, states)):
+                    left[symbol] = states
+                else:
+                    done.add(symbol)
+            if len(left) == len(todo):
                 return False
-            done |= more
-            left = {symbol: states for symbol, states in left.items() if symbol not in more}
+            todo = left
         return True
 
     def _behind(self, state: int, rule: str) -> set[int]:
@@ -343,13 +344,18 @@ class _Blocks:
         self._opening, self._closing = lines.opening, lines.closing
         self._having: dict[str, list[Production]] = {}
         for each in productions:
-            for symbol in dict.fromkeys(each.symbols):
+            for symbol in each.symbols:
                 self._having.setdefault(symbol, []).append(each)
 
     def hold(self) -> bool:
         """Whether any way to complete a text can be written in lines."""
         lined, ended = self._lined(), self._ended()
-        return all(self._is_written(each.symbols, lined, ended) for each in self._productions)
+        marked = self._opening | self._closing | {self._indent, self._dedent}
+        return all(
+            self._is_written(each.symbols, lined, ended)
+            for each in self._productions
+            if not marked.isdisjoint(each.symbols)  # most are
+        )
 
     def _lined(self) -> set[str]:
         """The symbols in which there may be a newline, or the beginning or end of a block."""

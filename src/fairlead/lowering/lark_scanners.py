@@ -116,6 +116,7 @@ class Scanners:
         self._joined: dict[tuple[str, Expr, Expr, tuple[bytes | Expr, ...]], Way] = {}
         self._swallowed: dict[Terminal, tuple[int, int]] = {}
         self._gone: dict[int, int] = {}
+        self._unmatched: dict[Terminal, Expr] = {}
 
     def check(self) -> None:
         """Refuse terminals whose matches cannot be told exactly."""
@@ -176,20 +177,21 @@ class Scanners:
             some = tried[there]
             everywhere &= some
             for all_, most in largest:
-                if not (there & ~all_ or some & ~most):
+                if there & all_ == there and some & most == some:
                     break
             else:
                 largest.append((there, some))
         for there, some in largest:  # 30 of the 146, as others are parts of them
             for each in rivals.among(some):
                 met[each] = met.get(each, 0) | some
+            for each in rivals.among(some & rivals.regexes):
                 within[each] = within.get(each, 0) | self._inside(each)[0] & there
         for each, others in met.items():
             before = others & (rivals.bits[each] - 1)
             ignored = each.shape.name in self._ignored
             if ignored and not everywhere & rivals.bits[each]:
                 continue
-            for called in self._called(each, 0 if ignored else within[each]):
+            for called in self._called(each, 0 if ignored else within.get(each, 0)):
                 way = self._way(called, each, called.rivals & before)
                 yield called.terminal.shape.name, way
 
@@ -287,14 +289,22 @@ class Scanners:
             found = self._swallowed[regex] = strings, held
         return found
 
+    def _not_at(self, rival: Terminal) -> Expr:
+        """That it does not match: it is the rival of many."""
+        found = self._unmatched.get(rival)
+        if found is None:
+            found = self._unmatched[rival] = ahead(complement(rival.begins), self._level)
+        return found
+
     def _way(self, called: _Called, taken: Terminal, met: int) -> Way:
         rivals = self._rivals.among(met)
-        begun = [each.begins for each in rivals]
-        if len(begun) > MANY_STRINGS:  # one by one each would be met with all before
-            begun = [each.begins for each in rivals if each.folded is None]
+        if len(rivals) > MANY_STRINGS:  # one by one each would be met with all before
             strings = (each.word or each.whole for each in rivals if each.folded is not None)
-            begun.append(concat(either(strings), ANYTHING))
-        guards = (ahead(complement(each), self._level) for each in begun)
+            guards = [self._not_at(each) for each in rivals if each.folded is None]
+            begun = concat(either(strings), ANYTHING)
+            guards.append(ahead(complement(begun), self._level))
+        else:
+            guards = [self._not_at(each) for each in rivals]
         # What is ignored is so by what matched, however it is called then.
         ignored = taken.shape.name in self._ignored
         name = called.terminal.shape.name

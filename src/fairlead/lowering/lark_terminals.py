@@ -208,6 +208,8 @@ class Rivals:
 
     def of(self, exits: tuple[Exit, ...], called: Terminal) -> int:
         """Those that may match where one of these texts stands, all called after a terminal."""
+        if called.word and len(exits) == 1 and exits[0].text is called.whole:
+            return self.of_word(called.word)
         found = self._known.get(exits)
         if found is None:
             text = alt(*(each.text for each in exits))

@@ -42,6 +42,7 @@ from fairlead.lowering.preferred_program import Ahead, Behind, Guard, program
 from fairlead.lowering.regex import lower_regex
 from fairlead.lowering.special import MARKS
 from fairlead.lowering.unicode import character
+from fairlead.syntax.frozen import by_value
 from fairlead.syntax.regex_tree import (
     Alternation,
     Anchor,
@@ -65,7 +66,7 @@ MOST_SOLVED: Final = 64  # states: more are told as the pattern has them, where 
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@by_value
 class Exit:
     """Texts that are preferred where what follows is in `after`."""
 
