@@ -146,6 +146,19 @@ def test_what_is_begun_with_beside_a_new_shelf_is_not_made_anew() -> None:
     assert any(row is rows[1] for row in after.shelf.rows)
 
 
+def test_lists_have_as_much_room_as_there_is_memory_for() -> None:
+    bare = Seed.bare(Gallery(VOCABULARY, Lexicon(VOCABULARY.spellable)))
+    roomy, wider = bare.roomy().plan, set[int]()
+    assert roomy.parts == bare.plan.parts
+    for count, table in plans.TABLES.items():
+        room = int(roomy.context[table.room])
+        if room > bare.plan.context[table.room]:
+            wider.add(count)
+        assert all(room * each <= roomy.parts[slot][2] for slot, _, each in table.arrays)
+        assert all(room * each == roomy.parts[slot][2] for slot, _, each in table.hashes)
+    assert wider == {at.CONFIGS, at.VISITED, at.REACHED}
+
+
 def test_a_network_keeps_what_it_lays_schemas_with() -> None:
     gallery = Gallery(VOCABULARY, Lexicon(VOCABULARY.spellable))
     expr, seed = lower_json_schema(fl.JsonSchema(True)), Seed.bare(gallery)

@@ -351,11 +351,8 @@ class _Blocks:
         """Whether any way to complete a text can be written in lines."""
         lined, ended = self._lined(), self._ended()
         marked = self._opening | self._closing | {self._indent, self._dedent}
-        return all(
-            self._is_written(each.symbols, lined, ended)
-            for each in self._productions
-            if not marked.isdisjoint(each.symbols)  # most are
-        )
+        some = (each.symbols for each in self._productions if not marked.isdisjoint(each.symbols))
+        return all(self._is_written(symbols, lined, ended) for symbols in some)
 
     def _lined(self) -> set[str]:
         """The symbols in which there may be a newline, or the beginning or end of a block."""

@@ -53,7 +53,7 @@ def _seed(gallery: Gallery) -> Seed:
     found = _present(_seeds, gallery)
     if found is None:
         values = _values()
-        made = Network(values, Derivatives(values), gallery, _bare_seed(gallery))
+        made = Network(values, Derivatives(values), gallery, Seed.bare(gallery))
         found = _seeds[gallery] = made.seed(values, stencil_of(made))
     return found
 
@@ -61,7 +61,7 @@ def _seed(gallery: Gallery) -> Seed:
 def _bare_seed(gallery: Gallery) -> Seed:
     found = _present(_bare, gallery)
     if found is None:
-        found = _bare[gallery] = Seed.bare(gallery)
+        found = _bare[gallery] = Seed.bare(gallery).roomy()
     return found
 
 

@@ -6,7 +6,7 @@ the nodes, which takes less than translating two, and asks for the rest (`known`
 """
 
 from dataclasses import dataclass, replace
-from typing import TypeAlias, final
+from typing import Final, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +19,15 @@ from fairlead.masks.bounded import Bounds, shared_bounds
 from fairlead.masks.gallery import Gallery
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.known import Facts
-from fairlead.masks.plans import Plan
+from fairlead.masks.plans import TABLES, Plan
 from fairlead.masks.shelf import Shelf
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.json_schema_values import TYPES
 
 Stencil: TypeAlias = NDArray[np.int32]
 """What schemas are laid with (`kernels.schema_layout`)."""
+
+_LISTS: Final = (at.CONFIGS, at.VISITED, at.REACHED)
 
 
 @final
@@ -59,6 +61,16 @@ class Seed:
         nodes: dict[Expr, int] = {EMPTY: at.DEAD, EPSILON: at.NIL}
         facts = Facts(nodes, [], {at.DEAD, at.NIL}, set())
         return cls(arena.plan(), facts, shelf, bounds)
+
+    def roomy(self) -> "Seed":
+        """The same nodes, for networks that fill all the memory of lists that a mask is made with.
+
+        Each time that there is no room on one a mask begins anew; a plan has more than it says.
+        """
+        context, parts = self.plan.context.copy(), self.plan.parts
+        for table in (TABLES[count] for count in _LISTS):  # without hashes, which are full sooner
+            context[table.room] = min(parts[slot][2] // each for slot, _, each in table.arrays)
+        return replace(self, plan=self.plan.told(context))
 
     def beside(self, shelf: Shelf) -> "Seed":
         """The same nodes, for networks that keep their rows elsewhere."""
