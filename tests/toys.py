@@ -131,6 +131,9 @@ class Distinct:
     def resume_any(self, argument: Hashable) -> Expr:
         return call(self, argument)
 
+    def remembers(self, argument: Hashable) -> bool:
+        return not (isinstance(argument, frozenset) and None in argument)
+
     def lives(self, argument: Hashable, look: Look) -> bool | None:
         return True
 

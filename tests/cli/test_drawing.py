@@ -80,6 +80,9 @@ class Turns:
     def resume_any(self, argument: Hashable) -> Expr:
         return call(self, argument)
 
+    def remembers(self, argument: Hashable) -> bool:
+        return True
+
     def lives(self, argument: Hashable, look: object) -> bool:
         return True
 

@@ -11,7 +11,8 @@ from fairlead.lowering.fuel import metered
 from fairlead.lowering.json_atoms import Among, AtLeast, AtMost, Unlike
 from fairlead.lowering.json_formulas import Formula, all_of, leaf, opposite
 from fairlead.lowering.json_items import ItemsTemplate
-from fairlead.lowering.json_members import Member, MembersTemplate, Rest
+from fairlead.lowering.json_members import MembersTemplate
+from fairlead.lowering.json_members_rest import Member, Rest
 from fairlead.lowering.json_schema import Lowering
 from fairlead.lowering.json_text import json_style
 from fairlead.lowering.json_values import exact

@@ -19,7 +19,8 @@ from fairlead.lowering.json_atoms import (
     Unlike,
 )
 from fairlead.lowering.json_formulas import FALSE, TRUE, Formula, all_of, any_of, leaf
-from fairlead.lowering.json_members import Member, MembersTemplate, Rest
+from fairlead.lowering.json_members import MembersTemplate
+from fairlead.lowering.json_members_rest import Member, Rest
 from fairlead.lowering.json_schema import Lowering
 from fairlead.lowering.json_text import json_style
 from fairlead.lowering.json_values import exact

@@ -3,9 +3,25 @@
 What this module does not know: how a byte is read (`automata.derivative`).
 """
 
+from typing import Final, final
+
 from fairlead.lowering.aheads import looking, parts
 from fairlead.lowering.expr import EPSILON, capture, concat
-from fairlead.lowering.nodes import Alt, Capture, Expr
+from fairlead.lowering.nodes import (
+    Ahead,
+    Alt,
+    And,
+    Call,
+    Capture,
+    Concat,
+    Expr,
+    Not,
+    Repeat,
+    Unsure,
+)
+
+CERTAIN, VAGUE, UNTOLD = range(3)
+_MOST_KNOWN: Final = 1 << 14  # expressions, before all are forgotten
 
 
 def options_of(state: Expr) -> list[Expr]:
@@ -55,3 +71,58 @@ def forget_read(option: Expr, inner: dict[Expr, Expr]) -> Expr:
     leads, rest = looking(option)
     blurred = capture(item, None, known.template, known.argument)
     return concat(*leads, blurred, parts(rest)[1])
+
+
+@final
+class Doubts:
+    """What depends on bytes that captures have read, in states in which they are not known."""
+
+    def __init__(self) -> None:
+        self._certain: set[Expr] = set()
+
+    def of(self, state: Expr) -> int:
+        """CERTAIN: nothing, VAGUE: how much has to follow, UNTOLD: whether anything can.
+
+        >>> from fairlead.lowering.expr import UNSURE, alt, literal
+        >>> Doubts().of(literal("a")) == CERTAIN
+        True
+        >>> Doubts().of(alt(literal("a"), concat(literal("b"), UNSURE))) == UNTOLD
+        True
+        """
+        todo, seen, found = [state], set[Expr](), CERTAIN
+        while todo:
+            node = todo.pop()
+            if node.regular or node in seen or node in self._certain:
+                continue
+            if isinstance(node, Unsure):
+                return UNTOLD
+            seen.add(node)
+            found = VAGUE if _is_vague(node) else found
+            todo += _inside(node)
+        if len(self._certain) > _MOST_KNOWN:
+            self._certain.clear()
+        if found == CERTAIN:
+            self._certain |= seen
+        return found
+
+
+def _is_vague(node: Expr) -> bool:
+    """Whether a node itself is about what captures have read, and does not know it."""
+    if isinstance(node, Call):
+        return not node.template.remembers(node.argument)
+    return isinstance(node, Capture) and node.read is None
+
+
+def _inside(node: Expr) -> tuple[Expr, ...]:
+    """What of a node can be behind the bytes of a state that has been read."""
+    match node:
+        case Concat(head, tail):
+            return head, tail
+        case Alt(options):
+            return options
+        case And(left, right):
+            return left, right
+        case Repeat(item) | Not(item) | Ahead(item) | Capture(item):
+            return (item,)
+        case _:
+            return ()

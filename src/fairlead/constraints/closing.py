@@ -8,10 +8,12 @@ What this module does not know: decode states (`compiled`), canonical tokens (`c
 """
 
 from functools import cached_property
+from itertools import chain
 from typing import Final, final
 
 import numpy as np
 
+from fairlead.automata.captures import CERTAIN, VAGUE, Doubts
 from fairlead.automata.derivative import Derivatives
 from fairlead.automata.words import LONGEST
 from fairlead.constraints.segmentation import Segmentation, too_few
@@ -22,6 +24,8 @@ from fairlead.masks.rows import Rows
 from fairlead.masks.walk import Reached
 from fairlead.vocabulary.spellings import Vocabulary
 
+_MORE: Final = 16  # tokens that a rest may take more if a name or an item is one that came
+_MANY: Final = 512  # tokens that are asked one by one near the end of a budget: 30 to 450 ms in all
 _FEW: Final = 64  # tokens that are asked for one by one: a millisecond each
 
 
@@ -37,7 +41,7 @@ class Closing:
         graph: TokenGraph | None,
     ) -> None:
         self._machine, self._rows, self._graph = machine, rows, graph
-        self._vocabulary = vocabulary
+        self._vocabulary, self._doubts = vocabulary, Doubts()
 
     @cached_property
     def _segmentation(self) -> Segmentation:
@@ -63,8 +67,10 @@ class Closing:
     def row(self, rest: Expr, tokens_left: int) -> Row:
         """The tokens after which one less than `tokens_left` suffice.
 
-        Where what is looked ahead for meets keys that are remembered, and many tokens go on with
-        one, only those after which that is so whatever the key is; but one at least.
+        Where it is not known which names or items a token has read, and 16 more might not suffice,
+        tokens are asked one by one, 512 at most: others are left out. Where what is looked ahead
+        for meets such names, and many tokens go on with one, only those are left after which the
+        rest suffices whatever the name is; but one at least.
 
         Raises:
             LimitError: `tokens_left` do not suffice.
@@ -78,15 +84,29 @@ class Closing:
         reached = self._rows.reached(rest)
         numbers = np.unique(reached.numbers)
         fit = [n for n in numbers.tolist() if self.fits(self._rows.state(n), tokens_left - 1)]
-        if len(fit) == len(numbers) and not reached.unsure.size:
+        vague = [n for n in fit if not self._surely_fits(self._rows.state(n), tokens_left - 1)]
+        if len(fit) == len(numbers) and not reached.unsure.size and not vague:
             return self._rows.row(rest)
-        sure = reached.tokens[np.isin(reached.numbers, fit)]
-        asked = [*reached.unsure.tolist(), *self._by_key(reached, {*numbers.tolist()} - {*fit})]
+        sure = reached.tokens[np.isin(reached.numbers, [n for n in fit if n not in vague])]
+        asked = [*reached.unsure.tolist(), *self._doubtful(reached, vague)]
+        asked += self._by_key(reached, {*numbers.tolist()} - {*fit})
         stepped = [(t, self._rows.after(rest, t)) for t in asked]
         more = [t for t, s in stepped if s is not None and self.fits(s, tokens_left - 1)]
         if not (sure.size or more or needed == 0):
             more = self._segmentation.first(self._machine.hoped(rest))
         return self._rows.pack(rest, np.concatenate([sure, np.array(more, np.int32)]))
+
+    def _surely_fits(self, rest: Expr, tokens: int) -> bool:
+        """Whether what seems to fit does, or would if some more tokens were needed."""
+        doubt = CERTAIN if rest.looks else self._doubts.of(rest)
+        return doubt == CERTAIN or (doubt == VAGUE and self.fits(rest, tokens - _MORE))
+
+    def _doubtful(self, reached: Reached, numbers: list[int]) -> list[int]:
+        """The tokens that lead to some states, those first of which the least has to follow."""
+        states = {n: self._machine.shortest_length(self._rows.state(n)) for n in numbers}
+        first = sorted(numbers, key=states.__getitem__)
+        tokens = [reached.tokens[reached.numbers == n].tolist() for n in first]
+        return [*chain.from_iterable(tokens)][:_MANY]
 
     def _by_key(self, reached: Reached, numbers: set[int]) -> list[int]:
         """A few tokens into a key: after each it may take another number to the end."""

@@ -95,6 +95,10 @@ class ItemsTemplate:
         rest = cast("Rest", argument)
         return UNSURE if rest.twice else call(self, rest)
 
+    def remembers(self, argument: Hashable) -> bool:
+        """Whether all items that came are known, as far as they matter."""
+        return UNKNOWN not in cast("Rest", argument).used
+
     def lives(self, argument: Hashable, look: Look) -> bool | None:
         """Whether some items suffice."""
         return self._lives(cast("Rest", argument), look)

@@ -54,35 +54,16 @@ from fairlead.lowering.json_members_found import Completions
 from fairlead.lowering.json_members_keys import KeyTexts
 from fairlead.lowering.json_members_least import Words, least_members
 from fairlead.lowering.json_members_lives import Ways, can_end
+from fairlead.lowering.json_members_rest import Member, Rest
 from fairlead.lowering.json_objects import UNKNOWN, Extras, Least, read_key
 from fairlead.lowering.json_progress import Judge, Pairs, Progress
 from fairlead.lowering.json_room import among, bounded, writes
 from fairlead.lowering.json_text import QUOTE, JsonStyle
 from fairlead.lowering.nodes import Expr, Look
-from fairlead.syntax.frozen import by_value
 
 _REMEMBERED = 4096
 _MOST_KNOWN = 1 << 16
 _FEW_TESTS = 10  # of one member; they have 2^10 answers, which is MOST_PAIRS
-
-
-@final
-@by_value
-class Rest:
-    """Behind a value: which keys are used, and what the rest satisfies; `place` -1 is the start."""
-
-    place: int
-    extras: Extras
-    said: Formula
-
-
-@final
-@by_value
-class Member:
-    """Behind a key, the number of which is counted from 0 for names, then for classes."""
-
-    rest: Rest
-    key: int
 
 
 @final
@@ -135,6 +116,10 @@ class MembersTemplate:
     def resume_any(self, argument: Hashable) -> Expr:
         """The same, as if the key might come again."""
         return self._unfold(cast("Member", argument))
+
+    def remembers(self, argument: Hashable) -> bool:
+        """Whether all keys that came are known."""
+        return UNKNOWN not in cast("Rest | Member", argument).extras
 
     def lives(self, argument: Hashable, look: Look) -> bool | None:
         """Whether the rest can be completed."""

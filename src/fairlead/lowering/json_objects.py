@@ -150,6 +150,10 @@ class ObjectTemplate:
         position, extras, _ = cast("Argument", argument)
         return self._resumed(position, extras)
 
+    def remembers(self, argument: Hashable) -> bool:
+        """Whether all keys that came are known."""
+        return UNKNOWN not in cast("Argument", argument)[1]
+
     def _resumed(self, position: int, extras: Extras) -> Expr:
         behind = (self._behind_other(position), extras, BEHIND)
         return concat(self._other_body, call(self, behind))

@@ -73,6 +73,10 @@ class Template(Protocol):
         """
         ...
 
+    def remembers(self, argument: Hashable) -> bool:
+        """Whether an argument says all that has been captured before."""
+        ...
+
     def lives(self, argument: Hashable, look: "Look") -> bool | None:
         """Whether `unfold(argument)` has a text; None where `look` has not told yet.
 

@@ -22,6 +22,11 @@ class Uncaptured:
         del argument
         return EMPTY
 
+    def remembers(self, argument: Hashable) -> bool:
+        """Nothing is captured."""
+        del argument
+        return True
+
     def lives_after(
         self, argument: Hashable, look: Look, captured: Callable[[], bytes | None]
     ) -> bool | None:

@@ -14,7 +14,8 @@ from typing import final
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import concat, literal
-from fairlead.lowering.json_members import Member, MembersTemplate, Rest
+from fairlead.lowering.json_members import MembersTemplate
+from fairlead.lowering.json_members_rest import Member, Rest
 from fairlead.lowering.json_text import QUOTE
 from fairlead.lowering.nodes import Call, Expr
 from fairlead.masks.kernels import layout as at

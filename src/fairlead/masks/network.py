@@ -5,8 +5,7 @@ The kernels run it; here expressions become nodes, and what a kernel asks for is
     expression                     node
     ab…, a run of bytes            LITERAL, then the rest
     regular, then a byte           LEXEME of both, so that a string's state knows its closing quote
-    regular, its characters counted,
-    then a byte that begins none   BOUNDED of both, in lock-step with the count
+    the same, characters counted   BOUNDED of both, in lock-step; the byte begins no character
     e f                            SEQUENCE
     e | f                          CHOICE
     an object of the plain kind    OPENED, whose members the kernels know how to read
@@ -26,7 +25,8 @@ import numpy as np
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import ANYTHING, EPSILON, concat, repeat
-from fairlead.lowering.json_members import MembersTemplate, Rest
+from fairlead.lowering.json_members import MembersTemplate
+from fairlead.lowering.json_members_rest import Rest
 from fairlead.lowering.json_text import alternatives_in
 from fairlead.lowering.json_words import words_of
 from fairlead.lowering.lark_contextual import Places

@@ -1,0 +1,52 @@
+"""Where keys or items must not come again, a mask within a budget leaves enough of it."""
+
+import random
+from typing import Any
+
+import pytest
+
+import fairlead as fl
+from fairlead.masks.bits import unpack
+
+MORE = [
+    '{"', '":', '","', '"}', '"]', "],", "},", "[]", "{}", "[1", "1,", "12", ",1", '":1', '1,"',
+    '":1,"', '{"a', 'a":', '"a"', '"b"', "ab", "true", "null", '{"a":1', ',"b":', "0.", "00", "e1",
+    "E-1", '"a":1}', '":0}', '":0,"', "1]", "1}", "[[", "]]", "  ", "\n\n", ', "', '": ',
+]  # fmt: skip
+BYTES = [bytes([byte]) for byte in range(256)]
+TOKENS = [*BYTES, *(text.encode() for text in MORE), b"<eos>"]
+END = len(TOKENS) - 1
+VOCABULARY = fl.Vocabulary(TOKENS, {END})
+SCHEMAS: list[Any] = [
+    {"type": "object", "required": ["c", "b"]},
+    {"type": "object", "required": ["a", "b"], "minProperties": 2},
+    {"type": "object", "properties": {"a": {"type": ["null", "boolean"]}}, "required": ["a", "c"]},
+    {"type": "array", "uniqueItems": True, "minItems": 4, "maxItems": 4,
+     "items": {"type": "integer", "minimum": 0, "maximum": 255}},
+    {"type": "array", "uniqueItems": True, "items": {"type": "string"}, "minItems": 2},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_after_each_token_within_a_budget_the_rest_suffices(schema: Any) -> None:
+    constraint, dice = fl.compile(fl.JsonSchema(schema), VOCABULARY), random.Random(5)
+    for _ in range(40):
+        state = constraint.start()
+        for _ in range(dice.randrange(7)):
+            allowed = [each for each in unpack(constraint.mask(state)).tolist() if each != END]
+            state = constraint.advance(state, _chosen(allowed, dice))
+        left = constraint.distance(state) + dice.randrange(4)
+        while not (constraint.accepts(state) and dice.random() < 0.3):
+            assert constraint.distance(state) <= left
+            within = unpack(constraint.mask_within(state, left)).tolist()
+            assert within
+            within = [token for token in within if token != END]
+            if not within:
+                break
+            state, left = constraint.advance(state, _chosen(within, dice)), left - 1
+
+
+def _chosen(tokens: list[int], dice: random.Random) -> int:
+    """A token of several bytes now and then, as those cross the ends of keys and items."""
+    several = [token for token in tokens if len(TOKENS[token]) > 1]
+    return dice.choice(several if several and dice.random() < 0.5 else tokens or [END])
