@@ -27,7 +27,7 @@ _PUT_TOGETHER = 3
 def either(options: Iterable[bytes | Expr]) -> Expr:
     """A string of any of the options.
 
-    >>> from fairlead.lowering.expr import literal
+    >>> from fairlead.lowering.expr import byte_set
     >>> either([b"ab", literal("ac"), b"ad"]) is concat(literal("a"), byte_set(b"bcd"))
     True
     """
@@ -50,7 +50,7 @@ def branching(entries: Iterable[tuple[Word, Expr]], letter: Callable[[Any], Expr
 
     The trie is made in the words' order, which needs the open branch alone (Daciuk 2000).
 
-    >>> from fairlead.lowering.expr import literal
+    >>> from fairlead.lowering.expr import byte_set
     >>> words = [("ab", EPSILON), ("ac", EPSILON)]
     >>> branching(words, literal) is concat(literal("a"), byte_set(b"bc"))
     True

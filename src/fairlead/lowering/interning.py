@@ -60,10 +60,11 @@ class Interned(Generic[_Node]):
             return node if found is None else found
 
     def _forget(self, gone: weakref.ref[_Node]) -> None:
-        """What nobody holds has no key any more."""
+        """What nobody holds has no key any more; no global is named, as at exit there are none."""
+        key = getattr(gone, "key", None)
         with self._lock:
-            if isinstance(gone, _Entry) and self.nodes.get(gone.key) is gone:
-                del self.nodes[gone.key]
+            if self.nodes.get(key) is gone:
+                del self.nodes[key]
 
 
 _exprs = Interned[Expr]()

@@ -156,8 +156,6 @@ class Terminal:
     def exits_without(self, named: Named) -> tuple[Exit, ...]:
         """What is taken of it and has no name of its own."""
         texts = named.texts
-        if texts is EMPTY:
-            return self.exits
         return tuple(Exit(both(each.text, complement(texts)), each.after) for each in self.exits)
 
 
