@@ -111,6 +111,8 @@ def test_behind_an_item_that_was_not_kept_there_is_a_way_on():
     (capture,) = {o for o in [state] if isinstance(o, Capture)}
     behind = capture.template.resume(capture.argument, None)
     assert engine.alive(behind)
+    assert capture.template.remembers(capture.argument)
+    assert not capture.template.remembers(behind.argument)
     assert engine.arcs(behind) == [(1 << ord(","), UNSURE)]
     assert capture.template.resume_any(capture.argument) is UNSURE  # which has to come again
 

@@ -240,6 +240,7 @@ def test_places_remember_nothing_and_refuse_nothing_later():
     template, line = call.template, next(iter(_lines_read(call)))
     assert template.resume(call.argument, b"") is EMPTY
     assert template.resume_any(call.argument) is EMPTY
+    assert template.remembers(call.argument)
     assert template.lives(call.argument, None)
     assert template.lives(line.argument, None)
     assert not template.lives_after(call.argument, None, lambda: b"")

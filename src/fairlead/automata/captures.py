@@ -10,12 +10,10 @@ from fairlead.lowering.expr import EPSILON, capture, concat
 from fairlead.lowering.nodes import (
     Ahead,
     Alt,
-    And,
     Call,
     Capture,
     Concat,
     Expr,
-    Not,
     Repeat,
     Unsure,
 )
@@ -120,9 +118,7 @@ def _inside(node: Expr) -> tuple[Expr, ...]:
             return head, tail
         case Alt(options):
             return options
-        case And(left, right):
-            return left, right
-        case Repeat(item) | Not(item) | Ahead(item) | Capture(item):
+        case Repeat(item) | Ahead(item) | Capture(item):
             return (item,)
         case _:
             return ()
