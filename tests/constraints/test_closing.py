@@ -1,7 +1,7 @@
 """Where keys or items must not come again, a mask within a budget leaves enough of it."""
 
 import random
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -24,6 +24,13 @@ SCHEMAS: list[Any] = [
     {"type": "array", "uniqueItems": True, "minItems": 4, "maxItems": 4,
      "items": {"type": "integer", "minimum": 0, "maximum": 255}},
     {"type": "array", "uniqueItems": True, "items": {"type": "string"}, "minItems": 2},
+    {"type": "array", "minItems": 2, "uniqueItems": True,
+     "items": {"type": "object", "required": ["c", "b"]}},
+    {"type": "array", "minItems": 2, "uniqueItems": True,
+     "prefixItems": [{"type": "object", "minProperties": 3, "maxProperties": 4,
+                      "patternProperties": {"^a": {"type": "array", "items": {"type": "boolean"}}},
+                      "additionalProperties": {"type": "array", "minItems": 2}}]},
+    {"type": "object", "minProperties": 3, "propertyNames": {"maxLength": 1}},
 ]  # fmt: skip
 
 
@@ -44,6 +51,26 @@ def test_after_each_token_within_a_budget_the_rest_suffices(schema: Any) -> None
             if not within:
                 break
             state, left = constraint.advance(state, _chosen(within, dice)), left - 1
+
+
+@pytest.mark.parametrize("order", ["any", "declared"])
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_behind_its_first_byte_a_shortest_text_is_the_shortest_rest(
+    schema: Any, order: Literal["any", "declared"]
+) -> None:
+    machine = fl.compile(fl.JsonSchema(schema, key_order=order), VOCABULARY)._machine
+    dice = random.Random(6)
+    for begun in range(12):
+        state = machine.start()
+        for _ in range(begun):
+            after = [machine.step(state, byte) for byte in range(256)]
+            state = dice.choice([one for one in after if one is not None] or [state])
+        text = machine.shortest(state)
+        for at, byte in enumerate(text):
+            following = machine.step(state, byte)
+            assert following is not None
+            assert machine.shortest(following) == text[at + 1 :]
+            state = following
 
 
 def _chosen(tokens: list[int], dice: random.Random) -> int:

@@ -165,13 +165,22 @@ class Least:
                 return look(node.body)
             case Call(template, argument):
                 return _from_bytes(template.least(argument, self._in_bytes(look)))
-            case Capture(item, read, template, argument):
-                word = look(item)
-                known = None if read is None or word is None else read + word.text
-                rest = template.least_after(argument, self._in_bytes(look), known)
-                return _joined(word, _from_bytes(rest))
+            case Capture():
+                return self._captured(node, look)
             case _:
                 assert_never(node)
+
+    def _captured(self, node: Capture, look: Callable[[Expr], Found]) -> Found:
+        """A capture, and what follows it; one that is needed anyway may be longer, but the least.
+
+        The shortest would be `"":0," ":0`, behind a quote: but before it, `" ":0,"":0` is less.
+        """
+        word, read, written = look(node.item), node.read, self._in_bytes(look)
+        known = None if read is None or word is None else read + word.text
+        rest = node.template.least_after(node.argument, written, known)
+        found = _joined(word, _from_bytes(rest))
+        begun = None if read is None else node.template.least_begun(node.argument, written, read)
+        return found if begun is None else _least([found, Word.of(begun.removeprefix(read or b""))])
 
     def _whole(self, word: Found) -> Found:
         """A word that can be written out, if need be; others are left out."""

@@ -146,6 +146,11 @@ class ItemsTemplate:
         """The shortest rest behind an item that has been captured."""
         return self.least(_behind(cast("Rest", argument), captured), least)
 
+    def least_begun(self, argument: Hashable, least: Least, read: bytes) -> bytes | None:
+        """Items are needed one by one."""
+        del argument, least, read
+        return None
+
     def _unfold(self, rest: Rest, look: Look) -> Expr:
         style = self.style
         close = literal("]") if self._ways.ends(rest) else EMPTY

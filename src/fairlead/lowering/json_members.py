@@ -17,6 +17,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
 from functools import lru_cache, partial
+from operator import itemgetter
 from typing import cast, final
 
 from fairlead.lowering.endless import SOMETHING
@@ -52,7 +53,7 @@ from fairlead.lowering.json_members_alone import Alone, told_alone
 from fairlead.lowering.json_members_atoms import holds_at_end, read_member
 from fairlead.lowering.json_members_found import Completions
 from fairlead.lowering.json_members_keys import KeyTexts
-from fairlead.lowering.json_members_least import Words, least_members
+from fairlead.lowering.json_members_least import Chosen, Words, least_members
 from fairlead.lowering.json_members_lives import Ways, can_end
 from fairlead.lowering.json_members_rest import Member, Rest
 from fairlead.lowering.json_objects import UNKNOWN, Extras, Least, read_key
@@ -161,7 +162,7 @@ class MembersTemplate:
         words = self._least_words(rest, least)
         if words is None:
             return None
-        listed = b"".join(b"," + word for word in words)
+        listed = b"".join(b"," + word for _, word in words)
         return b"{" + listed[1:] + b"}" if rest.place < 0 else listed + b"}"
 
     def least_after(
@@ -170,6 +171,18 @@ class MembersTemplate:
         """The shortest value of an undeclared key, and the shortest rest."""
         member = cast("Member", argument)
         return self._least_behind_key(self._known(member, captured), member.key, least)
+
+    def least_begun(self, argument: Hashable, least: Least, read: bytes) -> bytes | None:
+        """One of the members that are needed, if that key begins so; the others behind it."""
+        member = cast("Member", argument)
+        words = self._least_words(member.rest, least) or []
+        for at, (key, word) in enumerate(words):
+            if key == member.key and word[1:].startswith(read):
+                others = (*words[:at], *words[at + 1 :])
+                return word[1:] + b"".join(b"," + other for _, other in others) + b"}"
+            if self.style.ordered and key < self._count:
+                break
+        return None
 
     # Unfolding
 
@@ -353,10 +366,10 @@ class MembersTemplate:
             word = least(concat(self.style.colon, self._value(value)))
             words = self._least_words(Rest(place, rest.extras, said), least)
             if word is not None and words is not None:
-                found.append(word + b"".join(b"," + part for part in words) + b"}")
+                found.append(word + b"".join(b"," + part for _, part in words) + b"}")
         return min(found, key=lambda word: (len(word), word), default=None)
 
-    def _least_words(self, rest: Rest, least: Least) -> list[bytes] | None:
+    def _least_words(self, rest: Rest, least: Least) -> list[tuple[int, bytes]] | None:
         def word(key: int, value: Formula, used: Extras) -> bytes | None:
             body = concat(QUOTE, self.style.colon, self._value(value))
             if key < self._count:
@@ -366,10 +379,11 @@ class MembersTemplate:
         words = self._words(self.free(rest.place), word)
         said = bounded(rest.said, rest.place, "{}", writes(least))
         found = least_members(words, said, rest.extras)
-        if found is None:
-            return None
-        listed = sorted(found) if self.style.ordered else sorted(found, key=lambda pair: pair[1])
-        return [text for _, text in listed]
+        return None if found is None else self._listed(found)
+
+    def _listed(self, members: Chosen) -> list[tuple[int, bytes]]:
+        """Members in the order that comes first."""
+        return sorted(members) if self.style.ordered else sorted(members, key=itemgetter(1))
 
     def _words(
         self, free: list[int], word: Callable[[int, Formula, Extras], bytes | None]
@@ -382,4 +396,5 @@ class MembersTemplate:
             [*free, *range(self._count, len(self._keys))],
             lambda key: key < self._count,
             lambda key: len(str(self._keys[key].name or "")) + 5,  # "":0 and a comma
+            self._listed,
         )

@@ -24,7 +24,8 @@ from fairlead.syntax.frozen import by_value
 
 MOST_LOOKED_AT = 1_000
 _IN_ORDER = 100
-_Chosen = tuple[tuple[int, bytes], ...]
+_ALIKE = 32
+Chosen = tuple[tuple[int, bytes], ...]
 _decode = json.JSONDecoder().raw_decode
 
 
@@ -41,6 +42,7 @@ class Words:
         keys: the keys that may come, as numbers.
         single: whether a key is one name, so that it comes once.
         shortest: a length that no member of a key is below.
+        listed: members in the order that comes first.
     """
 
     word: Callable[[int, Formula, Extras], bytes | None]
@@ -50,11 +52,12 @@ class Words:
     keys: list[int]
     single: Callable[[int], bool]
     shortest: Callable[[int], int]
+    listed: Callable[[Chosen], list[tuple[int, bytes]]]
 
 
-def least_members(words: Words, said: Formula, extras: Extras) -> _Chosen | None:
+def least_members(words: Words, said: Formula, extras: Extras) -> Chosen | None:
     """The members, () if none has to come, None if none suffice."""
-    found: _Chosen = ()
+    found: Chosen = ()
     for part in components(said):
         members = _search(words, part, extras)
         if members is None:
@@ -106,23 +109,28 @@ class _Try:
     length: int = field(compare=False)
     said: Formula = field(compare=False)
     extras: Extras = field(compare=False)
-    chosen: _Chosen = field(compare=False)
+    chosen: Chosen = field(compare=False)
 
 
-def _search(words: Words, said: Formula, extras: Extras) -> _Chosen | None:
+def _search(words: Words, said: Formula, extras: Extras) -> Chosen | None:
     """Sets of members in order of their length, until one suffices.
 
     To find the shortest of many sets that overlap is hard. So after a while those come first that
-    leave the least undone: what is found is then short, if not the shortest.
+    leave the least undone: what is found is then short, if not the shortest. Of a few as short the
+    least is taken: it stays so behind its first bytes, as does the number of tokens that spell it.
     """
     estimate = Estimate(words)
     queue: list[_Try] = [_Try((0, 0), (), 0, 0, said, extras, ())]
     seen: set[object] = set()
-    serial = 0
+    serial, best, alike = 0, None, 0
     while queue:
         tried = heappop(queue)
+        if best is not None and (tried.rank > best.rank or alike == _ALIKE):
+            break
+        alike += best is not None
         if words.may_close(tried.said):
-            return tried.chosen
+            best = tried if best is None or tried.texts < best.texts else best
+            continue
         taken = frozenset(key for key, _ in tried.chosen if words.single(key))
         state = (tried.said, tried.extras, taken)
         if state in seen:
@@ -137,17 +145,17 @@ def _search(words: Words, said: Formula, extras: Extras) -> _Chosen | None:
             undone, bound = estimate.undone(rest)
             length = tried.length + len(text) + 1
             rank = (undone, length) if len(seen) >= _IN_ORDER else (0, length + bound)
-            texts = tuple(sorted((*tried.texts, text)))
             chosen = (*tried.chosen, (key, text))
+            texts = tuple(text for _, text in words.listed(chosen))
             heappush(queue, _Try(rank, texts, serial, length, rest, more, chosen))
         spend(1)
-        if serial > MOST_LOOKED_AT and paying():
+        if best is None and serial > MOST_LOOKED_AT and paying():
             raise LimitError(
                 f"what an object needs takes more than {MOST_LOOKED_AT} tries to find",
                 limit="tries",
                 given=MOST_LOOKED_AT,
             )
-    return None
+    return None if best is None else best.chosen
 
 
 @final

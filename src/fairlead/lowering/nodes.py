@@ -112,6 +112,12 @@ class Template(Protocol):
         """The same for `resume(argument, captured)`; not known: about any string captured."""
         ...
 
+    def least_begun(
+        self, argument: Hashable, least: "Callable[[Expr], bytes | None]", read: bytes
+    ) -> bytes | None:
+        """The least capture that begins with `read`, and rest, if one that is needed begins so."""
+        ...
+
 
 @final
 @by_identity

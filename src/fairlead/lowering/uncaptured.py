@@ -48,3 +48,10 @@ class Uncaptured:
         """Nothing is captured."""
         del argument, least, captured
         return None
+
+    def least_begun(
+        self, argument: Hashable, least: Callable[[Expr], bytes | None], read: bytes
+    ) -> bytes | None:
+        """Nothing that is captured is needed."""
+        del argument, least, read
+        return None
