@@ -110,6 +110,26 @@ def test_counters_at_their_edges(left: int) -> None:
         both.check(at)
 
 
+ESCAPES = [rb"\u00", rb"\u002", rb"\u002d", rb"\u006", rb"\u0061", rb"\\", rb"\u005c"]
+
+
+@pytest.mark.parametrize("items", ["[a-c]{4,6}", "[a-c]{5}", r"[a-c\\]{4,6}", "[a-c-]{0,4}"])
+@pytest.mark.parametrize("behind", ["-", "-c{4}", r"\\"])
+def test_counted_items_and_what_follows_them_may_both_be_escaped(items: str, behind: str) -> None:
+    between = [a + e for a in (b"", b"a", b"-", b"ab", b"abca") for e in ESCAPES]
+    over = [*between, *(e + z for e in ESCAPES for z in (b"a", b"-", b'"', b"-c"))]
+    tokens = [*(bytes((b,)) for b in range(256)), *sorted({*over}), b"<end>"]
+    words = fl.Vocabulary(tokens, eos_ids={len(tokens) - 1})
+    both = Both(fl.JsonSchema({"type": "string", "pattern": f"^{items}{behind}$"}), words)
+    for text in (b'"abcabca', rb'"ab\u0061cab\u002d', rb'"abcab\u005c\\', b'"abc-ab-'):
+        at = both.begin
+        for byte in text:
+            if not both.check(at)[byte >> 5] >> np.uint32(byte & 31) & 1:
+                break
+            at = both.after(at, byte)
+        both.check(at)
+
+
 KEYS = ["é", "é", "e", "💩", 'q"', "b\\", "n\n"]
 SPELLED = [
     r"\u00e9",

@@ -4,6 +4,7 @@ import numpy as np
 
 from fairlead.masks.kernels.closure import close, leads_of_found
 from fairlead.masks.kernels.layout import (
+    BACKSLASH,
     DOUBTFUL,
     EXIT,
     FOUND,
@@ -71,12 +72,18 @@ def leave_counted(context: Context, first: int, last: int, low: int, high: int) 
 
 @inner
 def leaves_surely(context: Context, between: int) -> bool:
-    """Whether what the closure has found begins with no byte that an item begins with."""
+    """Whether what the closure has found begins with no byte that an item begins with.
+
+    Both may begin with a backslash: all exits before one are known.
+    """
     leads_of_found(context)
     first, lexical = uint64s(context, LEADS), uint64s(context, LEX_FIRST)
     common = np.uint64(0)
     for word in range(4):
-        common |= first[word] & lexical[between * 4 + word]
+        both = first[word] & lexical[between * 4 + word]
+        if word == BACKSLASH >> 6:
+            both &= ~(np.uint64(1) << np.uint64(BACKSLASH & 63))
+        common |= both
     return common == 0
 
 

@@ -17,6 +17,7 @@ from fairlead.masks.kernels.jumps import (
 )
 from fairlead.masks.kernels.layout import (
     ACCEPTS,
+    BACKSLASH,
     BASE,
     BEGUN,
     CLOSED,
@@ -240,7 +241,10 @@ def list_exits(context: Context, node: int, exits: WholeInts, count: int, leads:
 def _exits_outside(
     context: Context, exits: WholeInts, node: int, between: int, items: int, count: int
 ) -> int:
-    """Write the children of a node that no item begins with, as far as there is room."""
+    """Write the children of a node that no item begins with, as far as there is room.
+
+    Those of a backslash as well: items and what follows them mostly may both be spelled by one.
+    """
     ends, bytes_, first = (
         int32s(context, TRIE_END),
         uint8s(context, TRIE_BYTE),
@@ -248,7 +252,8 @@ def _exits_outside(
     )
     child = node + 1
     while child < ends[node]:
-        if not is_lead(first, between * 4, int(bytes_[child])):
+        byte = int(bytes_[child])
+        if byte == BACKSLASH or not is_lead(first, between * 4, byte):
             if count * 2 < exits.shape[0]:
                 exits[count * 2], exits[count * 2 + 1] = child, items
             count += 1
