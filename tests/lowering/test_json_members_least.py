@@ -1,11 +1,13 @@
 """What an object still needs: the shortest members, found in few tries."""
 
+import itertools
 import json
+import random
 
 import pytest
 
 from fairlead.errors import LimitError
-from fairlead.lowering import json_members_least
+from fairlead.lowering import json_members_keys, json_members_least
 from fairlead.lowering.fuel import metered
 from json_schemas import machine, verdict
 
@@ -51,3 +53,29 @@ def test_within_a_name_and_behind_it_the_rest_is_the_shortest_for_that_name():
     for count, byte in enumerate(b'{"a"', 1):
         state = engine.step(state, byte)
         assert engine.shortest(state) == b'{"a":0,"b":0,"d":0}'[count:]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_found_is_as_short_as_the_shortest_of_all_sets_of_names(seed):
+    names, dice = ("a", "bb", "ccc", "d", "e"), random.Random(seed)
+
+    def said(depth: int) -> dict[str, object]:
+        if depth == 0 or dice.random() < 0.3:
+            least = dice.choice([None, None, 2, 3])
+            return {"minProperties": least} if least else {"required": dice.sample(names, 2)}
+        keyword = dice.choice(["anyOf", "oneOf", "allOf"])
+        return {keyword: [said(depth - 1) for _ in range(dice.randint(2, 3))]}
+
+    properties = {name: {"type": "integer"} for name in names}
+    schema = {"type": "object", "properties": properties, "additionalProperties": False} | said(3)
+    sets = [dict.fromkeys(some, 0) for n in range(6) for some in itertools.combinations(names, n)]
+    texts = [json.dumps(one, separators=(",", ":")) for one in sets if verdict(schema, one)]
+    engine = machine(schema, whitespace="compact")
+    assert engine.alive(engine.start()) == bool(texts)
+    if texts:
+        assert len(engine.shortest(engine.start())) == min(map(len, texts))
+
+
+def test_members_that_are_forgotten_are_made_again(monkeypatch):
+    monkeypatch.setattr(json_members_keys, "_MOST_KNOWN", 0)
+    assert len(shortest(cover(EDGES))) == 3

@@ -371,10 +371,8 @@ class MembersTemplate:
 
     def _least_words(self, rest: Rest, least: Least) -> list[tuple[int, bytes]] | None:
         def word(key: int, value: Formula, used: Extras) -> bytes | None:
-            body = concat(QUOTE, self.style.colon, self._value(value))
-            if key < self._count:
-                return least(concat(QUOTE, self._texts[key], body))
-            return least(concat(QUOTE, self._texts.unused(key, used), body))
+            taken = None if key < self._count else used
+            return least(self._texts.member(key, taken, self.style.colon, self._value(value)))
 
         words = self._words(self.free(rest.place), word)
         said = bounded(rest.said, rest.place, "{}", writes(least))

@@ -12,11 +12,13 @@ from functools import cached_property
 from typing import final
 
 from fairlead.lowering.endless import soon_endless
-from fairlead.lowering.expr import EPSILON, both, complement
+from fairlead.lowering.expr import EPSILON, both, complement, concat
 from fairlead.lowering.json_keysets import KeyClass, Keysets
 from fairlead.lowering.json_objects import Extras
-from fairlead.lowering.json_text import Spelling
+from fairlead.lowering.json_text import QUOTE, Spelling
 from fairlead.lowering.nodes import Expr
+
+_MOST_KNOWN = 1 << 12
 
 
 @final
@@ -33,6 +35,7 @@ class KeyTexts:
         self._keys, self._keysets, self._spelling = keys, keysets, spelling
         self._contents: dict[int, Expr] = {}  # made when they are asked for
         self._languages = frozenset[Expr]().union(*(key.inside for key in keys))
+        self._members: dict[tuple[int, Expr], Expr] = {}
         self._endless: dict[tuple[int, int], bool] = {}
 
     def __getitem__(self, key: int) -> Expr:
@@ -61,6 +64,18 @@ class KeyTexts:
             if extra is not None and self._keysets.is_of(extra, part, self._languages)
         ]
         return both(content, complement(self._spelling.choose(used))) if used else content
+
+    def member(self, key: int, extras: "Extras | None", colon: Expr, value: Expr) -> Expr:
+        """A name and its value; with `extras`, a key of a class that is none of them."""
+        if extras is not None:
+            return concat(QUOTE, self.unused(key, extras), QUOTE, colon, value)
+        found = self._members.get((key, value))
+        if found is None:
+            found = concat(QUOTE, self[key], QUOTE, colon, value)
+            if len(self._members) > _MOST_KNOWN:
+                self._members.clear()
+            self._members[(key, value)] = found
+        return found
 
     def endless(self, key: int, spellable: int) -> bool:
         """Whether keys of a class surely never run out."""

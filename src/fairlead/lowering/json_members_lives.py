@@ -175,7 +175,7 @@ def _search(ways: Ways, said: Formula, extras: Extras) -> bool | None:
         seen.add(state)
         ahead = [
             _Try(rest, more, tried.taken | {key} if words.single(key) else tried.taken, key, value)
-            for key, value, rest in candidates(words, tried.said, tried.taken)
+            for key, value, rest in candidates(words, tried.said, tried.taken, estimate)
         ]
         stack += sorted(ahead, key=lambda one: estimate.undone(one.said), reverse=True)
         spend(1)
