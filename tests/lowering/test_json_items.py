@@ -14,7 +14,7 @@ import pytest
 import fairlead as fl
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import UNSURE
-from fairlead.lowering.json_endless import is_endless
+from fairlead.lowering.json_endless import endless_options
 from fairlead.lowering.json_schema import lower_json_schema
 from fairlead.lowering.nodes import Capture, Expr
 from fairlead.syntax.json_schema_source import JsonSchema
@@ -171,7 +171,24 @@ ENDED: list[Any] = [
 
 @pytest.mark.parametrize("value", ENDED)
 def test_values_that_have_an_end_are_not_called_endless(value: Any) -> None:
-    assert not is_endless(lower_json_schema(JsonSchema(value)))
+    assert not endless_options(lower_json_schema(JsonSchema(value)))
+
+
+# Of each there are endlessly many, if any: but "b" has no value, or leads back to the array.
+NONE: list[Any] = [
+    {"type": "object", "properties": {"a": {}, "c": {"type": "array", "minItems": 1}},
+     "required": ["b", "c"],
+     "additionalProperties": {"type": "object", "required": ["c"],
+                              "propertyNames": {"minLength": 2}}},
+    {"anyOf": [{"type": "null"}, {"type": "object", "properties": {"a": {}}, "required": ["b"],
+                                  "additionalProperties": {"$ref": "#"}}]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", NONE)
+def test_endless_values_of_which_there_are_none_fill_no_array(value: Any) -> None:
+    engine = machine({"type": "array", "items": value, "uniqueItems": True, "minItems": 2})
+    assert not engine.alive(engine.start())
 
 
 @pytest.mark.parametrize("value", ENDLESS)

@@ -19,7 +19,7 @@ from fairlead.lowering.nodes import Alt, Call, Concat, Expr, Rule
 from fairlead.lowering.regular import derivative
 
 _ONES: Final = 32  # digits until they have to come again
-_endless: "WeakKeyDictionary[Expr, bool]" = WeakKeyDictionary()
+_endless: "WeakKeyDictionary[Expr, tuple[bool, ...]]" = WeakKeyDictionary()
 
 
 def options_in(value: Expr) -> Iterable[Expr]:
@@ -55,20 +55,20 @@ def is_endless_object(value: Expr) -> bool:
     return any(is_open_string(option) for part in parts for option in options_in(part))
 
 
-def is_endless(value: Expr) -> bool:
-    """Whether there plainly are endlessly many of these values, if there are any.
+def endless_options(value: Expr) -> list[Expr]:
+    """The options of a value of each of which there plainly are endlessly many, if there are any.
 
     >>> from fairlead.lowering.number_forms import PLAIN_INTEGER
     >>> from fairlead.lowering.expr import byte_set, literal
-    >>> is_endless(PLAIN_INTEGER), is_endless(byte_set(b"0123456789"))
-    (True, False)
+    >>> len(endless_options(PLAIN_INTEGER)), len(endless_options(byte_set(b"0123456789")))
+    (1, 0)
     """
+    options = options_in(value)
     found = _endless.get(value)
     if found is None:
-        options = options_in(value)
-        found = any(is_open_string(o) or is_endless_object(o) or _repeats(o) for o in options)
+        found = tuple(is_open_string(o) or is_endless_object(o) or _repeats(o) for o in options)
         _endless[value] = found
-    return found
+    return [option for option, endless in zip(options, found, strict=True) if endless]
 
 
 def _repeats(option: Expr) -> bool:

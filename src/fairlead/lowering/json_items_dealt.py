@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Final, final
 
 from fairlead.lowering.expr import literal
-from fairlead.lowering.json_endless import is_endless
+from fairlead.lowering.json_endless import endless_options
 from fairlead.lowering.json_formulas import Formula
 from fairlead.lowering.json_items_ways import Rest, Used, Ways, among, beside, pay
 from fairlead.lowering.json_objects import Least
@@ -128,7 +128,9 @@ class Dealt:
 
     def _is_endless(self, value: Formula) -> bool:
         """Whether there are more such values than anybody may take, all of which can be spelled."""
-        return is_endless(self.ways.value(value)) and self.least(_SPELLED) is not None
+        options = endless_options(self.ways.value(value))
+        found = any(self.least(option) is not None for option in options)
+        return found and self.least(_SPELLED) is not None
 
     def _find(self, index: int, used: Used) -> bool:
         """Find a value for an item, along a path of exchanges."""
