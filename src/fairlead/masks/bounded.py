@@ -52,7 +52,8 @@ class Bounds:
         self._base[0] = gallery.every  # no picture has this number
         self._listed = untouched((_MOST_LISTED, 2), np.int32)
         self._used_pictures, self._used_listed = 1, 0
-        self._long = gallery.forest.long(_LONG)
+        self._long = _long_tokens(gallery)
+        self._room = self._words + of.LISTED_AT + 2 * len(self._long)  # of a far picture
         self._exits = np.empty(2 * MOST_EXITS, np.uint32)  # while one picture is made
         self._lock = threading.Lock()
 
@@ -104,7 +105,7 @@ class Bounds:
             if known < 0 or (known and (far or not self._pictures[known, of.B_FAR])):
                 return
             context[at.MEASURED], context[at.STEADY] = 0, 1
-            row = np.zeros(self._words + len(self._long) if far else self._width, np.uint32)
+            row = np.zeros(self._room if far else self._width, np.uint32)
             exits = self._exits
             found = -1
             while found < 0:
@@ -140,20 +141,17 @@ class Bounds:
         ended = int(context[of.BOUND_ENDED])
         if found + ended > MOST_EXITS:
             return None
-        left = exits[: 2 * found].view(np.int32).reshape(-1, 2)
-        fewest, most = (int(left[:, 1].min()), int(left[:, 1].max())) if found else (0, 0)
-        root = self._gallery.exits.root(left[:, 0], fewest)
+        listed, behind = row[self._words :].view(np.int32), exits.view(np.int32)
+        count, fewest = int(listed[0]), int(listed[of.FEWEST_AT])
+        root = self._gallery.exits.root(behind[:found], fewest - 1)
         if root is None:
             return None
-        needs = row[self._words :]
-        order = np.argsort(needs, kind="stable")[np.count_nonzero(needs == 0) :]
-        ends = exits[len(exits) - 2 * ended :].reshape(-1, 2)
         self._base[number] = row[: self._words]
         return [
-            *(max(int(context[of.BOUND_MOST]), most), 0),
-            *self._list(needs[order] - 1, self._long[order]),
-            *self._list(ends[:, 0], ends[:, 1]),
-            *(*root, (fewest if found else _ANY) + 1),
+            *(int(context[of.BOUND_MOST]), 0),
+            *self._list_pairs(listed[of.LISTED_AT : of.LISTED_AT + 2 * count]),
+            *self._list_pairs(behind[len(behind) - 2 * ended :]),
+            *(*root, fewest or _ANY),
         ]
 
     def _drawn(self, number: int, row: Numbers) -> "list[int]":
@@ -178,6 +176,32 @@ class Bounds:
         self._listed[first : self._used_listed, 0] = characters
         self._listed[first : self._used_listed, 1] = what
         return [first, self._used_listed]
+
+    def _list_pairs(self, pairs: "NDArray[np.int32]") -> list[int]:
+        first = self._used_listed
+        self._used_listed = first + len(pairs) // 2
+        self._listed[first : self._used_listed] = pairs.reshape(-1, 2)
+        return [first, self._used_listed]
+
+
+def _long_tokens(gallery: Gallery) -> "NDArray[np.int64]":
+    """Rows of BOUND_LONG, the shortest first: so they are mostly listed in the order of need."""
+    long = gallery.forest.long(_LONG)
+    sizes = np.diff(gallery.token_at)[long]
+    long, sizes = long[order := np.argsort(sizes, kind="stable")], sizes[order]
+    rows = np.zeros((len(long), 4), np.int64)
+    if not len(long):
+        return rows
+    firsts = np.cumsum(sizes) - sizes
+    places = np.repeat(gallery.token_at[long] - firsts, sizes) + np.arange(int(sizes.sum()))
+    spelled = gallery.tokens[places]
+    bits = np.int64(1) << (spelled & 63).astype(np.int64)
+    bits[firsts] = 0
+    rows[:, 0] = long
+    for word in range(3):
+        there = np.minimum(spelled >> 6, 2) == word
+        rows[:, word + 1] = np.bitwise_or.reduceat(np.where(there, bits, 0), firsts)
+    return rows
 
 
 @final

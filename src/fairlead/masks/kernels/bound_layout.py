@@ -9,10 +9,14 @@ BOUND_ENDED: Final = 251  # and how many tokens the closing byte ends
 
 # Of the vocabulary:
 BOUND_ROOM: Final = 252  # scalar: from how many characters on a bound is far
-BOUND_LONG: Final = 253  # int32[BOUND_LONGS]: tokens of many characters, all
-BOUND_LONGS: Final = 254
+BOUND_LONG: Final = 253  # int64[BOUND_LONGS, 4]: tokens of many characters, all; and of each
+BOUND_LONGS: Final = 254  # which ASCII its bytes behind the first are, and whether others are
 BOUND_CHARS: Final = 255  # scalar: more characters than so many
 
 # One more field of BOUND: 0, or one more than the characters before the first of its exits, for
 # which there is one trie.
 B_FAR: Final = 11
+
+# Behind the row of a picture for bounds that are far: how many long tokens are listed, and
+FEWEST_AT: Final = 1  # one more than the fewest characters before an exit, 0 if there is none;
+LISTED_AT: Final = 2  # characters and a token, so many times

@@ -14,6 +14,8 @@ from fairlead.masks.kernels.bound_layout import (
     BOUND_LONG,
     BOUND_LONGS,
     BOUND_MOST,
+    FEWEST_AT,
+    LISTED_AT,
 )
 from fairlead.masks.kernels.bounded import ENDED, INSIDE, JUMPED, LEFT, pair_leads_back, read_pair
 from fairlead.masks.kernels.bounded_jumps import (
@@ -39,6 +41,8 @@ from fairlead.masks.kernels.layout import (
     LAST_STATE,
     LENGTH,
     LEX,
+    LOOP,
+    LOOPS,
     MEASURED,
     NEED_LEX,
     OK,
@@ -88,9 +92,10 @@ def measure(context: Context, state: int, between: int, row: Words, exits: Whole
 def _measure_far(context: Context, state: int, between: int, row: Words, exits: WholeWords) -> int:
     """Write the row of all tokens that stay within the pattern, but for long ones.
 
-    Behind it is one more than the fewest characters of a text with each of these, 0 if it does not
-    stay. Exits are as for all; from their end on are pairs, too: characters, and a token that the
-    closing byte ends. BOUND_MOST has the most characters that a text needs with any other.
+    Behind it are how many of these stay, one more than the fewest characters before an exit (0 if
+    there is none), and pairs: the fewest characters of a text with such a token, ascending, and the
+    token. Exits are trie nodes; from their end on are pairs: characters, and a token that the
+    closing byte ends. BOUND_MOST has the most characters that a text needs with any other token.
     """
     pairs, depths, ends = (
         int32s(context, BOUND_WALK),
@@ -117,7 +122,7 @@ def _measure_far(context: Context, state: int, between: int, row: Words, exits: 
         if code == ENDED:
             count = int(pairs[int(depths[place]) * 3 + 2])
             _list_ended(context, exits, place, count)
-            found = _list_exits(context, exits, place, count, found)
+            found = _list_nodes(context, row, exits, place, count, found)
         end = place + 1 if code in (INSIDE, JUMPED) else int(ends[place])
         read_or_not(context, row, place, end, code >= INSIDE)
         place = end
@@ -180,26 +185,42 @@ def _list_ended(context: Context, exits: WholeWords, place: int, count: int) -> 
 
 @inner
 def _look_at_long(context: Context, row: Words, state: int, between: int) -> int:
-    """Take long tokens out of the row, and write behind it what each of them needs."""
-    tokens, words = int32s(context, BOUND_LONG), context[ROW_WORDS]
+    """Take long tokens out of the row, and list behind it those that stay by what they need."""
+    longs, words = int64s(context, BOUND_LONG), context[ROW_WORDS]
     context[LAST_STATE] = 0
     for index in range(context[BOUND_LONGS]):
-        word, bit = tokens[index] >> 5, np.uint32(1) << np.uint32(tokens[index] & 31)
+        token = int(longs[index * 4])
+        word, bit = token >> 5, np.uint32(1) << np.uint32(token & 31)
         if row[word] & bit == 0:
             continue
-        needs = _needs(context, state, between, int(tokens[index]))
+        needs = _needs(context, state, between, index)
         if needs < 0:
             return needs
         row[word] &= ~bit
         if needs < ENDLESS:
-            row[words + index] = np.uint32(needs + 1)
+            _insert(row, words, needs, token)
     return OK
 
 
 @inner
-def _needs(context: Context, state: int, between: int, token: int) -> int:
-    """The fewest characters of a text with a token that stays within the pattern."""
+def _insert(row: Words, words: int, needs: int, token: int) -> None:
+    """List a token behind those that need no more; mostly these are all that there are."""
+    to = words + LISTED_AT + 2 * int(row[words])
+    while to > words + LISTED_AT and row[to - 2] > needs:
+        row[to], row[to + 1] = row[to - 2], row[to - 1]
+        to -= 2
+    row[to], row[to + 1] = np.uint32(needs), np.uint32(token)
+    row[words] += np.uint32(1)
+
+
+@inner
+def _needs(context: Context, state: int, between: int, index: int) -> int:
+    """The fewest characters of a text with a long token that stays within the pattern.
+
+    Most are of the same characters, or of letters: behind the first, all lead back to one state.
+    """
     rows, bytes_, at = int32s(context, LEX), uint8s(context, TOKEN), int64s(context, TOKEN_AT)
+    token = int64s(context, BOUND_LONG)[index * 4]
     inside, count = between, 0
     for place in range(at[token], at[token + 1]):
         byte = int(bytes_[place])
@@ -209,8 +230,22 @@ def _needs(context: Context, state: int, between: int, token: int) -> int:
             return NEED_LEX
         count += 1 if inside == between else 0
         state, inside = after, within
+        if count == 1 and inside == between and _rest_leads_back(context, state, between, index):
+            count += int(at[token + 1]) - place - 1
+            break
     rest = _fewest(context, state, inside, between, L_EXACT)
     return rest + count if rest >= 0 else rest
+
+
+@inner
+def _rest_leads_back(context: Context, state: int, between: int, index: int) -> bool:
+    """Whether all bytes of a long token but the first are known to lead back, each a character."""
+    longs, loops, known = int64s(context, BOUND_LONG), int64s(context, LOOP), uint8s(context, LOOPS)
+    if longs[index * 4 + 3] != 0 or known[state] == 0 or known[between] == 0:
+        return False
+    outside = longs[index * 4 + 1] & ~(loops[state * 2] & loops[between * 2])
+    outside |= longs[index * 4 + 2] & ~(loops[state * 2 + 1] & loops[between * 2 + 1])
+    return outside == 0
 
 
 @once
@@ -299,6 +334,25 @@ def _list_exits(context: Context, exits: WholeWords, place: int, count: int, fou
     while child < ends[place]:
         if found * 2 + 1 < exits.shape[0]:
             exits[found * 2], exits[found * 2 + 1] = np.uint32(child), np.uint32(count)
+        found += 1
+        child = int(ends[child])
+    return found
+
+
+@inner
+def _list_nodes(
+    context: Context, row: Words, exits: WholeWords, place: int, count: int, found: int
+) -> int:
+    """The same without characters; the fewest are kept behind the row, and BOUND_MOST grows."""
+    ends, fewest = int32s(context, TRIE_END), context[ROW_WORDS] + FEWEST_AT
+    child = place + 1
+    if child < ends[place]:
+        context[BOUND_MOST] = max(context[BOUND_MOST], count)
+        if row[fewest] == 0 or row[fewest] > count + 1:
+            row[fewest] = np.uint32(count + 1)
+    while child < ends[place]:
+        if found < exits.shape[0]:
+            exits[found] = np.uint32(child)
         found += 1
         child = int(ends[child])
     return found
