@@ -94,6 +94,21 @@ def test_a_set_of_characters_spells_its_members_and_no_other(ranges, others, pla
         assert matches(engine, json.dumps(other, ensure_ascii=False)) == (ord(other) in scalars)
 
 
+@given(st.sets(st.integers(0, 0x7F), min_size=1, max_size=40), st.booleans())
+def test_a_set_of_ascii_has_all_spellings_of_its_members_and_no_other(codes, outside):
+    kept = set(range(0x80)) - codes if outside else codes
+    engine = spelled(spell_character(points(sorted(kept)), plain=False))
+    for code in range(0x82):
+        forms = [chr(code), f"\\u{code:04x}", f"\\u{code:04X}", f"\\u{code + 256:04x}"]
+        forms += [f"\\{chr(code)}", f"\\u{code:x}", f"\\u{code:03x}"]
+        for form in forms:
+            try:
+                meant = json.loads(f'"{form}"')
+            except json.JSONDecodeError:
+                meant = None
+            assert matches(engine, f'"{form}"') == (meant in [*map(chr, kept)])
+
+
 @pytest.mark.parametrize("plain", [False, True])
 def test_surrogates_and_nothing_spell_nothing(plain):
     assert spell_character(((0xD800, 0xDFFF),), plain) is EMPTY
