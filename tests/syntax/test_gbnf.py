@@ -72,6 +72,7 @@ def test_rules_end_with_their_lines_unless_an_alternative_begins():
         ('root ::= "a"\nroot ::= "b"', "the rule 'root' is there already (at line 2, column 1)"),
         ('root = "a"', "`::=` must follow the name of the rule 'root'"),
         ('::= "a"', "here should be the name of a rule"),
+        ('root ::= "a"\n | "b"', "; a line ends a rule but in parentheses and behind `|` (at"),
         ('root ::= "a', "the '\"' is missing that closes this (at line 1, column 10)"),
         ("root ::= [a", "the ']' is missing"),
         ("root ::= <[a]>", "a special token is written <name>, or <[7]> by its id"),

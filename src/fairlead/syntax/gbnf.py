@@ -146,7 +146,8 @@ class _Parser:
 
     def _rule(self) -> None:
         begin = self._at
-        name = self._word("the name of a rule: letters, digits, - and _")
+        ended = "; a line ends a rule but in parentheses and behind `|`" if self._rules else ""
+        name = self._word(f"the name of a rule: letters, digits, - and _{ended}")
         if name in self._rules:
             self._wrong(f"the rule {name!r} is there already", begin)
         self._skip()

@@ -36,6 +36,35 @@ _NAMED: Final = (  # the first that is found tells what it is about
 )
 # As it is, and as it is in what Python writes of a token.
 _PARTS: Final = re.compile(rf"(?:{OPEN}|\\ufdd0)([0-9]+)(?:{CLOSE}|\\ufdd1)")
+_STRING: Final = r'"(?:[^"\\]|\\.)*"'
+_LETTER: Final = r'"(?:[^"\\]|\\(?:x..|u.{4}|U.{8}|.))"'
+_NAMELESS: Final = (  # what is said of no name, what is said instead, and what that is about
+    (
+        r'process rule "range"',
+        "a range is from one character to another",
+        rf"(?!{_LETTER}\s*\.\.\s*{_LETTER}){_STRING}\s*\.\.\s*{_STRING}",
+    ),
+    (
+        r"Bad Range for .*\((-?\d+)\.\.(-?\d+) isn't allowed\)",
+        r"\1..\2 times: the lower bound comes first",
+        r"~\s*\1\s*\.\.\s*\2",
+    ),
+    (
+        r"SyntaxError\(.*truncated \\*(\w+) escape",
+        r"an escape is written \\1, with hexadecimal digits for each X",
+        r"\\(?:x(?![\da-fA-F]{2})|u(?![\da-fA-F]{4})|U(?![\da-fA-F]{8}))",
+    ),
+    (
+        r"no attribute 'iter_subtrees'",
+        "%declare is for terminals, whose names are in capitals",
+        r"%declare(?=(?:[ \t]+[A-Z_]+)*[ \t]+[_a-z])",
+    ),
+    (
+        r"bad character range (\S)-(\S) at",
+        r"the range from '\1' to '\2' is the wrong way round",
+        r'"\1"\s*\.\.\s*"\2"',
+    ),
+)
 _DEFINED: Final = re.compile(
     r"^[ \t]*(?:%override[ \t]+|%extend[ \t]+)?[?!]*(\w+)[ \t]*(?:\{[^}\n]*\})?(?:\.-?\d+)?[ \t]*:",
     re.MULTILINE,
@@ -131,11 +160,28 @@ def _unread(error: Exception, unread: Any, reading: Reading) -> SourceError:
 def _refused(said: str, reading: Reading) -> SourceError:
     """What Lark read, and refused."""
     message = re.sub(r"\s*\n\s*", " ", said.strip())
+    if nameless := placed_by_text(message, reading):
+        return nameless
     found = (pattern.search(message) for pattern in _NAMED)
     name = next((match[1] for match in found if match), "")
     defined = reading.names()
     near = did_you_mean(name, defined) if name and name not in defined else ""
     return reading.wrong(message + near, name)
+
+
+def placed_by_text(message: str, reading: Reading) -> SourceError | None:
+    """An error without a name in it, if the text that it is about is found."""
+    for pattern, instead, about in _NAMELESS:
+        said = re.search(pattern, message)
+        found = said and re.search(_filled(about, said), reading.text)
+        if said and found:
+            return reading.placed(_filled(instead, said), found.start())
+    return None
+
+
+def _filled(template: str, said: re.Match[str]) -> str:
+    """The template with what groups matched for their numbers."""
+    return re.sub(r"\\(\d)", lambda number: said[int(number[1])], template)
 
 
 @contextmanager

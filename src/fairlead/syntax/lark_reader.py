@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from fairlead.errors import SourceError, UnsupportedError
 from fairlead.syntax.lark_empty import with_empty
-from fairlead.syntax.lark_errors import Reading, refusals, within
+from fairlead.syntax.lark_errors import Reading, placed_by_text, refusals, within
 from fairlead.syntax.lark_expansions import check_expansions
 from fairlead.syntax.lark_extensions import PART, Part
 from fairlead.syntax.lark_lalr import Spend, production, tabulate
@@ -163,7 +163,8 @@ def _terminal(terminal: Any, reading: Reading) -> LarkTerminal:
     except re.error as error:
         instead = r"; any letter is [^\W\d_]" if error.msg == r"bad escape \p" else ""
         said = f"the terminal {written} is no regex as Lark reads them: {error}{instead}"
-        raise reading.wrong(said, str(terminal.name), written) from None
+        range_of_two = None if written in reading.text else placed_by_text(said, reading)
+        raise range_of_two or reading.wrong(said, str(terminal.name), written) from None
     solid = pattern.min_width == 0
     if solid and _looks(str(pattern.to_regexp())):
         said = (
