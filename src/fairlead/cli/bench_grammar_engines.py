@@ -38,11 +38,13 @@ def reading_apart() -> Generator[list[float]]:
     """The seconds that fairlead takes within to read texts to trees: they are timed where it does.
 
     The difference of two times would be as uncertain as the greater of them: of python.lark the
-    reading is five times what comes behind it.
+    reading is five times what comes behind it. What looks in a text for imports and for what is no
+    Lark reads it too: 2.6 ms of python.lark, .06 of json.lark.
     """
     spent, where = list[float](), import_module("fairlead.lowering.sources")
+    places = {"read_lark": where, "parse_gbnf": where, "as_source": import_module(__name__)}
     readers: dict[str, Callable[..., object]] = {
-        name: getattr(where, name) for name in ("read_lark", "parse_gbnf")
+        name: getattr(place, name) for name, place in places.items()
     }
 
     def timed(reader: Callable[..., object]) -> Callable[..., object]:
@@ -56,12 +58,12 @@ def reading_apart() -> Generator[list[float]]:
         return read
 
     for name, reader in readers.items():
-        setattr(where, name, timed(reader))
+        setattr(places[name], name, timed(reader))
     try:
         yield spent
     finally:
         for name, reader in readers.items():
-            setattr(where, name, reader)
+            setattr(places[name], name, reader)
 
 
 def _fairlead(vocabulary: Vocabulary) -> Take:

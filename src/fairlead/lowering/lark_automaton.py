@@ -17,6 +17,7 @@ What this module does not know: texts, patterns, indentation.
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from heapq import heapify, heappop, heappush
+from itertools import chain
 from typing import Final, final
 from weakref import WeakValueDictionary
 
@@ -164,7 +165,9 @@ class Automaton:
     def total(self) -> bool:
         """Whether every rule has a text, and so every stack an end."""
         known = self._rests(0).rules.keys() | self._widths.keys()
-        return all(known >= {each.rule, *each.symbols} for each in self._table.productions)
+        productions = self._table.productions
+        rules = known.issuperset(each.rule for each in productions)
+        return rules and known.issuperset(chain.from_iterable(e.symbols for e in productions))
 
     def needs(self, stack: Frame) -> int | None:
         """A number of characters below which no text ends from here, None if none ends at all."""

@@ -49,7 +49,7 @@ class _Plan:
         self._rules: dict[str, list[int]] = {}
         for number, each in enumerate(table.productions):
             self._rules.setdefault(each.rule, []).append(number)
-        symbols = {symbol for each in table.productions for symbol in each.symbols}
+        symbols = set[str]().union(*(each.symbols for each in table.productions))
         terminals = symbols - self._rules.keys()
         taken = dict.fromkeys(terminals - avoided, 1)
         self._briefest = self._whole = briefest_texts(table.productions, taken)
@@ -227,12 +227,15 @@ class _Plan:
         What is completed behind one symbol puts another state in the place of this one.
         """
         table, waiting, readable = self._table, dict[int, list[str]](), self._readable
+        critical = self._critical  # few productions are
         for state, kernel in enumerate(table.kernels):
             if not kernel or state == table.end:
                 continue
             rules: list[str] = []
             for number, read in kernel:
-                if read >= readable[number] and self._is_completed(state, number, read):
+                if read >= readable[number] and (
+                    number not in critical or self._good(state, number, read)
+                ):
                     if read != 1:
                         break
                     rules.append(table.productions[number].rule)
@@ -271,10 +274,6 @@ class _Plan:
         """The states that may stand where this one stood, a rule of one symbol completed."""
         rows = [self._table.gotos[under] for under in self._before(state)]
         return {row[rule] for row in rows if rule in row}
-
-    def _is_completed(self, state: int, number: int, read: int) -> bool:
-        """Whether what is left of a production, which can be read, is so whatever Lark resolved."""
-        return number not in self._critical or self._good(state, number, read)
 
     @cached_property
     def _readable(self) -> Sequence[int]:

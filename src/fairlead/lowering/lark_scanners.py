@@ -297,7 +297,7 @@ class Scanners:
         return found
 
     def _way(self, called: _Called, taken: Terminal, met: int) -> Way:
-        rivals = self._rivals.among(met)
+        rivals = self._rivals.among(met) if met else ()  # as of most
         if len(rivals) > MANY_STRINGS:  # one by one each would be met with all before
             strings = (each.word or each.whole for each in rivals if each.folded is not None)
             guards = [self._not_at(each) for each in rivals if each.folded is None]

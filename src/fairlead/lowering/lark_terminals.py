@@ -280,6 +280,7 @@ def _met(text: Expr, words: Expr) -> Expr:
     return words if text.nullable else EMPTY
 
 
+@lru_cache(maxsize=1 << 12)  # of each terminal it is asked several times
 def one_word(expr: Expr) -> bytes | None:
     """The only string of an expression, None where there are more or that is not plain to see."""
     word = bytearray()
