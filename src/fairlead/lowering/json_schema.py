@@ -24,6 +24,7 @@ from typing import Final, assert_never, final
 from fairlead.errors import FairleadError, SourceError, UnsupportedError
 from fairlead.lowering.expr import EMPTY, alt, concat, literal
 from fairlead.lowering.json_alike_texts import AlikeTexts, combines
+from fairlead.lowering.json_anything import Composed, every
 from fairlead.lowering.json_apart import Apart
 from fairlead.lowering.json_arrays import json_array
 from fairlead.lowering.json_atoms import Flag, Holds, Item, Items, Longer, Named, Shorter
@@ -31,6 +32,7 @@ from fairlead.lowering.json_cases import Case, cases
 from fairlead.lowering.json_clauses import Clauses
 from fairlead.lowering.json_formulas import (
     FALSE,
+    TRUE,
     Every,
     Formula,
     Leaf,
@@ -282,8 +284,10 @@ class Lowering:
             case _:
                 assert_never(kind)
 
-    def _cases(self, kind: Kind, said: Formula, lower: Callable[[Case], Expr]) -> Expr:
+    def _cases(self, kind: Composed, said: Formula, lower: Callable[[Case], Expr]) -> Expr:
         """A rule for each case, or one for all."""
+        if said is TRUE:
+            return every(kind, self._style)
         if kind == "object" and not self._style.ordered:  # where the order of names is told by all
             said = self._clauses.shortened(said)
         listed = cases(said, listed=kind == "object" and _lists_many_names(said))
