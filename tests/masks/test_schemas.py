@@ -284,6 +284,22 @@ def test_a_text_may_begin_before_its_schema_does() -> None:
     assert network.arena.context[at.SCHEMA_PART] != 0
 
 
+# What others read denotes the rule of the group around it, or of another group, too.
+GROUPS: list[Any] = [
+    {"prefixItems": [True, {"allOf": [{"minLength": 1}]}], "items": {"$ref": "#/x"}},
+    {"prefixItems": [{"anyOf": [{"pattern": "a"}, {"pattern": "a"}]}, {"$ref": "#/x"}]},
+    {"prefixItems": [{"oneOf": [{"anyOf": [{"minLength": 1}]}]}, {"$ref": "#/x"}]},
+    {"prefixItems": [{"minLength": 1}, {"$ref": "#/x"}], "items": {"anyOf": [{"minLength": 1}]}},
+]
+
+
+@pytest.mark.parametrize("schema", GROUPS)
+def test_a_group_of_one_does_not_lead_back_to_itself(schema: Any) -> None:
+    rule = plain_rule(fl.JsonSchema({**schema, "type": "array", "x": {}}))
+    assert rule is not None
+    assert compared(rule, vocabulary(300), texts=20, tokens=25, seed=json.dumps(schema)) > 5
+
+
 @pytest.mark.parametrize("schema", [INSIDE[0], INSIDE[1], INSIDE[3]])
 def test_what_is_met_within_leaves_is_laid_too(schema: Any) -> None:
     source = fl.JsonSchema({"patternProperties": {"^a": {"$ref": "#/x"}}, "x": schema})
@@ -338,8 +354,8 @@ def test_no_part_is_lowered_alone_that_makes_no_sense() -> None:
         lower_part(fl.JsonSchema({}), '{"items":3}', 2020)
 
 
-def _schema(dice: random.Random, depth: int) -> Any:
-    """A schema by chance, a keyword of which is wrong now and then."""
+def _schema(dice: random.Random, depth: int, grouped: bool = False) -> Any:
+    """A schema by chance, a keyword of which is wrong now and then; `grouped`: more of them."""
     if depth == 0 or dice.random() < 0.1:
         return dice.choice(
             [True, False, {}, {"type": "string"}, {"type": "integer"}, {"enum": ["a"]}]
@@ -348,11 +364,11 @@ def _schema(dice: random.Random, depth: int) -> Any:
         "type": ["string", "integer", "array", "object", ["object", "null"], ["array"], "boolean"],
         "enum": [["a"], ["b", "a"], ["a", 1], ["a", None], [True, False], [None, [], True]],
         "const": ["é", 1, None, False],
-        "properties": [{n: _schema(dice, depth - 1) for n in dice.sample(NAMES, 2)}],
+        "properties": [{n: _schema(dice, depth - 1, grouped) for n in dice.sample(NAMES, 2)}],
         "required": [dice.sample(NAMES, 2), []],
-        "additionalProperties": [_schema(dice, depth - 1)],
-        "patternProperties": [{"^a": _schema(dice, depth - 1)}],
-        "items": [_schema(dice, depth - 1)],
+        "additionalProperties": [_schema(dice, depth - 1, grouped)],
+        "patternProperties": [{"^a": _schema(dice, depth - 1, grouped)}],
+        "items": [_schema(dice, depth - 1, grouped)],
         "minItems": [0, 1, 2],
         "maxItems": [1, 2, 70],
         "minLength": [0, 1, 4],
@@ -362,23 +378,31 @@ def _schema(dice: random.Random, depth: int) -> Any:
         "format": ["date", "int32"],
         "pattern": ["^a", "(?!a)"],
         "$ref": ["#", "#/definitions/a", "#/definitions/b", "#/definitions/%61", "#a"],
-        "not": [_schema(dice, depth - 1), []],
-        "anyOf": [[_schema(dice, depth - 1), _schema(dice, depth - 1)]],
+        "not": [_schema(dice, depth - 1, grouped), []],
+        "anyOf": [
+            [_schema(dice, depth - 1, grouped) for _ in range(count)]
+            for count in ((1, 2) if grouped else (2,))
+        ],
+        "allOf": [[_schema(dice, depth - 1, grouped)]],
+        "prefixItems": [
+            [_schema(dice, depth - 1, grouped) for _ in range(count)] for count in (1, 2)
+        ],
         "$id": ["http://a.example/", "#a"],
         "description": ["x"],
     }
+    some = some if grouped else {n: some[n] for n in some if n not in ("allOf", "prefixItems")}
     names = dice.sample(sorted(some), dice.choice((1, 1, 2, 3)))
     wrong = [None, 1, -1, 1.5, "a", [], {}, ["a"], [1]]
     return {n: dice.choice(wrong if dice.random() < 0.02 else some[n]) for n in names}
 
 
-def _random_schemas(count: int) -> list[dict[str, Any]]:
+def _random_schemas(count: int, grouped: bool = False) -> list[dict[str, Any]]:
     dice = random.Random(7)
     made: list[dict[str, Any]] = []
     while len(made) < count:
-        schema = _schema(dice, 3)
+        schema = _schema(dice, 3, grouped)
         if isinstance(schema, dict):
-            parts = {name: _schema(dice, 2) for name in "ab"}
+            parts = {name: _schema(dice, 2, grouped) for name in "ab"}
             made.append({"$schema": dice.choice(DRAFTS), **schema, "definitions": parts})
     return made
 
@@ -396,8 +420,9 @@ def test_what_is_read_surely_has_instances_and_nothing_to_refuse() -> None:
     assert plain > 800
 
 
-def test_masks_of_random_schemas_are_those_of_the_plain_engine() -> None:
-    rules = [plain_rule(fl.JsonSchema(schema)) for schema in _random_schemas(400)]
+@pytest.mark.parametrize("grouped", [False, True])
+def test_masks_of_random_schemas_are_those_of_the_plain_engine(grouped: bool) -> None:
+    rules = [plain_rule(fl.JsonSchema(schema)) for schema in _random_schemas(400, grouped)]
     for number, rule in enumerate(rules):
         if rule is not None:
             assert compared(rule, vocabulary(300), texts=2, tokens=12, seed=number)

@@ -113,11 +113,20 @@ class PlainSchema:
         return arena.make(at.EXPR, at.LAID, of.ROOT), parts
 
     def leaf(self, part: int) -> Expr:
-        """The values of a part that kernels do not know."""
-        if self.lowering is not None and self.refers(part):
-            place = int(self._parts[part * of.PART_FIELDS + of.S_VALUE])
-            return self.lowering.value(self._objects[place])
-        return lower_part(self._source, self._said(part), self.draft)
+        """The values of a part that kernels do not know.
+
+        A group of it alone (`allOf` of one) may denote the same rule: that would lead back here.
+        """
+        if self.lowering is None or not self.refers(part):
+            return lower_part(self._source, self._said(part), self.draft)
+        place = int(self._parts[part * of.PART_FIELDS + of.S_VALUE])
+        found = self.lowering.value(self._objects[place])
+        while isinstance(found, Rule) and self._is_group(self.part_of(found)):
+            found = found.body
+        return found
+
+    def _is_group(self, part: int | None) -> bool:
+        return part is not None and self._parts[part * of.PART_FIELDS + of.S_KIND] == of.GROUP
 
     def refers(self, part: int) -> bool:
         """Whether a leaf may mean something else where nothing is around it."""
