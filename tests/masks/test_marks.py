@@ -146,3 +146,36 @@ def test_the_last_value() -> None:
         assert last_value(before + b", " + text) == text
         assert last_value(text) == text
     assert last_value(b"]]") == b"]]"  # nothing has begun
+
+
+# Some items of one place are regular, others are read by MARKs: those that may come twice or not.
+SORTED: Any = {
+    "oneOf": [
+        {"not": {"type": "array", "items": {"not": {"type": "integer"}}, "maxItems": 2}},
+        {"uniqueItems": True},
+        {
+            "uniqueItems": True,
+            "prefixItems": [{"if": {"enum": [[], [0]]}, "then": {"minItems": 1}}],
+        },
+    ]
+}
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize(
+    "text", [b"[4293,0,0]", b"[[],0]", b"[[0],[0]]", b'["a",[],[],"a"]', b"[1,0"]
+)
+def test_captures_of_one_place_are_read_each_in_its_way(text: bytes) -> None:
+    expr = lower_source(fl.JsonSchema(SORTED, whitespace="compact"))
+    assert compared(expr, WORDS, texts=12, tokens=9, seed=text.decode()) > 4
+    constraint = fl.compile(fl.JsonSchema(SORTED), WORDS)
+    oracle, state = Derivatives(constraint._expr), constraint.start()
+    plain = oracle.start()
+    for byte in text:
+        allowed = {token for token in unpack(constraint.mask(state)).tolist() if token < 256}
+        assert allowed == {each for each in range(256) if oracle.step(plain, each) is not None}
+        if byte not in allowed:
+            break
+        state, following = constraint.advance(state, byte), oracle.step(plain, byte)
+        assert following is not None
+        plain = following

@@ -86,10 +86,10 @@ class Network:
         self._known = Known(seed.facts)
         self.states: dict[int, Any] = {}  # of `states`, by macro state
         self._entered: list[int] = []
-        self.marks, self._captures = Marks(self.arena), list[Capture]()
+        self.marks, self._captures = Marks(self.arena), list[tuple[Capture, bool]]()
         self._members: dict[MembersTemplate, MemberNodes] = {}
         self._listed: list[MemberNodes] = []
-        self._capture_numbers: dict[tuple[object, object], int] = {}
+        self._capture_numbers: dict[tuple[object, ...], int] = {}
         self._automata, self._tables = dict[int, LalrNodes](), dict[Places, LalrNodes]()
         known = self._known, self._automata
         self._verdicts = Verdicts(self.arena, self.lexicon, *known, machine.alive)
@@ -249,11 +249,10 @@ class Network:
         self._bounds.make(state, between, context, ask, self._serve)
 
     def _resumed(self, number: int, text: int) -> Expr:
-        capture = self._captures[number]
+        capture, marked = self._captures[number]
         read = None if text < 0 else self.arena.text(text)
-        if read is not None and is_marked(capture):
-            read = last_value(read)
-        return capture.template.resume(capture.argument, read)
+        value = last_value(read) if marked and read is not None else read
+        return capture.template.resume(capture.argument, value)
 
     def _translate(self, expr: Expr) -> int:  # noqa: PLR0911  one arm for each node of the core
         match expr:
@@ -389,12 +388,13 @@ class Network:
         return found
 
     def _capture(self, capture: Capture) -> int:
-        key = (capture.template, capture.argument)
+        marked = capture.read == b"" and is_marked(capture)
+        key = (capture.template, capture.argument, marked)
         number = self._capture_numbers.setdefault(key, len(self._captures))
         if number == len(self._captures):
-            self._captures.append(capture)
+            self._captures.append((capture, marked))
             self.arena.context[at.CAPTURES] = 1
-        if capture.read == b"" and is_marked(capture):
+        if marked:
             return self.marks.make(self.node(capture.item), number)
         text = at.UNKNOWN_TEXT if capture.read is None else self.arena.read_text(capture.read)
         return self.arena.make(at.CAPTURE, self.lexicon.state(capture.item), text, number)
