@@ -6,7 +6,7 @@ reads) are errors of the grammar all the same.
 """
 
 import re
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -37,7 +37,7 @@ _NAMED: Final = (  # the first that is found tells what it is about
 # As it is, and as it is in what Python writes of a token.
 _PARTS: Final = re.compile(rf"(?:{OPEN}|\\ufdd0)([0-9]+)(?:{CLOSE}|\\ufdd1)")
 _STRING: Final = r'"(?:[^"\\]|\\.)*"'
-_LETTER: Final = r'"(?:[^"\\]|\\(?:x..|u.{4}|U.{8}|.))"'
+_LETTER: Final = r'"(?:[^"\\]|\\(?:x..|u.{4}|U.{8}|[^\\]))"'  # Lark takes no backslash
 _NAMELESS: Final = (  # what is said of no name, what is said instead, and what that is about
     (
         r'process rule "range"',
@@ -173,15 +173,15 @@ def placed_by_text(message: str, reading: Reading) -> SourceError | None:
     """An error without a name in it, if the text that it is about is found."""
     for pattern, instead, about in _NAMELESS:
         said = re.search(pattern, message)
-        found = said and re.search(_filled(about, said), reading.text)
+        found = said and re.search(_filled(about, said, re.escape), reading.text)
         if said and found:
-            return reading.placed(_filled(instead, said), found.start())
+            return reading.placed(_filled(instead, said, str), found.start())
     return None
 
 
-def _filled(template: str, said: re.Match[str]) -> str:
-    """The template with what groups matched for their numbers."""
-    return re.sub(r"\\(\d)", lambda number: said[int(number[1])], template)
+def _filled(template: str, said: re.Match[str], written: Callable[[str], str]) -> str:
+    """The template with what groups matched for their numbers, `written` so."""
+    return re.sub(r"\\(\d)", lambda number: written(said[int(number[1])]), template)
 
 
 @contextmanager

@@ -163,7 +163,7 @@ def _terminal(terminal: Any, reading: Reading) -> LarkTerminal:
     except re.error as error:
         instead = r"; any letter is [^\W\d_]" if error.msg == r"bad escape \p" else ""
         said = f"the terminal {written} is no regex as Lark reads them: {error}{instead}"
-        range_of_two = None if written in reading.text else placed_by_text(said, reading)
+        range_of_two = placed_by_text(said, reading)
         raise range_of_two or reading.wrong(said, str(terminal.name), written) from None
     solid = pattern.min_width == 0
     if solid and _looks(str(pattern.to_regexp())):
