@@ -77,6 +77,7 @@ def test_words_are_not_remembered_and_refuse_nothing() -> None:
     assert template.resume(begun, b"") is EMPTY
     assert template.lives_after(begun, living, lambda: b"") is False
     assert template.least_after(begun, lambda part: b"") is None
+    assert template.least_begun(begun, lambda part: b"", b"") is None
     assert template.parts(begun) == ()
 
 

@@ -247,6 +247,7 @@ def test_places_remember_nothing_and_refuse_nothing_later():
     assert template.parts(call.argument) == ()
     assert template.least(line.argument, lambda part: None) == bytes(2)
     assert template.least_after(call.argument, lambda part: None) is None
+    assert template.least_begun(call.argument, lambda part: None, b"") is None
 
 
 def _lines_read(call):
