@@ -180,7 +180,8 @@ class CompiledConstraint:
     def distance(self, state: DecodeState) -> int:
         """Tokens that suffice to reach an accepting state, end ids not counted.
 
-        0 where `accepts`; else smaller behind some token. Where names or items that must not come
+        0 where `accepts`; else smaller behind some token, but for a few arrays of different arrays
+        or objects, of which several texts are as short. Where names or items that must not come
         twice meet other constraints, it may be too small if a search does not soon tell.
         """
         if self._canonical is not None:
