@@ -6,7 +6,9 @@ from typing import Any, Literal
 import pytest
 
 import fairlead as fl
+from fairlead.constraints.compiled import CompiledConstraint
 from fairlead.masks.bits import unpack
+from json_tangles import Tangle
 
 MORE = [
     '{"', '":', '","', '"}', '"]', "],", "},", "[]", "{}", "[1", "1,", "12", ",1", '":1', '1,"',
@@ -38,19 +40,27 @@ SCHEMAS: list[Any] = [
 def test_after_each_token_within_a_budget_the_rest_suffices(schema: Any) -> None:
     constraint, dice = fl.compile(fl.JsonSchema(schema), VOCABULARY), random.Random(5)
     for _ in range(40):
-        state = constraint.start()
-        for _ in range(dice.randrange(7)):
-            allowed = [each for each in unpack(constraint.mask(state)).tolist() if each != END]
-            state = constraint.advance(state, _chosen(allowed, dice))
-        left = constraint.distance(state) + dice.randrange(4)
-        while not (constraint.accepts(state) and dice.random() < 0.3):
-            assert constraint.distance(state) <= left
-            within = unpack(constraint.mask_within(state, left)).tolist()
-            assert within
-            within = [token for token in within if token != END]
-            if not within:
-                break
-            state, left = constraint.advance(state, _chosen(within, dice)), left - 1
+        _close(constraint, dice)
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        range(40),
+        *(pytest.param(range(n, n + 500), marks=pytest.mark.slow) for n in range(1000, 4000, 500)),
+    ],
+    ids=str,
+)
+def test_after_each_token_of_entangled_schemas_the_rest_suffices(seeds: range) -> None:
+    for seed in seeds:
+        tangle = Tangle(seed)
+        try:
+            constraint = fl.compile(fl.JsonSchema(tangle.schema), VOCABULARY)
+        except (fl.UnsatisfiableError, fl.SourceError):  # test_json_tangles looks into these
+            continue
+        for _ in range(6):
+            _close(constraint, tangle.chance)
 
 
 @pytest.mark.parametrize("order", ["any", "declared"])
@@ -71,6 +81,23 @@ def test_behind_its_first_byte_a_shortest_text_is_the_shortest_rest(
             assert following is not None
             assert machine.shortest(following) == text[at + 1 :]
             state = following
+
+
+def _close(constraint: CompiledConstraint, dice: random.Random) -> None:
+    """Some tokens at will, then to the end within a budget that is hardly enough."""
+    state = constraint.start()
+    for _ in range(dice.randrange(7)):
+        allowed = [each for each in unpack(constraint.mask(state)).tolist() if each != END]
+        state = constraint.advance(state, _chosen(allowed, dice)) if allowed else state
+    left = constraint.distance(state) + dice.randrange(4)
+    while not (constraint.accepts(state) and dice.random() < 0.3):
+        assert constraint.distance(state) <= left
+        within = unpack(constraint.mask_within(state, left)).tolist()
+        assert within
+        within = [token for token in within if token != END]
+        if not within:
+            break
+        state, left = constraint.advance(state, _chosen(within, dice)), left - 1
 
 
 def _chosen(tokens: list[int], dice: random.Random) -> int:
