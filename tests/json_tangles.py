@@ -57,7 +57,9 @@ class Tangle:
         """Whether an instance is valid; None where the judges disagree, or one gives up."""
         try:
             first = self._first.is_valid(value)
-        except RecursionError:
+        except BaseException as error:  # rpds below it panics where Python would say so
+            if type(error).__name__ not in ("RecursionError", "PanicException"):
+                raise
             return None
         return first if first == self._second.is_valid(value) else None
 
