@@ -66,6 +66,11 @@ GRAMMARS = [
     'start: "a" | y x\ny: "b" "c"\nx: "b" x',
     'start: "a" | "c" "b" x y\nx: "a" "c"\ny: "b" y',
     'start: "a" | "b" x\nx: "b" x',
+    # A terminal is taken behind which nothing can be, at the beginning, later, and by a rule.
+    'start: "a"+ | A NO\nA.2: /a(?=b)/\n%ignore "b"\n%declare NO',
+    'start: ("a" | "b" | B NO "a")+\nB.2: /bb/\n%ignore "c"\n%declare NO',
+    'start: ("a" | x y)+\nx: "b"\ny: NO | "c" y NO\n%declare NO',
+    'start: "a" | x | x "b" "a"\nx: y NO | "a" "c"\ny: "b"+\n%declare NO',
     # Priorities of rules tell reductions apart.
     'start: x "b" | y "b" "c"\nx.2: "a"\ny: "a"',
 ]

@@ -53,6 +53,13 @@ def spacer(text: str, spellable: int = ALL_BYTES, **options) -> bytes | None:
         ('start: "a" start | "b"\n%ignore / (?=[ab])/', None),
         # What Lark makes of the end of a text, where it may be two things.
         ('start: x | y\nx.2: "a"\ny: "a"\n%ignore " "', None),
+        # At the beginning a terminal is taken that leads nowhere: before all that may stand there,
+        # or all but one; or what may stand there is behind what Lark reads first.
+        ('start: "a" start | "b" | A NO\nA.2: / +(?=[ab])/\n%ignore " "\n%declare NO', None),
+        ('start: x | A NO\nx: "a" x | "b"\nA.2: / +(?=a)/\n%ignore " "\n%declare NO', b" "),
+        ('start: x | A NO\nx: "a" x | "b"\nA.2: / +(?=[ab])/\n%ignore " "\n%declare NO', None),
+        ('start: x "a"\nx:\n%ignore " "', b" "),
+        ('start: x "a" | A NO\nx:\nA.2: / +(?=a)/\n%ignore " "\n%declare NO', None),
         # Each rule has to have a text.
         ('start: "a" | "b" x\nx: "b" x\n%ignore " "', None),
     ],

@@ -4,7 +4,8 @@ Some terminals lead on from each stack to the end (`lark_plans`). That they can 
 from what is looked at here; it is more than is needed, so that no stack has to be looked at again:
 
 - some text is ignored in every state, in front of some text of each terminal there, and behind it
-  each is what it is whatever follows: this text, the spacer, stands between any two of them;
+  each is what it is whatever follows: this text, the spacer, stands between any two of them; before
+  the first of them, where nothing else is on the stack, in front of one is enough;
 - the end is reached without terminals for which that is not so: a newline that takes the blanks
   behind it, a word that a bracket has to follow;
 - newlines are what they are before each of these, and take any number of blanks.
@@ -14,7 +15,7 @@ Where one of these is not so, nothing is said: then each stack is judged by itse
 What this module does not know: how stacks are read.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from itertools import islice
 from typing import Final, final
@@ -85,22 +86,35 @@ class _Spelling:
         lines = grammar.indentation
         self._newline = "" if lines is None else lines.newline
         declared = set[str]() if lines is None else {lines.indent, lines.dedent}
-        states = [table.named(wanted) for wanted in {*table.wanted}]
-        self._names = frozenset[str]().union(*states) - declared
+        # Nothing leads back to the start: only what is ignored comes before it.
+        begun = table.named(table.wanted[table.start])
+        others = {wanted for at, wanted in enumerate(table.wanted) if at != table.start}
+        states = [table.named(wanted) for wanted in others]
+        self._names = frozenset(begun).union(*states) - declared
         self._alike = table.alike
+        self._first = scanners.ways(begun)
         self._newlines: list[Way] = []
         self._ignored: list[Way] = []
         self._taken: dict[str, list[Way]] = {}
         for called, way in scanners.widest(states):
             if way.ignored:
                 self._ignored.append(way)
-            elif way.terminal == self._newline:
-                self._newlines.append(way)
             else:
-                self._taken.setdefault(called, []).append(way)
+                self._take(called, way)
+        for way in self._first:
+            if not way.ignored:
+                self._take(way.terminal, way)
+        # It leads on from there by what is shifted; else by one of all that are read.
+        self._begun = [[name] for name in begun if name in table.shifts[table.start]] or [begun]
         self._kept: dict[tuple[Way, bytes], bytes | None] = {}
         self._completed: dict[frozenset[str], bool] = {}
         self._after = Remainders()
+
+    def _take(self, called: str, way: Way) -> None:
+        if way.terminal == self._newline:
+            self._newlines.append(way)
+        else:
+            self._taken.setdefault(called, []).append(way)
 
     def freedom(self) -> Freedom | None:
         """Behind the first text that may stand there."""
@@ -125,6 +139,8 @@ class _Spelling:
         words = self._spelled(space)
         spelled = {*words.values()}
         if not any(self._stands(way, space, spelled) for way in self._ignored):
+            return None
+        if not self._stands_first(space, words):
             return None
         if not self._is_completed(self._names.difference(words)):
             return None
@@ -178,6 +194,17 @@ class _Spelling:
                 for word in words
             )
             for leaving in way.exits
+        )
+
+    def _stands_first(self, space: bytes, words: Mapping[str, bytes]) -> bool:
+        """Whether a space is ignored at the beginning, before what leads on from there."""
+        read = [[words[name] for name in names if name in words] for names in self._begun]
+        return any(
+            self._stands(way, space, each)
+            for way in self._first
+            if way.ignored
+            for each in read
+            if each
         )
 
     def _holds(self, way: Way, text: bytes) -> bool:

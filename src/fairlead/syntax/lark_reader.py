@@ -16,6 +16,7 @@ from itertools import chain
 from typing import Any, Final
 
 from fairlead.errors import SourceError, UnsupportedError
+from fairlead.syntax.lark_dead import without_dead
 from fairlead.syntax.lark_empty import with_empty
 from fairlead.syntax.lark_errors import Reading, placed_by_text, refusals, within
 from fairlead.syntax.lark_expansions import check_expansions
@@ -87,6 +88,9 @@ def read_lark(source: Lark, spend: Spend = _free) -> LarkGrammar:
         table, collision = _read_by(
             rules, start, source, spend, strings, read.values(), indented=indentation is not None
         )
+    lined = indentation.names if indentation is not None else frozenset[str]()
+    if table is not None:
+        table = without_dead(table, {*table.terminals[1:]}.difference(read, parts, lined))
     expansions = dict[str, list[tuple[str, ...]]]()
     for each in map(production, rules):
         expansions.setdefault(each.rule, []).append(each.symbols)
