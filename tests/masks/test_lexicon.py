@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 
 import fairlead as fl
+from fairlead.lowering.endless import surely_open
 from fairlead.lowering.expr import ALL_BYTES, EPSILON, alt, byte_set, concat, literal, repeat
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.masks import lexicon
@@ -120,3 +121,34 @@ def test_no_more_bodies_are_made_than_states_were_asked_for() -> None:
     lexicon = Lexicon(ALL_BYTES)
     lexicon.expand(lexicon.state(place(0)), 20)
     assert 1 <= len(made) <= 22
+
+
+def _reached(states: Lexicon, expr: Expr, members: "list[int]") -> list[int] | None:
+    """The states that these bytes lead to, the first included; None if they are 512 or more."""
+    found = [states.state(expr)]
+    for here in found:
+        states.expand(here)
+        after = [int(states.rows[here][byte]) for byte in members]
+        found += [state for state in dict.fromkeys(after) if state > 0 and state not in found]
+        if len(found) >= 512:
+            return None
+    return found
+
+
+_PATTERNS = (
+    "a*", "a{3}", "a+b", "[ab]*c", "(a|b)*", "x{0,30}", "x{0,31}", "x{0,32}", "x{29}y*",
+    "[^ab]*", "[^ab]*a{31}", r"\\*", r"(\\a)*b", "x{510}y*", "x{511}y*", "x{512}y*", "[^\x00-é]*",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", _PATTERNS)
+def test_what_kernels_say_of_the_states_of_an_expression_is_so(pattern: str) -> None:
+    words = fl.Vocabulary([*(bytes((b,)) for b in range(256)), b"<end>"], eos_ids={256})
+    expr = fl.compile(fl.Regex(pattern), words)._expr
+    states, plain = Lexicon(ALL_BYTES), Lexicon(ALL_BYTES)
+    every = _reached(plain, expr, [*range(256)])
+    goes_on = every is not None and all(plain.first[state].any() for state in every)
+    few = _reached(plain, expr, [byte for byte in range(0x20, 0x7F) if byte != 0x5C])
+    assert states.is_open(expr) is (goes_on or surely_open(expr))
+    assert states.is_small(expr) is (few is not None and len(few) < 32)
+    assert len(states) <= len(plain)  # no rows are made for it

@@ -12,7 +12,7 @@ Parts keep the order in which they were named. What this module does not know: w
 """
 
 from collections.abc import Callable, Iterable
-from typing import Protocol, TypeAlias, TypeVar, final
+from typing import ClassVar, Protocol, TypeAlias, TypeVar, final
 
 from fairlead.lowering.interning import Interned
 from fairlead.syntax.frozen import by_identity
@@ -32,6 +32,8 @@ class Truth:
     """What always holds, or never."""
 
     holds: bool
+    parts: ClassVar[tuple[()]] = ()
+    denies: ClassVar[None] = None
 
 
 @final
@@ -41,6 +43,7 @@ class Leaf:
 
     atom: Atom
     denies: "Formula | None" = None
+    parts: ClassVar[tuple[()]] = ()
 
 
 @final
@@ -49,6 +52,7 @@ class Every:
     """All of two or more parts, none an Every."""
 
     parts: "tuple[Formula, ...]"
+    denies: ClassVar[None] = None
 
 
 @final
@@ -57,6 +61,7 @@ class Some:
     """Any of two or more parts, none a Some."""
 
     parts: "tuple[Formula, ...]"
+    denies: ClassVar[None] = None
 
 
 Formula: TypeAlias = Truth | Leaf | Every | Some
@@ -92,15 +97,15 @@ def _joined(
 ) -> Formula:
     flat: dict[Formula, None] = {}
     for part in parts:
-        for one in part.parts if isinstance(part, same) else (part,):
-            if one is deciding:
-                return deciding
-            if one is not neutral:
-                flat[one] = None
+        if part is deciding:
+            return deciding
+        if isinstance(part, same):
+            flat |= dict.fromkeys(part.parts)
+        elif part is not neutral:
+            flat[part] = None
     if len(flat) > 1:
-        for one in flat:
-            if isinstance(one, Leaf) and one.denies in flat:
-                return deciding
+        if not flat.keys().isdisjoint([one.denies for one in flat]):
+            return deciding
         _absorb(flat, other)
     if len(flat) <= 1:
         return next(iter(flat), neutral)
@@ -123,9 +128,9 @@ def opposite(formula: Formula) -> Formula:
     def turn(node: Formula, turned: dict[Formula, Formula]) -> Formula:
         match node:
             case Every(parts):
-                return any_of(*(turned[part] for part in parts))
+                return any_of(*map(turned.__getitem__, parts))
             case Some(parts):
-                return all_of(*(turned[part] for part in parts))
+                return all_of(*map(turned.__getitem__, parts))
             case Leaf(atom):
                 return atom.opposite()
             case _:
@@ -138,15 +143,12 @@ def replace(formula: Formula, change: Callable[[Atom], Formula]) -> Formula:
     """`formula` with every atom replaced by what `change` makes of it."""
 
     def put(node: Formula, changed: dict[Formula, Formula]) -> Formula:
-        match node:
-            case Every(parts):
-                return all_of(*(changed[part] for part in parts))
-            case Some(parts):
-                return any_of(*(changed[part] for part in parts))
-            case Leaf(atom):
-                return change(atom)
-            case _:
-                return node
+        if isinstance(node, Leaf):
+            return change(node.atom)
+        parts = tuple(map(changed.__getitem__, node.parts))
+        if parts == node.parts:
+            return node
+        return all_of(*parts) if isinstance(node, Every) else any_of(*parts)
 
     return fold(formula, put)
 
@@ -164,9 +166,9 @@ def holds(
     def make(node: Formula, made: dict[Formula, bool]) -> bool:
         match node:
             case Every(parts):
-                return all(made[part] for part in parts)
+                return all(map(made.__getitem__, parts))
             case Some(parts):
-                return any(made[part] for part in parts)
+                return any(map(made.__getitem__, parts))
             case Leaf(atom):
                 return judge(atom)
             case _:
@@ -187,8 +189,7 @@ def atoms(formula: Formula) -> list[Atom]:
         seen.add(node)
         if isinstance(node, Leaf):
             found[node.atom] = None
-        elif isinstance(node, Every | Some):
-            todo.extend(reversed(node.parts))
+        todo += reversed(node.parts)
     return list(found)
 
 
@@ -202,17 +203,16 @@ def fold(
     From the leaves on, each shared part once, with an explicit stack, as nesting is the user's.
     """
     made: dict[Formula, _Made] = {} if known is None else known
-    if known is None and not isinstance(root, Every | Some):
+    if known is None and not root.parts:
         return make(root, made)
-    stack = [root]
+    stack: list[Formula] = [root]
     while stack:
         node = stack[-1]
         if node not in made:
-            if isinstance(node, Every | Some):
-                missing = [part for part in node.parts if part not in made]
-                if missing:
-                    stack.extend(missing)
-                    continue
+            missing = [part for part in node.parts if part not in made]
+            if missing:
+                stack += missing
+                continue
             made[node] = make(node, made)
         stack.pop()
     return made[root]

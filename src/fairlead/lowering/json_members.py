@@ -31,16 +31,8 @@ from fairlead.lowering.expr import (
     concat,
     literal,
 )
-from fairlead.lowering.json_atoms import (
-    AtLeast,
-    Found,
-    Matching,
-    Named,
-    Required,
-    Unlike,
-)
+from fairlead.lowering.json_atoms import Found, Matching, Named, Required
 from fairlead.lowering.json_formulas import (
-    Atom,
     Formula,
     Truth,
     all_of,
@@ -50,7 +42,7 @@ from fairlead.lowering.json_formulas import (
 )
 from fairlead.lowering.json_keysets import Keysets, said_by_cases
 from fairlead.lowering.json_members_alone import Alone, told_alone
-from fairlead.lowering.json_members_atoms import holds_at_end, read_member
+from fairlead.lowering.json_members_atoms import asks, holds_at_end, read_member
 from fairlead.lowering.json_members_found import Completions
 from fairlead.lowering.json_members_keys import KeyTexts
 from fairlead.lowering.json_members_least import Chosen, Words, least_members
@@ -84,7 +76,6 @@ class MembersTemplate:
         self._keysets = keysets
         names = keysets.names(listed)
         self.names = tuple(str(key.name) for key in names)
-        self._numbers = {name: key for key, name in enumerate(self.names)}
         self._count = len(names)
         self._keys = (*names, *keysets.classes(listed))
         self._texts = KeyTexts(self._keys, keysets, style.spelling)
@@ -275,27 +266,25 @@ class MembersTemplate:
         """What a member of this key has to satisfy, and the rest after it."""
         return self._progress[key].pairs(said)
 
-    def _asks(self, atom: Atom, key: int) -> bool:
-        """Whether an atom that does not hold at the end wants members of a key."""
-        match atom:
-            case Required(name):
-                return name == self._keys[key].name
-            case Found(keys, _):
-                return self._keys[key].among(keys)
-            case _:
-                return isinstance(atom, AtLeast | Unlike)
-
     # Lives
+
+    def names_of(self, rest: Rest, look: Look) -> list[int]:
+        """The names behind which the rest can be completed."""
+        return [key for key in self.free(rest.place) if self._lives_behind_key(rest, key, look)]
 
     def _lives_behind_key(self, rest: Rest, key: int, look: Look) -> bool | None:
         place = self.behind(rest.place, key)
         if key < self._count and look.spellable == ALL_BYTES:
-            name, free = self.names[key], self._is_free(place)
-            known = self._completions[ALL_BYTES]
-            if known.with_member(rest.said, name, free, lambda said: look(self._value(said))):
+            asked, known = (rest.said, place, key), self._completions[ALL_BYTES]
+            if asked in self._ending:
                 return True
-            said, names = all_of(rest.said, leaf(Required(name))), [key, *self.free(place)]
-            return self._find_end(rest, said, names, look)
+            if known.with_member(
+                rest.said, key, self._free(place), lambda said: look(self._value(said))
+            ):
+                self._keep(asked)
+                return True
+            said = all_of(rest.said, leaf(Required(self.names[key])))
+            return self._find_end(rest, said, [key, *self.free(place)], look)
         for said, value in self.after(rest.said, key).items():
             behind = Rest(place, rest.extras, said)
             found = self._lives(key, value, look) and self._can_end(behind, look)
@@ -306,7 +295,7 @@ class MembersTemplate:
     def _surely_lives(self, member: Member, look: Look) -> bool:
         """Whether names alone complete the rest behind an undeclared key, whichever it is."""
         rest, key, known = member.rest, member.key, self._completions[ALL_BYTES]
-        free = self._is_free(self.behind(rest.place, key))
+        free = self._free(self.behind(rest.place, key))
         return look.spellable == ALL_BYTES and any(
             known.suffice(said, free) and self._lives(key, value, look)
             for said, value in self.after(rest.said, key).items()
@@ -320,13 +309,17 @@ class MembersTemplate:
         key = (rest, look.spellable)
         if key in self._ending:
             return True
-        found = self._completions[look.spellable].suffice(rest.said, self._is_free(rest.place))
+        found = self._completions[look.spellable].suffice(rest.said, self._free(rest.place))
         found = found or self._find_end(rest, rest.said, self.free(rest.place), look)
         if found:
-            if len(self._ending) > _MOST_KNOWN:
-                self._ending = set()
-            self._ending.add(key)
+            self._keep(key)
         return found
+
+    def _keep(self, asked: object) -> None:
+        """Remember where a rest can be completed."""
+        if len(self._ending) > _MOST_KNOWN:
+            self._ending = set()
+        self._ending.add(asked)
 
     def _find_end(self, rest: Rest, said: Formula, free: list[int], look: Look) -> bool | None:
         def another(key: int, extras: Extras) -> "Extras | None":
@@ -345,11 +338,10 @@ class MembersTemplate:
         )
         return can_end(ways, said, rest.extras)
 
-    def _is_free(self, place: int) -> Callable[[str], bool]:
-        """Whether a name may still come."""
-        if self.style.ordered:
-            return lambda name: self._numbers[name] >= place
-        return lambda name: not max(place, 0) >> self._numbers[name] & 1
+    def _free(self, place: int) -> int:
+        """A bit for each name that may still come."""
+        used = (1 << max(place, 0)) - 1 if self.style.ordered else max(place, 0)
+        return (1 << self._count) - 1 & ~used
 
     def _lives(self, key: int, value: Formula, look: Look) -> bool | None:
         """Whether a member has a text: its value has, and a vocabulary of few bytes has its key."""
@@ -390,7 +382,7 @@ class MembersTemplate:
             word,
             self.after,
             self.may_close,
-            self._asks,
+            lambda atom, key: asks(atom, self._keys[key]),
             [*free, *range(self._count, len(self._keys))],
             lambda key: key < self._count,
             lambda key: len(str(self._keys[key].name or "")) + 5,  # "":0 and a comma

@@ -32,6 +32,17 @@ def holds_at_end(atom: Atom) -> bool:
             return False
 
 
+def asks(atom: Atom, key: KeyClass) -> bool:
+    """Whether an atom that does not hold at the end wants members of a key."""
+    match atom:
+        case Required(name):
+            return name == key.name
+        case Found(keys, _):
+            return key.among(keys)
+        case _:
+            return isinstance(atom, AtLeast | Unlike)
+
+
 def read_member(atom: Atom, key: KeyClass) -> Formula:  # noqa: PLR0911  an arm for each atom
     """What becomes of an atom when a member of this key is read."""
     match atom:

@@ -50,9 +50,13 @@ _MOST_ANSWERS: Final = 1 << 10
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Way:
-    """Members that complete an object: their names, what holds with values that exist, and rows."""
+    """Members that complete an object: their names, what holds with values that exist, and rows.
+
+    `mask` has a bit for each of the names, by its number.
+    """
 
     names: frozenset[str]
+    mask: int
     atoms: frozenset[Atom]
     rows: dict[Formula, int] = field(default_factory=dict[Formula, int])
     answers: dict[Formula, int] = field(default_factory=dict[Formula, int])
@@ -69,6 +73,7 @@ class Completions:
 
     def __init__(self, names: Iterable[KeyClass], atoms: Iterable[Atom]) -> None:
         self._names = {str(name.name): name for name in names}
+        self._numbers = {name: 1 << key for key, name in enumerate(self._names)}
         self._ways: list[_Way] = []
         said = self._said_of_names(atoms)
         self._values: list[Formula] = [TRUE]  # of each bit: that of the member more
@@ -78,6 +83,7 @@ class Completions:
             begun = len(self._values)
             self._values += _worth_trying(said[name])
             self._bits[name] = range(begun, len(self._values))
+        self._ranges = list(self._bits.values())
         self._parts = [frozenset(_parts(value)) for value in self._values]
         self._all = (1 << len(self._values)) - 1
         self._failing: dict[Atom, int] = {}
@@ -87,46 +93,43 @@ class Completions:
         listed = frozenset(atom for case in cases for atom in case)
         names = frozenset(atom.name for atom in listed if isinstance(atom, Required))
         others = [way for way in self._ways if way.names != names or way.atoms != listed]
-        self._ways = [_Way(names, listed), *others][:_KEPT]
+        mask = sum(map(self._numbers.__getitem__, names))
+        self._ways = [_Way(names, mask, listed), *others][:_KEPT]
 
-    def suffice(self, said: Formula, free: Callable[[str], bool]) -> bool:
+    def suffice(self, said: Formula, free: int) -> bool:
         """Whether one of them completes an object of which this is left to be said.
 
         Args:
             said: what the members that come have to satisfy.
-            free: whether a name may come.
+            free: a bit for each name that may come.
         """
         for way in self._ways[:_TRIED]:
-            if all(map(free, way.names)) and self._answer(way, said) & 1:
+            if not way.mask & ~free and self._answer(way, said) & 1:
                 self._serve(way)
                 return True
         return False
 
     def with_member(
-        self,
-        said: Formula,
-        name: str,
-        behind: Callable[[str], bool],
-        lives: Callable[[Formula], bool | None],
+        self, said: Formula, key: int, behind: int, lives: Callable[[Formula], bool | None]
     ) -> bool:
-        """The same where a member of this name comes first.
+        """The same where a member comes first.
 
         Args:
             said: as above, of that member too.
-            name: a name that may come.
-            behind: whether a name may come after it.
+            key: the number of its name, which may come.
+            behind: a bit for each name that may come after it.
             lives: whether there is a member of that name with a value.
         """
+        own = 1 << key
         for way in self._ways[:_TRIED]:
-            if not all(map(behind, way.names - {name})):
+            if way.mask & ~(behind | own):
                 continue
             answer = self._answer(way, said)
-            if name in way.names:
+            if way.mask & own:
                 found = answer & 1 == 1
             else:
-                found = any(
-                    answer >> bit & 1 and lives(self._values[bit]) for bit in self._bits[name]
-                )
+                values = self._values
+                found = any(answer >> bit & 1 and lives(values[bit]) for bit in self._ranges[key])
             if found:
                 self._serve(way)
                 return True

@@ -95,6 +95,7 @@ class Progress:
     def __init__(self, read: Callable[[Atom], Formula], judge: Judge) -> None:
         self._read, self._judge = read, judge
         self._known: dict[Formula, Pairs | None] = {}
+        self._found: dict[Formula, Pairs] = {}
 
     def pairs(self, formula: Formula) -> Pairs:
         """What is said of the rest, with what is said of the value.
@@ -102,10 +103,14 @@ class Progress:
         Raises:
             LimitError: more than `MOST_PAIRS`.
         """
-        if len(self._known) > _MOST_KNOWN:
-            self._known = {}
-        found = fold(formula, self._make, self._known)
-        return {formula: TRUE} if found is None else self._apart(found)
+        known = self._found.get(formula)
+        if known is None:
+            if len(self._known) > _MOST_KNOWN:
+                self._known, self._found = {}, {}
+            found = fold(formula, self._make, self._known)
+            known = {formula: TRUE} if found is None else self._apart(found)
+            self._found[formula] = known
+        return known
 
     def _apart(self, found: Pairs) -> Pairs:
         """The same, a value that leaves less to be said no longer among those that leave more.

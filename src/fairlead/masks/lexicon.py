@@ -21,16 +21,13 @@ from fairlead.lowering.json_text import QUOTE
 from fairlead.lowering.nodes import Expr, Repeat, operands
 from fairlead.masks.conjunctions import holds
 from fairlead.masks.kernels import record_layout as at
-from fairlead.masks.kernels.layout import ACCEPTS, BACKSLASH, DEAD_END, DOUBTS, EXPANDED, GOES_ON
+from fairlead.masks.kernels.layout import ACCEPTS, DEAD_END, DOUBTS, EXPANDED, GOES_ON
 from fairlead.masks.memory import Held, track_shared
 from fairlead.masks.records import Records
 from fairlead.masks.space import untouched
 
 MOST_STATES: Final = 1 << 19  # 1 KB each
 _WORTH_COUNTING: Final = 4
-_MOST_SMALL: Final = 32  # states
-_MOST_OPEN: Final = 512
-_AHEAD: Final = 16  # states that are made together
 RENEW_AT: Final = 1 << 16  # when a new constraint gets a new lexicon,
 RENEW_AT_PARTS: Final = 1 << 19  # so that one that has met a huge language fails no other
 
@@ -147,12 +144,7 @@ class Lexicon:
         """Whether a regular expression has a text; numbers are the same in every schema."""
         if expr.inhabited and self.spellable == ALL_BYTES:  # no record of all that is behind it
             return True
-        found = self._alive.get(expr)
-        if found is None:
-            with self.lock:
-                record = self.records.record(expr)
-                found = self._alive[expr] = self.records.ask(at.IS_ALIVE, record) == 1
-        return found
+        return self._asked(at.IS_ALIVE, expr, self._alive)
 
     def is_small(self, expr: Expr) -> bool:
         """Whether texts of ASCII characters lead from a regular expression to few states.
@@ -160,21 +152,7 @@ class Lexicon:
         What is spelled by a backslash mostly comes without one, too, and what is not ASCII leads to
         states between characters as these do, and to others within each.
         """
-        found = self._small.get(expr)
-        if found is None:
-            found = self._small[expr] = self._leads_to_few(self.state(expr))
-        return found
-
-    def _leads_to_few(self, state: int) -> bool:
-        met, todo = {DEAD_END, state}, [state]
-        while todo and len(met) <= _MOST_SMALL:
-            here = todo.pop()
-            self.expand(here)
-            row = self.rows[here].tolist()
-            new = {*row[0x20:BACKSLASH], *row[BACKSLASH + 1 : 0x7F]} - met
-            met |= new
-            todo += new
-        return not todo
+        return self._asked(at.IS_SMALL, expr, self._small)
 
     def is_open(self, expr: Expr) -> bool:
         """Whether every beginning of a text of a regular expression surely begins endlessly many.
@@ -182,22 +160,15 @@ class Lexicon:
         So it is if each of finitely many states, all of which have a text, goes on: false also
         where they are many.
         """
-        found = self._open.get(expr)
-        if found is None:
-            found = self._open[expr] = surely_open(expr) or self._goes_on(self.state(expr))
-        return found
+        return surely_open(expr) or self._asked(at.IS_OPEN, expr, self._open)
 
-    def _goes_on(self, state: int) -> bool:
-        met, todo = {DEAD_END, state}, [state]
-        while todo and len(met) <= _MOST_OPEN:
-            here = todo.pop()
-            self.expand(here, _AHEAD)
-            if not self.flags[here] & GOES_ON:
-                return False
-            new = {*self.rows[here].tolist()} - met
-            met |= new
-            todo += new
-        return not todo
+    def _asked(self, what: int, expr: Expr, known: dict[Expr, bool]) -> bool:
+        """What kernels say of a regular expression, once."""
+        found = known.get(expr)
+        if found is None:
+            with self.lock:
+                found = known[expr] = self.records.ask(what, self.records.record(expr)) == 1
+        return found
 
     def is_counted(self, repeated: Repeat) -> bool:
         """Whether a repetition is better counted than written out as states, one for each count."""
@@ -222,12 +193,7 @@ class Lexicon:
 
         So it is if none of its texts begins another: then a text ends exactly where it can.
         """
-        found = self._codes.get(item)
-        if found is None:
-            with self.lock:
-                record = self.records.record(item)
-                found = self._codes[item] = self.records.ask(at.IS_CODE, record) == 1
-        return found
+        return self._asked(at.IS_CODE, item, self._codes)
 
 
 def _bytes_of(members: int) -> "np.typing.NDArray[np.bool_]":

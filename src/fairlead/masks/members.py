@@ -101,10 +101,9 @@ class MemberNodes:
         values = [at.DEAD] * len(template.names)
         number = len(self._rests)
         self._rests.append(rest)
-        for key in template.free(rest.place):
-            if template.lives(Member(rest, key), self._machine.living):
-                values[key] = network.arena.make(at.NAMED, self._number, number, key)
-        if not any(node != at.DEAD for node in values):
+        for key in template.names_of(rest, self._machine.living):
+            values[key] = network.arena.make(at.NAMED, self._number, number, key)
+        if values.count(at.DEAD) == len(values):
             return at.DEAD
         if self._names is None:
             self._names = Names(template.names, network.arena)

@@ -351,7 +351,7 @@ def lexemes(
 
     WRITE: the expressions of a program. NUMBER a: the lexical state of record a. EXPAND a b: the
     row of state a, and of up to b states after it. IS_CODE a: whether record a can be counted.
-    IS_ALIVE a: whether it has a text.
+    IS_ALIVE a: whether it has a text. IS_OPEN a, IS_SMALL a: see `masks.lexicon`.
     """
     context = bare(slots)
     context[TOP] = context[EFFORT] = context[WANT] = 0

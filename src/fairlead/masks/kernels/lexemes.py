@@ -29,6 +29,8 @@ from fairlead.masks.kernels.record_layout import (
     GUESS,
     HARD,
     IS_ALIVE,
+    IS_OPEN,
+    IS_SMALL,
     KIND,
     LINE,
     LIST,
@@ -66,14 +68,18 @@ from fairlead.masks.kernels.views import (
 )
 
 _MOST_ITEM_STATES: Final = 2048
+_MOST_OPEN: Final = 512
+_MOST_SMALL: Final = 32
+_PLAIN_LOW: Final = -1 << 32  # the words of all that is printed of ASCII, a backslash apart
+_PLAIN_HIGH: Final = (1 << 63) - 1 & ~(1 << 0x5C - 0x40)
 _SHORT_SEARCH: Final = 1024  # records that wait in a search that may be done without
 
 
 @inner
 def explore(context: Context, what: int, start: int, ahead: int) -> int:
-    """EXPAND state `start`, and `ahead` more, nearest first; or tell whether a record IS_CODE.
+    """EXPAND state `start`, and `ahead` more, nearest first; or tell what a record is.
 
-    Or whether it IS_ALIVE.
+    Whether it IS_CODE, IS_ALIVE, IS_OPEN or IS_SMALL.
 
     On LIST is the queue of records, from `place` on. Before one of them is done there may be a
     search, whose heap then stands behind the queue.
@@ -105,11 +111,11 @@ def explore(context: Context, what: int, start: int, ahead: int) -> int:
             ahead -= _expand(context, record)
         elif what == IS_ALIVE:
             return int(field(context, record, ABOUT) & NULLABLE != 0 or _goes_on(context, record))
-        elif _is_no_code(context, record, start) or context[TOP] > _MOST_ITEM_STATES:
+        elif _denies(context, what, record, start):
             return 0
         if ahead < 0:
             return 1
-        _queue_all_after(context, record, turn)
+        _queue_all_after(context, record, turn, what)
     return 0 if what == IS_ALIVE else 1
 
 
@@ -325,6 +331,16 @@ def _lead_on(context: Context, record: int, base: int) -> tuple[int, int, int, i
 
 
 @once
+def _denies(context: Context, what: int, record: int, start: int) -> bool:
+    """Whether a record that is reached, or how many are, shows that the first is not so."""
+    if what == IS_OPEN:
+        return context[TOP] >= _MOST_OPEN or not _goes_on(context, record)
+    if what == IS_SMALL:
+        return context[TOP] >= _MOST_SMALL
+    return _is_no_code(context, record, start) or context[TOP] > _MOST_ITEM_STATES
+
+
+@inner
 def _is_no_code(context: Context, record: int, item: int) -> bool:
     """Whether a text of `item` ends in this state, and another goes on, or it is the empty one."""
     nullable = field(context, record, ABOUT) & NULLABLE != 0
@@ -342,10 +358,14 @@ def _goes_on(context: Context, record: int) -> bool:
 
 
 @once
-def _queue_all_after(context: Context, record: int, turn: int) -> None:
-    lines = int64s(context, LINE)
+def _queue_all_after(context: Context, record: int, turn: int, what: int) -> None:
+    """Queue what the bytes lead to; where it IS_SMALL is asked, those that are plain."""
+    lines, sets = int64s(context, LINE), int64s(context, SET)
     for index in range(field(context, record, ARCS_AT), field(context, record, ARCS_END)):
-        _queue(context, int(lines[index] & 0xFFFFFFFF), turn)
+        at = (lines[index] >> 32) * 4
+        plain = (sets[at] & _PLAIN_LOW) | (sets[at + 1] & _PLAIN_HIGH)
+        if what != IS_SMALL or plain != 0:
+            _queue(context, int(lines[index] & 0xFFFFFFFF), turn)
 
 
 @inner

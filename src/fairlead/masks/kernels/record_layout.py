@@ -119,3 +119,5 @@ EXPAND: Final = 2
 IS_CODE: Final = 3
 REHASH_RECORDS: Final = 4
 IS_ALIVE: Final = 5
+IS_OPEN: Final = 6
+IS_SMALL: Final = 7
