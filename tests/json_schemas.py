@@ -253,3 +253,17 @@ def read_exactly(text: str) -> Any:
         return int(value) if value == value.to_integral_value() else float(value)
 
     return json.loads(text, parse_float=number)
+
+
+def is_exact(text: str) -> bool:
+    """Whether the validators see the numbers that are written, not some close to them."""
+    exact: list[bool] = []
+
+    def number(digits: str) -> float:
+        value = Decimal(digits)
+        near = not value or abs(value.adjusted()) < 300
+        exact.append(near and Decimal(repr(float(digits))) == value)
+        return 0.0
+
+    json.loads(text, parse_float=number)
+    return all(exact)

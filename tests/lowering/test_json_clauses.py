@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.lowering import json_clauses
+from fairlead.lowering.fuel import metered
 from fairlead.lowering.json_atoms import (
     Among,
     AtLeast,
@@ -258,3 +259,13 @@ def test_ten_conditions_that_evaluate_members_are_read():
     ):  # fmt: skip
         text = json.dumps(value, separators=(",", ":"))
         assert matches(engine, text) == verdict(schema, value), text
+
+
+def test_looking_through_alternatives_within_alternatives_is_paid_for() -> None:
+    """66 events, each of several kinds, took 15 s until another limit refused them."""
+    texts = [leaf(Required(f"k{place}")) for place in range(40)]
+    parts = [any_of(all_of(one, leaf(Required("x"))), leaf(Required("y"))) for one in texts]
+    made: list[int] = []
+    with metered(made.append):
+        Clauses(impossible).shortened(all_of(*parts))
+    assert sum(made) > 20 * len(parts)

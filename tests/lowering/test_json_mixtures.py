@@ -5,31 +5,16 @@
 
 import json
 import math
-from decimal import Decimal
 from typing import Any
 
 import pytest
 
 import fairlead as fl
 from json_mixtures import Mixture
-from json_schemas import read_exactly
+from json_schemas import is_exact, read_exactly
 from random_walks import BYTES, text_of
 
 pytestmark = pytest.mark.untraced
-
-
-def is_exact(text: str) -> bool:
-    """Whether the validators see the numbers that are written, not some close to them."""
-    exact: list[bool] = []
-
-    def number(digits: str) -> float:
-        value = Decimal(digits)
-        near = not value or abs(value.adjusted()) < 300
-        exact.append(near and Decimal(repr(float(digits))) == value)
-        return 0.0
-
-    json.loads(text, parse_float=number)
-    return all(exact)
 
 
 def written(value: Any, mixture: Mixture) -> str:

@@ -110,6 +110,7 @@ class Clauses:
         for _ in range(_ROUNDS):
             if not isinstance(found, Every):
                 return self._made(found, facts, deep)
+            spend(20 + len(found.parts) + len(facts.values))  # 27 µs on average, about 40 parts
             inner = facts.with_units(found.parts)
             if self._excluded(inner, found.parts):
                 return FALSE
