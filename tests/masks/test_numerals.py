@@ -1,6 +1,7 @@
 """Laws of numbers that kernels read digit by digit: they are those of the plain engine."""
 
 import random
+from dataclasses import replace
 from decimal import Decimal
 from itertools import product
 
@@ -42,7 +43,10 @@ def ranges(seed: int) -> list[tuple[Numbers, bool]]:
         integer = chosen.random() < 0.5
         digits = integer and chosen.random() < 0.2
         plain = chosen.random() < 0.3
-        found.append((Numbers(integer=integer, digits=digits, lower=low, upper=high), plain))
+        factors = () if integer else (Decimal(chosen.choice(("0.1", "0.01", "1", "0.001"))),)
+        multiples = factors if chosen.random() < 0.5 else ()
+        numbers = Numbers(integer=integer, digits=digits, lower=low, upper=high)
+        found.append((replace(numbers, multiples=multiples), plain))
     return found
 
 
@@ -115,17 +119,24 @@ def test_ranges_are_written_as_places_and_other_multiples_are_not() -> None:
     low = (Bound(Decimal(3)),)
     assert is_place(Numbers(lower=low))
     assert is_place(Numbers(integer=True, lower=low))
+    assert is_place(Numbers(lower=low, multiples=(Decimal("0.1"),)))
+    assert is_place(Numbers(lower=low, multiples=(Decimal("0.01"),)))
+    assert not is_place(Numbers(lower=low, multiples=(Decimal("0.001"),)))
     assert not is_place(Numbers(lower=low, multiples=(Decimal(3),)))
     assert not is_place(Numbers(lower=low), ALL_BYTES & ~(1 << ord("e")))
 
 
-@pytest.mark.parametrize("integer", [False, True])
-def test_a_range_that_surely_has_a_number_has_one(integer: bool) -> None:
+@pytest.mark.parametrize("factor", [None, "1", "0.1", "0.01"])
+def test_a_range_that_surely_has_a_number_has_one(factor: str | None) -> None:
     values = [Decimal(text) for text in ("-2", "-1.5", "0", "0.2", "0.4", "1", "1.5", "2", "3.7")]
+    values += [Decimal(text) for text in ("0.04", "0.051", "0.057", "1.98")]
+    multiples = () if factor is None else (Decimal(factor),)
     for low, high in product(values, values):
         for closed in product((False, True), repeat=2):
             bounds = (Bound(low, closed[0]),), (Bound(high, closed[1]),)
-            expr = lower_numbers(Numbers(integer=integer, lower=bounds[0], upper=bounds[1]))
-            between = (low, high, (low + high) / 2, *map(Decimal, range(-3, 4)))
+            expr = lower_numbers(Numbers(multiples=multiples, lower=bounds[0], upper=bounds[1]))
+            step = Decimal(factor or "0.01")
+            counts = {int(end / step) + more for end in (low, high) for more in range(-1, 2)}
+            between = [low, high, (low + high) / 2, *(step * count for count in counts)]
             some = any(contains(expr, str(value).encode()) for value in between)
             assert expr.inhabited == some, (low, high, closed)

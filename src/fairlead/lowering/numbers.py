@@ -243,17 +243,27 @@ def _magnitudes(
 
 
 def _has_some(lower: Bound | None, upper: Bound | None, beside: Multiple | None) -> bool:
-    """Whether there surely is a number of more than 0 between bounds; `upper` is more than 0."""
+    """Whether there surely is a number of more than 0 between bounds; `upper` is more than 0.
+
+    Of multiples that is told where kernels read them: of 1, 0.1 and 0.01.
+    """
+    if beside is not None and not (beside.factor == 1 and 0 <= beside.scale <= _DEPTHS[True]):
+        return False
     if upper is None:
-        return beside is None or (beside.factor, beside.scale) == (1, 0)
+        return True
     low = Bound(Decimal(0), True) if lower is None or lower.value <= 0 else lower
     if beside is None:
         equal = low.value == upper.value and not (low.exclusive or upper.exclusive)
         return equal or low.value < upper.value
-    least, most = int(low.value), int(upper.value)
-    least += low.exclusive or least != low.value
-    most -= upper.exclusive and most == upper.value
-    return (beside.factor, beside.scale) == (1, 0) and least <= most
+    first, end = _shifted(low.value, beside.scale), _shifted(upper.value, beside.scale)
+    least = int(first) + (low.exclusive or first != int(first))
+    return least <= int(end) - (upper.exclusive and end == int(end))
+
+
+def _shifted(value: Decimal, places: int) -> Decimal:
+    """A number, the point so many digits further on; `scaleb` would round it."""
+    sign, digits, _ = value.as_tuple()
+    return Decimal((sign, digits, _exponent(value) + places))
 
 
 def _comparison(bound: Bound, *, upper: bool) -> Comparison:

@@ -1,8 +1,8 @@
 """Ranges of numbers as records, and back: `kernels.numerals` reckons where their places lead.
 
-Where a number begins is written down: its bounds, whether only whole numbers count, and how it may
-be spelled. What is a multiple of something else as well stays a rule whose bodies Python makes:
-`lowering.number_machines` does not call it begun.
+Where a number begins is written down: its bounds, whether only whole numbers count, or multiples of
+0.1 or 0.01, and how it may be spelled. What is a multiple of something else as well stays a rule
+whose bodies Python makes: `lowering.number_machines` does not call it begun.
 
 What this module does not know: how records are written, where places lead.
 """
@@ -16,7 +16,6 @@ from fairlead.lowering.number_machines import Shape, begun, place_from
 from fairlead.lowering.number_readers import Comparison, Long, Multiple, Reader, Rest, Size, State
 from fairlead.masks.kernels import record_layout as at
 
-_WHOLE: Final = Multiple(1, 0, at.WHOLE_DEPTH)
 _BYTES: Final = sum(1 << byte for byte in b"0123456789.eE+-")
 
 
@@ -27,7 +26,9 @@ def begun_places(rule: Rule, spellable: int) -> list[int] | None:
         return None
     readers, shape = found
     bounds = [reader for reader in readers if isinstance(reader, Comparison)]
-    program = [_written(shape), at.WHOLE_START if len(bounds) < len(readers) else 0]
+    scales = [reader.scale for reader in readers if isinstance(reader, Multiple)]
+    whole = [at.WHOLE_START | scale << at.WHOLE_BITS for scale in scales]
+    program = [_written(shape), *(whole or (0,))]
     for upper in (False, True):
         bound = next((bound for bound in bounds if bound.upper == upper), None)
         program += (0, 0, 0) if bound is None else _told(bound)
@@ -81,7 +82,8 @@ def _bound(fields: Callable[[int], list[int]], side: int) -> tuple[Reader, State
 
 
 def _whole(code: int) -> tuple[Reader, State]:
+    reader = Multiple(1, code >> at.WHOLE_BITS, at.WHOLE_DEPTH)
     if code == at.WHOLE_LONG:
-        return _WHOLE, Long(0, 0)
-    last, place = divmod(code - 2, 4)
-    return _WHOLE, Rest(0, 0, last - at.WHOLE_DEPTH - 1, place - 1 if place else None)
+        return reader, Long(0, 0)
+    last, place = divmod((code & at.WHOLE_CODE) - 2, 4)
+    return reader, Rest(0, 0, last - at.WHOLE_DEPTH - 1, place - 1 if place else None)

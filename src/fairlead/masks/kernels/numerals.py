@@ -1,9 +1,9 @@
 """Numbers between bounds, digit by digit: what `lowering.number_machines` says, as records.
 
 A PLACE says how far a mantissa is read, and where its readers are: a lower and an upper bound, and
-whether only whole numbers count. Each is told apart by no more than what follows depends on, so
-ranges share places as they do there. Where a place leads is reckoned when it is asked for: written
-down as expressions, those that a mask looked at took .2 ms more in Python.
+whether only whole numbers count, or those of one or two decimals. Each is told apart by no more
+than what follows depends on, so ranges share places as there. Where a place leads is reckoned when
+it is asked for: written down as expressions, those that a mask looked at took .2 ms more in Python.
 
 Names are those of `lowering.number_readers`; as there, a bound is 0.DIGITS·10^(exponent + 1), of
 whose digits those that were read are gone.
@@ -38,6 +38,8 @@ from fairlead.masks.kernels.record_layout import (
     SURE,
     TRUE_SIDE,
     UPPER,
+    WHOLE_BITS,
+    WHOLE_CODE,
     WHOLE_DEPTH,
     WHOLE_LONG,
     WITH_COUNT,
@@ -154,11 +156,11 @@ def _side_behind_zeros(context: Context, side: int, count: int, flags: int, symb
 def _whole_after(code: int, symbol: int) -> int:
     """Where the reader of whole numbers is after a symbol; _NEITHER if none begins so.
 
-    A code is 2 + (last + 3) * 4 + place + 1, `place` -1 before the point.
+    A code is 2 + (last + 3) * 4 + place + 1, `place` -1 before the point, and the decimals << 5.
     """
     if code <= WHOLE_LONG:
         return code if code < WHOLE_LONG or symbol == 0 else _NEITHER
-    last, place = ((code - 2) >> 2) - 3, ((code - 2) & 3) - 1
+    last, place = _whole_last(code), (((code & WHOLE_CODE) - 2) & 3) - 1
     if symbol == _POINT:
         place = 0
     elif place < 0:
@@ -167,14 +169,20 @@ def _whole_after(code: int, symbol: int) -> int:
         place += 1
         last = last if symbol == 0 else place
     if place > WHOLE_DEPTH:
-        return WHOLE_LONG if last <= 0 else _NEITHER
-    return 2 + (max(last, -WHOLE_DEPTH - 1) + 3) * 4 + place + 1
+        return WHOLE_LONG if last <= code >> WHOLE_BITS else _NEITHER
+    return (code & ~WHOLE_CODE) + 2 + (max(last, -WHOLE_DEPTH - 1) + 3) * 4 + place + 1
 
 
 @inner
 def _whole_last(code: int) -> int:
-    """How far behind the point its last digit other than 0 stands, of a code that tells."""
-    return ((code - 2) >> 2) - 3
+    """How far behind the point the last digit other than 0 stands."""
+    return (((code & WHOLE_CODE) - 2) >> 2) - 3
+
+
+@inner
+def _whole_least(code: int) -> int:
+    """The least exponent that makes it whole."""
+    return _whole_last(code) - (code >> WHOLE_BITS)
 
 
 @inner
@@ -207,7 +215,7 @@ def _exclude(context: Context, lower: int, upper: int, whole: int) -> bool:
     if whole == WHOLE_LONG:
         low, high = max(low, 0), min(high, 0)
     elif whole > WHOLE_LONG and _whole_last(whole) >= -WHOLE_DEPTH:
-        low = max(low, _whole_last(whole))
+        low = max(low, _whole_least(whole))
     return low > high
 
 
@@ -255,7 +263,7 @@ def _ends(
     if upper != 0:
         high = _end(context, upper, high)
     if whole > WHOLE_LONG:
-        low = max(low, _whole_last(whole))
+        low = max(low, _whole_least(whole))
     plain = low <= 0 <= high
     told = told and (whole == 0 or (whole > WHOLE_LONG and _whole_last(whole) >= -WHOLE_DEPTH))
     if (shape & 7) not in (2, 3, 6, 7) or shape & WITH_COUNT == 0:

@@ -88,7 +88,10 @@ SHAPE: Final = WITH_COUNT | WITH_POINT | WITH_EXPONENT | NORMAL
 PLAIN_END: Final = 128  # a number may end here,
 EXPONENT_END: Final = 256  # or with an exponent
 
-# Of whole numbers: 0 if all numbers count; see `numerals`.
+# Of whole numbers, or of those with so many digits behind the point, from WHOLE_BITS on: 0 if all
+# numbers count; see `numerals`.
+WHOLE_BITS: Final = 5
+WHOLE_CODE: Final = 31
 WHOLE_LONG: Final = 1
 WHOLE_START: Final = 14
 WHOLE_DEPTH: Final = 2
