@@ -57,11 +57,12 @@ def test_rules_that_repeat_are_read_as_the_plain_engine_reads_them(
     assert compared(concat(repeat(nested(), low, high), literal("!")), "(.)", 4) > 4
 
 
-@pytest.mark.parametrize("most", [1, 32])
+@pytest.mark.parametrize("few", [False, True])
 def test_strings_whose_parts_overlap_are_read_in_one_where_few_states_do(
-    most: int, monkeypatch: pytest.MonkeyPatch
+    few: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lexicon, "_MOST_SMALL", most)
+    is_small = lexicon.Lexicon.is_small
+    monkeypatch.setattr(lexicon.Lexicon, "is_small", lambda own, e: few and is_small(own, e))
     monkeypatch.setattr(lexicon, "_lexicons", {})
     letters, words = byte_set(b"().\\"), [*WORDS[:-1], b').."', b'(."', b"<end>"]
     string = concat(literal('"'), repeat(letters), literal("("), repeat(letters, 1), literal('"'))
