@@ -186,6 +186,15 @@ def test_forgetting_changes_no_result():
     assert machine.arcs(machine.start()) == before
 
 
+@pytest.mark.parametrize("length", [3, 300])
+def test_what_a_search_has_made_is_dropped_if_it_is_much_and_changes_no_result(length: int):
+    machine = Derivatives(repeat(literal("ab"), length, length))
+    shortest, arcs = machine.shortest(machine.start()), machine.arcs(machine.start())
+    machine.trim()
+    assert machine.shortest(machine.start()) == shortest == b"ab" * length
+    assert machine.arcs(machine.start()) == arcs
+
+
 def test_long_chains_and_deep_nests_do_not_exhaust_the_stack():
     expr = EPSILON
     for _ in range(200):  # deeper than Python recurses

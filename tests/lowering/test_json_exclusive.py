@@ -1,5 +1,7 @@
 """Branches that plainly exclude each other: what is told so has no value in common."""
 
+import json
+
 from fairlead.lowering import json_exclusive
 from fairlead.lowering.json_atoms import Among, Holds
 from fairlead.lowering.json_exclusive import Outlines
@@ -7,7 +9,7 @@ from fairlead.lowering.json_formulas import all_of, leaf
 from fairlead.lowering.json_values import exact
 from fairlead.syntax.json_schema import parse_json_schema
 from fairlead.syntax.json_schema_source import JsonSchema
-from json_schemas import machine, matches
+from json_schemas import machine, matches, verdict
 
 TYPES = {"t": {"type": "string"}, "n": {"type": "integer"}, "o": {"type": "object"}}
 REFS = [{"$ref": f"#/$defs/{name}"} for name in TYPES]
@@ -27,6 +29,16 @@ def told(judge: Outlines) -> list[bool]:
 
 def test_values_of_two_types_or_of_other_constants_are_impossible():
     assert told(outlines()) == [True, False, True, True, False] * 2
+
+
+def test_what_stands_for_one_of_some_branches_has_no_other_type_than_theirs():
+    judge = outlines()
+    assert judge.of("#").kinds == {"string", "number", "object"}
+    apart = [{"type": "object", "properties": {"a": {"oneOf": [TYPES["n"], {"type": "null"}]}}}]
+    schema = {"oneOf": [{**part, "required": ["a"]} for part in (*apart, {"minLength": 1})]}
+    engine = machine(schema)
+    for value in ({"a": 1}, {"a": None}, {"a": "b"}, {}, "", "a", 1):
+        assert matches(engine, json.dumps(value)) == verdict(schema, value), value
 
 
 def test_of_three_branches_that_overlap_exactly_one_holds():

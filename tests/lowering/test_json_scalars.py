@@ -1,12 +1,20 @@
 """Many strings are lowered by groups that begin alike, which changes nothing."""
 
+import json
 import random
+from decimal import Decimal
+from typing import Any
 
 import pytest
 
 from fairlead.lowering import json_scalars
 from fairlead.lowering.expr import EPSILON
+from fairlead.lowering.json_atoms import Amount
+from fairlead.lowering.json_formulas import all_of, leaf
 from fairlead.lowering.json_text import Spelling
+from fairlead.lowering.regular import contains
+from fairlead.syntax.json_schema_tree import Bound, Numbers
+from json_schemas import machine, matches, verdict
 
 
 @pytest.mark.parametrize(("few", "deepest"), [(1, 8), (2, 3), (5, 1)])
@@ -23,3 +31,33 @@ def test_many_strings_are_the_same_choice_whether_lowered_by_groups_or_at_once(
         expected = spelling.choose((word, EPSILON) for word in words)
         assert json_scalars._one_of(words, spelling) is expected
     json_scalars._one_of.cache_clear()
+
+
+LISTED = [1, 6, 2.5, -35, 9007199254740991, 9007199254740993]
+DENIED: list[dict[str, Any]] = [
+    {"allOf": [{"multipleOf": 2}], "anyOf": [{"multipleOf": 3}], "minimum": 0},
+    {"enum": [9007199254740992, 2.5]},
+    {"type": "integer", "exclusiveMaximum": 6},
+    {"anyOf": [{"not": {"minimum": 2}}, {"multipleOf": 4}]},
+]
+
+
+@pytest.mark.parametrize("denied", DENIED)
+@pytest.mark.parametrize("plain", [False, True])
+def test_listed_numbers_are_those_of_which_all_else_holds(denied: dict[str, Any], plain: bool):
+    schema = {"allOf": [{"enum": [*LISTED, "a"]}, {"not": denied}]}
+    engine = machine(schema, spelling="plain" if plain else "any")
+    for value in (*LISTED, 3, 9007199254740992, "a"):
+        assert matches(engine, json.dumps(value)) == verdict(schema, value), value
+        if isinstance(value, int) and not plain:
+            assert matches(engine, f"{value}.0") == verdict(schema, value), value
+
+
+def test_where_spelling_counts_or_a_number_is_far_listed_numbers_meet_what_is_denied():
+    digits = {"$schema": "http://json-schema.org/draft-04/schema#", "enum": [1, 2, 1.5]}
+    engine = machine({**digits, "not": {"type": "integer", "maximum": 1}})
+    assert [matches(engine, text) for text in ("1", "1.0", "2", "1.5")] == [False, True, True, True]
+    far = Amount(Numbers(values=frozenset((Decimal("1e-5000"), Decimal(3)))))
+    said = all_of(leaf(far), Amount(Numbers(upper=(Bound(Decimal(5)),), integer=True)).opposite())
+    found = json_scalars.number(said, plain=False)
+    assert [contains(found, text) for text in (b"1e-5000", b"3")] == [True, False]

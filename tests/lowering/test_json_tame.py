@@ -10,6 +10,7 @@ from fairlead.lowering import json_leaves
 from fairlead.lowering.json_objects import ObjectTemplate
 from fairlead.lowering.json_schema import Lowering, lower_json_schema
 from fairlead.lowering.nodes import Call, Expr, Rule
+from fairlead.lowering.regular import parts_of
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.json_schema_tame import read_tame
 from json_schemas import machine, matches, verdict
@@ -62,6 +63,11 @@ LATE: list[Any] = [
      "allOf": [{"allOf": [AGAIN, AGAIN]}, {"required": ["other"]}],
      "$defs": {"a": {"properties": {"value": {"type": ["integer", "null"]}}}}},
 ]  # fmt: skip
+EITHER = {"oneOf": [
+    {"required": ["value"], "properties": {"other": {"oneOf": [WORDS, {"type": "null"}]}}},
+    {"properties": {"x": {"type": "array", "items": {"type": "integer"}}, "a": TEXT}},
+]}  # fmt: skip
+LATE += [EITHER, {"type": "object", **EITHER}, {"items": EITHER, "properties": {"next": EITHER}}]
 SCHEMAS += [
     {"oneOf": [{"const": "a"}, {"enum": [1, None]}, {"type": "object", "required": ["a"]}]},
     {"items": {"multipleOf": 3}, "properties": {"value": {"type": "integer", "multipleOf": 0.5}}},
@@ -139,6 +145,28 @@ def test_late_parts_are_lowered_when_they_are_entered(monkeypatch: pytest.Monkey
     assert matches(engine, '{"a": [[1], [2]], "b": [[]]}')
     assert entered
     assert not matches(engine, '{"a": [[1, 1]]}')
+
+
+def test_what_is_denied_of_a_member_is_lowered_when_it_is_entered() -> None:
+    expr = lower_json_schema(JsonSchema({"type": "object", **EITHER}))
+    engine, seen = Derivatives(expr), set[Expr]()
+    todo, denied = [expr], list[Rule]()
+    while todo:
+        node = todo.pop()
+        if node in seen or node.regular:
+            continue
+        seen.add(node)
+        if isinstance(node, Rule) and node.name == "denied":
+            denied.append(node)
+        elif isinstance(node, Rule):
+            todo.append(node.body)
+        elif isinstance(node, Call):
+            todo += node.template.parts(node.argument)
+        else:
+            todo += parts_of(node)
+    assert denied
+    assert all(engine.alive(rule) and not rule.bodies for rule in denied)
+    assert all(Derivatives(rule.body).alive(rule.body) for rule in denied)
 
 
 @pytest.mark.parametrize("schema", MIXED)

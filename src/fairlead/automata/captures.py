@@ -6,7 +6,7 @@ What this module does not know: how a byte is read (`automata.derivative`).
 from typing import Final, final
 
 from fairlead.lowering.aheads import looking, parts
-from fairlead.lowering.expr import EPSILON, capture, concat
+from fairlead.lowering.expr import EPSILON, alt, capture, concat
 from fairlead.lowering.nodes import (
     Ahead,
     Alt,
@@ -60,7 +60,23 @@ def read_items(state: Expr) -> list[Expr]:
     return [one.item for one in known if one is not None and not one.item.regular]
 
 
-def forget_read(option: Expr, inner: dict[Expr, Expr]) -> Expr:
+def forgotten(state: Expr) -> Expr:
+    """A state without what its captures have read."""
+    made: dict[Expr, Expr] = {}
+    stack = [state]
+    while stack:
+        node = stack[-1]
+        inner = [item for item in read_items(node) if item not in made]
+        if inner:
+            stack.extend(inner)
+            continue
+        options = options_of(stack.pop())
+        known = any(known_capture(option) for option in options)
+        made[node] = alt(*(_forgotten(option, made) for option in options)) if known else node
+    return made[state]
+
+
+def _forgotten(option: Expr, inner: dict[Expr, Expr]) -> Expr:
     """An alternative without what its capture has read; `inner`: the same of captures inside."""
     known = known_capture(option)
     if known is None:

@@ -25,13 +25,7 @@ from functools import cached_property
 from typing import TypeAlias, assert_never, final
 from weakref import ref
 
-from fairlead.automata.captures import (
-    forget_read,
-    head_of,
-    known_capture,
-    options_of,
-    read_items,
-)
+from fairlead.automata.captures import forgotten, head_of, options_of
 from fairlead.automata.guarded import THOROUGH
 from fairlead.automata.least import Least
 from fairlead.automata.living import Living
@@ -51,7 +45,6 @@ from fairlead.lowering.expr import (
     EPSILON,
     UNSURE,
     ahead,
-    alt,
     both,
     capture,
     complement,
@@ -80,6 +73,7 @@ from fairlead.lowering.nodes import (
 Arcs: TypeAlias = list[tuple[int, Expr]]
 
 _MET = 6  # parts that a meet counts as, for each of what meets: its derivatives take kilobytes
+_KEPT = 128  # linear forms, once all is compiled: six of 1,879 schemas make more, up to 2,340
 _MOST_WAYS = 256  # single lines that meet; where there are more, whole derivatives are fewer
 
 
@@ -182,20 +176,7 @@ class Derivatives:
 
     def blurred(self, state: Expr) -> Expr:
         """The state without what its captures have read."""
-        if state.regular:
-            return state
-        blurred: dict[Expr, Expr] = {}
-        stack = [state]
-        while stack:
-            node = stack[-1]
-            inner = [item for item in read_items(node) if item not in blurred]
-            if inner:
-                stack.extend(inner)
-                continue
-            options = options_of(stack.pop())
-            known = any(known_capture(option) for option in options)
-            blurred[node] = alt(*(forget_read(o, blurred) for o in options)) if known else node
-        return blurred[state]
+        return state if state.regular else forgotten(state)
 
     def arcs(self, state: Expr) -> Arcs:
         """Disjoint byte sets of a blurred state, with the live blurred states after them."""
@@ -221,6 +202,12 @@ class Derivatives:
         self._passages.forget()
         self._looking.forget()
         self.living.forget()
+
+    def trim(self) -> None:
+        """Drop what searches have made, if that is much; what is known to have a text is kept."""
+        if len(self._linear) > _KEPT:
+            self._linear.clear()
+            self._least.forget()
 
     def _plain(self, state: Expr) -> bool:
         return ends_plainly(state, self._spellable, self.living.check)

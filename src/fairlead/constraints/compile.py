@@ -150,6 +150,7 @@ def _compile(
         with metered(meter.tick):  # where languages meet, a mask may take too long: it shows now
             made.mask(made.start())
     meter.release()
+    machine.trim()
     return made
 
 

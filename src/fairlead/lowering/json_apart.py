@@ -123,9 +123,9 @@ class _Test:
         """The formula with all that is decided."""
         return replace(value, self._decided)
 
-    def _decided(self, atom: Atom) -> Formula:
+    def _decided(self, atom: Atom) -> Formula | None:
         found = self._answer(atom)
-        return leaf(atom) if found is None else TRUE if found else FALSE
+        return None if found is None else TRUE if found else FALSE
 
     def _answer(self, atom: Atom) -> bool | None:
         constant = self._constant
@@ -152,14 +152,14 @@ def _sign(atom: Atom) -> bool:
 def _member(said: Formula, name: str, test: _Test | None) -> Formula:
     """What is left to be said where a member is not there (None), or passes a test."""
 
-    def change(atom: Atom) -> Formula:
+    def change(atom: Atom) -> Formula | None:
         match atom:
             case Named(other, value) if other == name:
                 return TRUE if test is None else named(name, test.left(value))
             case Required(other) if other == name:
                 return FALSE if test is None else TRUE
             case _:
-                return leaf(atom)
+                return None
 
     return replace(said, change)
 

@@ -81,9 +81,16 @@ class _Open:
 
 def contradicted(atoms: dict[Atom, None]) -> bool:
     """Whether atoms plainly exclude each other."""
-    absent = {atom.name for atom in atoms if isinstance(atom, Named) and atom.value is FALSE}
-    if absent and any(isinstance(atom, Required) and atom.name in absent for atom in atoms):
-        return True
-    low = max((atom.count for atom in atoms if isinstance(atom, AtLeast | Longer)), default=0)
-    high = min((atom.count for atom in atoms if isinstance(atom, AtMost | Shorter)), default=low)
-    return low > high
+    absent, required = set[str](), set[str]()
+    low, high = 0, None
+    for atom in atoms:
+        if type(atom) is Named:
+            if atom.value is FALSE:
+                absent.add(atom.name)
+        elif type(atom) is Required:
+            required.add(atom.name)
+        elif type(atom) is AtLeast or type(atom) is Longer:
+            low = max(low, atom.count)
+        elif type(atom) is AtMost or type(atom) is Shorter:
+            high = atom.count if high is None else min(high, atom.count)
+    return not absent.isdisjoint(required) or (high is not None and low > high)

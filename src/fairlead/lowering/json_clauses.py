@@ -59,15 +59,16 @@ class _Facts:
         """The same, and the atoms among some parts."""
         required, values, closed = set(self.required), dict(self.values), self.closed
         for part in parts:
-            match part.atom if isinstance(part, Leaf) else None:
-                case Required(name):
-                    required.add(name)
-                case Named(name, value):
-                    values[name] = all_of(values.get(name, TRUE), value)
-                case Matching(Beside(names, ()), value) if value is FALSE:
-                    closed = names if closed is None else closed & names
-                case _:
-                    pass
+            atom = part.atom if type(part) is Leaf else None
+            if type(atom) is Required:
+                required.add(atom.name)
+            elif type(atom) is Named:
+                known = values.get(atom.name)
+                values[atom.name] = atom.value if known is None else all_of(known, atom.value)
+            elif type(atom) is Matching and atom.value is FALSE:
+                keys = atom.keys
+                if type(keys) is Beside and not keys.patterns:
+                    closed = keys.names if closed is None else closed & keys.names
         return _Facts(frozenset(required), values, closed)
 
     def value(self, name: str) -> Formula:
@@ -129,25 +130,26 @@ class Clauses:
 
     def _excluded(self, facts: _Facts, parts: Iterable[Formula]) -> bool:
         """Whether some of the atoms contradict each other, or the facts."""
-        names = {
-            part.atom.name
-            for part in parts
-            if isinstance(part, Leaf) and isinstance(part.atom, Required | Named)
-        }
-        return any(name in facts.required and self._is_none(facts.value(name)) for name in names)
+        for part in parts:
+            atom = part.atom if type(part) is Leaf else None
+            if type(atom) is not Named and type(atom) is not Required:
+                continue
+            if atom.name in facts.required and self._is_none(facts.value(atom.name)):
+                return True
+        return False
 
     def _is_none(self, value: Formula) -> bool:
         return value is FALSE or self._impossible(value)
 
     def _left(self, atom: Atom, said: Formula, facts: _Facts) -> Formula:
         """What is left of an atom to be said."""
+        if type(atom) is Named:
+            return self._of_value(atom.name, atom.value, said, facts)
         match atom:
             case Required(name):
                 if name in facts.required:
                     return TRUE
                 return FALSE if self._is_none(facts.value(name)) else said
-            case Named(name, value):
-                return self._of_value(name, value, said, facts)
             case Found(Beside(names, ()), value) if facts.closed is not None:
                 return self._some_name(facts.closed - names, value, said, facts)
             case Matching(Beside(names, ()), _) if facts.closed is not None:
@@ -157,7 +159,7 @@ class Clauses:
 
     def _of_value(self, name: str, value: Formula, said: Formula, facts: _Facts) -> Formula:
         known = facts.value(name)
-        both = all_of(known, value)
+        both = value if known is TRUE else known if known is value else all_of(known, value)
         if both is known:  # which says it, too
             return TRUE
         if not self._is_none(both):

@@ -137,6 +137,8 @@ class Outlines:
         declared: dict[str, tuple[Address, ...]] = {}
         for schema in self._applied(address):
             kinds &= schema.kinds
+            for group in schema.any_of + schema.one_of:
+                kinds &= frozenset[Kind]().union(*map(self._kinds, group))
             scalars = _common(scalars, _scalars(schema))
             closed = _common_names(closed, self._closed(schema))
             members.update(dict.fromkeys(schema.objects.required, ()))
@@ -144,6 +146,13 @@ class Outlines:
                 declared[name] = (*declared.get(name, ()), part)
         members = {name: declared.get(name, ()) for name in members}
         return Outline(kinds, scalars, members, closed)
+
+    def _kinds(self, branch: Address) -> frozenset[Kind]:
+        """The types that a branch admits, as far as it says them itself: each adds a schema."""
+        kinds = KINDS
+        for schema in self._applied(branch):
+            kinds &= schema.kinds
+        return kinds
 
     def _applied(self, address: Address) -> list[Schema]:
         """The schema and those that hold wherever it does."""

@@ -139,12 +139,13 @@ def opposite(formula: Formula) -> Formula:
     return fold(formula, turn)
 
 
-def replace(formula: Formula, change: Callable[[Atom], Formula]) -> Formula:
-    """`formula` with every atom replaced by what `change` makes of it."""
+def replace(formula: Formula, change: Callable[[Atom], Formula | None]) -> Formula:
+    """`formula` with every atom replaced by what `change` makes of it; None: it stays."""
 
     def put(node: Formula, changed: dict[Formula, Formula]) -> Formula:
         if isinstance(node, Leaf):
-            return change(node.atom)
+            found = change(node.atom)
+            return node if found is None else found
         parts = tuple(map(changed.__getitem__, node.parts))
         if parts == node.parts:
             return node

@@ -8,9 +8,10 @@ What this module does not know: schemas.
 """
 
 from collections.abc import Iterable
-from functools import lru_cache, reduce
+from decimal import Decimal
+from functools import lru_cache, partial, reduce
 from itertools import groupby
-from typing import Final
+from typing import Final, cast
 
 from fairlead.lowering.alternatives import uncollected
 from fairlead.lowering.expr import (
@@ -24,12 +25,14 @@ from fairlead.lowering.expr import (
     repeat,
 )
 from fairlead.lowering.formats import format_bound, lower_format
+from fairlead.lowering.fuel import spend
 from fairlead.lowering.json_atoms import Amount, Text
-from fairlead.lowering.json_formulas import Formula, Leaf, Some, Truth, fold
-from fairlead.lowering.json_numbers import common, merged, no_number
+from fairlead.lowering.json_formulas import Atom, Formula, Leaf, Some, Truth, atoms, fold, holds
+from fairlead.lowering.json_numbers import common, merged, no_number, within
 from fairlead.lowering.json_patterns import strings_with
 from fairlead.lowering.json_text import QUOTE, Spelling
 from fairlead.lowering.nodes import Expr
+from fairlead.lowering.number_far import is_far
 from fairlead.lowering.numbers import lower_numbers, lower_other_numbers, number_range
 from fairlead.lowering.regex import lower_regex
 from fairlead.lowering.unicode import SCALARS
@@ -199,17 +202,41 @@ def number(formula: Formula, *, plain: bool) -> Expr:
             case Some(parts):
                 return alt(*(made[part] for part in parts))
             case _:
-                said: list[Numbers] = []
-                others: list[Expr] = []
-                for part in node.parts:
-                    if isinstance(part, Leaf) and isinstance(part.atom, Amount) and part.atom.sign:
-                        said.append(part.atom.numbers)
-                    else:
-                        others.append(made[part])
-                first = [_amount(merged(said), plain=plain)] if said else []
+                said = [found for part in node.parts if (found := _amount_of(part)) is not None]
+                whole = merged(said) if said else None
+                others = [made[part] for part in node.parts if _amount_of(part) is None]
+                if others and whole is not None and _is_listed(whole, node):
+                    return _amount(_those(whole, node), plain=plain)
+                first = [] if whole is None else [_amount(whole, plain=plain)]
                 return reduce(both, [*first, *others])
 
     return fold(formula, make)
+
+
+def _amount_of(part: Formula) -> Numbers | None:
+    """The keywords that a part says a number satisfies, if it says nothing else."""
+    atom = part.atom if isinstance(part, Leaf) else None
+    return atom.numbers if isinstance(atom, Amount) and atom.sign else None
+
+
+def _is_listed(whole: Numbers, said: Formula) -> bool:
+    """Whether there are values that can be tried: near ones, and what is said is about no texts."""
+    near = whole.values is not None and not any(map(is_far, whole.values))
+    return near and not any(atom.numbers.digits for atom in atoms(said) if isinstance(atom, Amount))
+
+
+def _those(whole: Numbers, said: Formula) -> Numbers:
+    """The values of which all holds: evaluated, where meeting opposites would take automata."""
+    kept = [value for value in whole.values or () if holds(said, partial(_is_so, value))]
+    spend(len(whole.values or ()))
+    return Numbers(frozenset(kept), whole.integer)
+
+
+def _is_so(value: Decimal, atom: Atom) -> bool:
+    """Whether an atom about numbers holds of a value."""
+    numbers = cast("Amount", atom).numbers
+    listed = numbers.values is None or value in numbers.values
+    return (listed and within(value, numbers)) is cast("Amount", atom).sign
 
 
 def _amount(numbers: Numbers, *, plain: bool) -> Expr:

@@ -157,18 +157,17 @@ class PlainSchema:
     def _objects(self) -> dict[int, Json]:
         """Every object of the schema by its place among all values and keys of the text."""
         found, place = dict[int, Json](), 0
-        stack: list[tuple[Iterator[Json], int]] = [(iter((self._source.value,)), 0)]
+        stack: list[tuple[Iterator[Json], int]] = [(iter((self._source.value,)), 1)]
         while stack:
-            values, keyed = stack[-1]
+            values, places = stack[-1]  # how many each takes: a key, too, where there are any
             for value in values:
-                place += keyed
-                if isinstance(value, dict):
-                    found[place] = value
-                    stack.append((iter(value.values()), 1))
-                elif isinstance(value, list):
-                    stack.append((iter(value), 0))
-                place += 1
-                if stack[-1][0] is not values:
+                place += places
+                if value.__class__ is dict:
+                    found[place - 1] = value
+                    stack.append((iter(cast("dict[str, Json]", value).values()), 2))
+                    break
+                if value.__class__ is list:
+                    stack.append((iter(cast("list[Json]", value)), 1))
                     break
             else:
                 stack.pop()

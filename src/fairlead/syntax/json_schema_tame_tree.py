@@ -3,7 +3,7 @@
 What this module does not know: how that is found, and what schemas mean.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Final, TypeAlias, cast, final
@@ -98,17 +98,20 @@ class TameSchema:
                 todo.extend(reversed(below))
         return found
 
-    def pointers(self, goals: Collection[int]) -> dict[int, str]:
-        """Where some parts stand, as JSON pointers."""
-        found: dict[int, str] = {}
+    def pointers(self, goals: Collection[int]) -> Iterator[tuple[int, str]]:
+        """Some parts, by their ids, and the JSON pointers of where they stand, the root first.
+
+        They are looked for as they are asked for: to a first mask the root mostly is enough.
+        """
+        left = len(goals)
         todo: list[tuple[Any, _Way]] = [(self.root, None)]
-        while todo and len(found) < len(goals):
+        while todo and left:
             value, way = todo.pop()
             if id(value) in goals:
-                found[id(value)] = _pointer(way)
+                left -= 1
+                yield id(value), _pointer(way)
             inside = value.items() if value.__class__ is dict else enumerate(value)
             todo += [(one, (way, key)) for key, one in inside if one.__class__ in (dict, list)]
-        return found
 
 
 def _pointer(way: _Way) -> str:

@@ -89,15 +89,17 @@ class Verdicts:
         alone: bool,
     ) -> None:
         self.targets, self._said_of, self._alone = targets, said_of, alone
-        self._said: dict[int, tuple[Raw, set[str] | frozenset[str]]] = {}  # by their ids
+        self._said: dict[int, set[str] | frozenset[str]] = {}  # by their ids,
+        self._held: list[Raw] = []  # which no other object may get
         self.looked = 0  # how many schemas were looked at; whoever asks anew may forget it
 
     def said_of(self, part: Raw) -> "set[str] | frozenset[str]":
         """The keywords of a schema that assert something."""
         found = self._said.get(id(part))
         if found is None:
-            found = self._said[id(part)] = part, self._said_of(part)
-        return found[1]
+            found = self._said[id(part)] = self._said_of(part)
+            self._held.append(part)
+        return found
 
     def resolved(self, part: Any) -> Any:
         """What a part stands for, if it is but a reference; they have no loops."""
