@@ -27,6 +27,7 @@ from fairlead.lowering.sources import lower_source
 from fairlead.lowering.special import shown
 from fairlead.masks.rows import Rows
 from fairlead.masks.schemas import lower_plain
+from fairlead.syntax.collecting import uncollected
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.sources import Source, source
 from fairlead.vocabulary.cutter import Cutter
@@ -158,7 +159,8 @@ def _plainly(resolved: Resolved) -> Expr | None:
     """The texts of a schema that kernels read, where each byte can be spelled."""
     what = resolved.source
     if isinstance(what, JsonSchema) and resolved.vocabulary.spellable == ALL_BYTES:
-        return lower_plain(what)
+        with uncollected(len(what.text) >> 2):  # four letters for each object, at least
+            return lower_plain(what)
     return None
 
 

@@ -6,19 +6,17 @@ bytes, a repetition; bytes that lead to the same rest merge, and the rests, bein
 shared too. Languages do not change: union distributes over concatenation.
 """
 
-import gc
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias, final
 
 from fairlead.lowering.expr import EMPTY, EPSILON, ONE_BYTE, alt, concat, lead, literal
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.nodes import Alt, Capture, Concat, Expr
+from fairlead.syntax.collecting import uncollected
 
 Word: TypeAlias = str | bytes
 
 _FREE = 16
-_MANY = 4096
 
 # `r = a b | b a | ε, a = r x r | x, b = r y r | y` takes 2.2 s for 32 letters with 1, .02 with 3.
 _PUT_TOGETHER = 3
@@ -62,22 +60,6 @@ def branching(entries: Iterable[tuple[Word, Expr]], letter: Callable[[Any], Expr
     ordered = sorted(entries, key=_word)
     with uncollected(len(ordered)):
         return _branching(ordered, letter)
-
-
-@contextmanager
-def uncollected(count: int) -> Generator[None]:
-    """Look for no garbage where this much is made, if that is much: words, or their letters.
-
-    Nothing made so is garbage, and looking for it takes twice as long as making it.
-    """
-    running = gc.isenabled() and count >= _MANY
-    if running:
-        gc.disable()
-    try:
-        yield
-    finally:
-        if running:
-            gc.enable()
 
 
 def _branching(ordered: list[tuple[Word, Expr]], letter: Callable[[Any], Expr]) -> Expr:

@@ -13,7 +13,6 @@ from functools import lru_cache, partial, reduce
 from itertools import groupby
 from typing import Final, cast
 
-from fairlead.lowering.alternatives import uncollected
 from fairlead.lowering.expr import (
     EMPTY,
     EPSILON,
@@ -36,6 +35,7 @@ from fairlead.lowering.number_far import is_far
 from fairlead.lowering.numbers import lower_numbers, lower_other_numbers, number_range
 from fairlead.lowering.regex import lower_regex
 from fairlead.lowering.unicode import SCALARS
+from fairlead.syntax.collecting import uncollected
 from fairlead.syntax.json_schema_tree import Numbers, Schema, Strings
 from fairlead.syntax.regex import parse_regex
 

@@ -7,7 +7,7 @@ from math import prod
 from typing import Final, TypeAlias
 
 from fairlead.errors import SourceError, UnsupportedError
-from fairlead.lowering.alternatives import either, uncollected
+from fairlead.lowering.alternatives import either
 from fairlead.lowering.expr import alt, concat, literal, repeat
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.grammar import lower_grammar
@@ -21,6 +21,7 @@ from fairlead.lowering.regions import lower_until
 from fairlead.lowering.special import special
 from fairlead.lowering.substrings import lower_substring
 from fairlead.lowering.unicode import TEXT
+from fairlead.syntax.collecting import uncollected
 from fairlead.syntax.gbnf import parse_gbnf, tokens_of
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.lark_reader import read_lark

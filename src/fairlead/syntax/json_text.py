@@ -17,6 +17,7 @@ from hashlib import blake2b
 from typing import Any, Final, NoReturn, TypeAlias, cast
 
 from fairlead.errors import LimitError, SourceError
+from fairlead.syntax.collecting import uncollected
 from fairlead.syntax.json_text_deep import read_deep, write_deep
 
 Json: TypeAlias = "bool | int | Decimal | str | list[Json] | dict[str, Json] | None"
@@ -25,6 +26,7 @@ Json: TypeAlias = "bool | int | Decimal | str | list[Json] | dict[str, Json] | N
 MAX_DIGITS = 4000  # of one number, exponent included; Python's int() refuses 4,300
 LONGEST_POINTER: Final = 400  # characters, before its beginning is told by a digest
 
+_LETTERS: Final = 2  # four for an object, at least
 _SCALAR: Final = (str, int, float, type(None))
 _SCALARS: Final = frozenset((*_SCALAR, bool))
 _ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")
@@ -42,7 +44,8 @@ def read_json(text: str) -> Json:
     """
     try:
         try:
-            value: Json = _DECODER.decode(text)
+            with uncollected(len(text) >> _LETTERS):
+                value: Json = _DECODER.decode(text)
         except RecursionError:
             value = read_deep(text, _DECODER)
     except json.JSONDecodeError as error:
