@@ -9,23 +9,25 @@ What this module does not know: what is made.
 
 import gc
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Final
 
 _MANY: Final = 4096
+_AS_EVER: Final = nullcontext()
 
 
-@contextmanager
-def uncollected(count: int) -> Generator[None]:
+def uncollected(count: int) -> AbstractContextManager[None]:
     """Look for no garbage where this much is made, if that is much: words, or their letters.
 
     Looking for it takes twice as long as making them.
     """
-    running = gc.isenabled() and count >= _MANY
-    if running:
-        gc.disable()
+    return _waiting() if count >= _MANY and gc.isenabled() else _AS_EVER
+
+
+@contextmanager
+def _waiting() -> Generator[None]:
+    gc.disable()
     try:
         yield
     finally:
-        if running:
-            gc.enable()
+        gc.enable()
