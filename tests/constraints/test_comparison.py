@@ -81,6 +81,19 @@ def test_kinds_of_sources_are_compared(
     assert (found.witness, found.side, bool(found)) == (witness, side, witness is None)
 
 
+def test_texts_are_compared_and_not_what_they_mean() -> None:
+    """Spellings with an exponent have no end: how far they are known is told by `JsonSchema`."""
+    listed, bounded = {"enum": [1, 2]}, {"type": "integer", "minimum": 1, "maximum": 2}
+    one, other = (fl.compile(fl.JsonSchema(each), BYTES) for each in (listed, bounded))
+    assert one.includes(other)
+    assert one.equivalent(other).witness == "0.001E3"
+    one, other = (
+        fl.compile(fl.JsonSchema(each, spelling="plain", whitespace="compact"), BYTES)
+        for each in (listed, bounded)
+    )
+    assert one.equivalent(other)
+
+
 def test_what_nests_is_compared_with_itself_and_with_lists_only():
     nested = fl.compile(NESTED, BYTES)
     assert nested.equivalent(fl.compile(NESTED, BYTES))

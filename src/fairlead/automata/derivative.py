@@ -34,6 +34,7 @@ from fairlead.automata.nearest import Ways
 from fairlead.automata.partition import fewer, partition
 from fairlead.automata.passages import Passages, ends_plainly
 from fairlead.automata.reading import read_byte, split, ways_on
+from fairlead.automata.sketch import Sketch
 from fairlead.automata.words import LONGEST, text_of
 from fairlead.errors import FairleadError, LimitError
 from fairlead.lowering.aheads import looking, parts, passed
@@ -123,6 +124,7 @@ class Derivatives:
             self._leading,
             lambda: self._captures,
             self._least.word,
+            Sketch(self._disjoint, self.living.check, self._least.word, self._fuel),
             self._plain,
             self._passages,
             self._fuel,

@@ -7,8 +7,9 @@ by at most one a byte, and is exact as soon as nothing is looked ahead for any m
 first guess holds, the search goes straight on. One that takes long may have no end: whether there
 is a text is decided first (`passages`).
 
-Whether there is any text takes less: first a search that goes where the bound is least, almost
-whatever has been read, for most states have some text near by. It says nothing where it gives up.
+Whether there is any text takes less: first a search that goes where a text seems to be nearest
+(`sketch`), almost whatever has been read, for most states have some near by. It says nothing where
+it gives up.
 
 Where it is remembered what is read, each byte leads elsewhere: those are gone through one by one,
 the next when nothing nearer is left.
@@ -49,6 +50,7 @@ class Guarded:
     Args:
         lines: byte sets, which may overlap, and parts of the derivative; and bytes one by one.
         loose: the shortest text if nothing were looked ahead for.
+        sketch: about how long a text is, None if there surely is none.
         plain: whether it is plain to see that there is a text.
         soon: whether there is one; None where that takes long.
         decide: the same, however long it takes; None: a search that takes long is given up.
@@ -59,12 +61,13 @@ class Guarded:
         self,
         lines: Lines,
         loose: Callable[[Expr], Word | None],
+        sketch: Callable[[Expr], int | None],
         plain: Callable[[Expr], bool],
         soon: Callable[[Expr], bool | None],
         decide: Callable[[Expr], bool] | None,
         fuel: Callable[[int], None],
     ) -> None:
-        self._lines, self._loose, self._fuel = lines, loose, fuel
+        self._lines, self._loose, self._sketch, self._fuel = lines, loose, sketch, fuel
         self._plain, self._soon, self._decide = plain, soon, decide
         self._known: dict[Expr, Word | None] = {}
         self._living: set[Expr] = set()
@@ -114,9 +117,13 @@ class Guarded:
             return False
         came: dict[Expr, Expr | None] = {root: None}
         serial = count()
-        queue: list[_Entry] = [(GREED * (self._bound(root) or 0), 0, next(serial), root, None)]
+        queue: list[_Entry] = [(0, 0, next(serial), root, None)]
+        near: set[Expr] = set()
         while queue and len(came) < most:
-            score, read, _, node, ways = heappop(queue)
+            entry = heappop(queue)
+            if self._is_put_off(entry, near, queue):
+                continue
+            score, read, _, node, ways = entry
             self._careful = len(came) > READING // 2
             targets, others = self._on(node, ways)
             for target in targets:
@@ -127,14 +134,29 @@ class Guarded:
                 if self._lives(target):
                     self._retrace(came, target)
                     return True
-                entry = GREED * bound + read + 1, read + 1, next(serial), target, None
-                heappush(queue, entry)
+                far = GREED * bound + read + 1
+                heappush(queue, (far, read + 1, next(serial), target, None))
             for each in others:
                 heappush(queue, (score, read, next(serial), node, each))
             self._fuel(1)
         if not queue:
             self._known.update(dict.fromkeys(came))
         return False
+
+    def _is_put_off(self, entry: _Entry, near: set[Expr], queue: list[_Entry]) -> bool:
+        """Whether a node has no text, or a longer one than was thought, and others come before.
+
+        How long it is takes a while to tell: of most that wait it is never asked.
+        """
+        score, read, number, node, ways = entry
+        if ways is not None or node in near:
+            return False
+        near.add(node)
+        bound = self._sketched(node)
+        far = GREED * (bound or 0) + read
+        if bound is not None and far > score:
+            heappush(queue, (far, read, number, node, None))
+        return bound is None or far > score
 
     def _on(self, node: Expr, ways: Ways | None) -> tuple[Iterable[Expr], Iterable[Ways]]:
         """What is next of a node, and what comes one by one after that."""
@@ -222,6 +244,12 @@ class Guarded:
         if fresh and has_read(target) and self._soon(target) is False:
             self._known[target] = None
         return self._may_live(way)
+
+    def _sketched(self, node: Expr) -> int | None:
+        """About how long a text is, None if there surely is none."""
+        bound = self._bound(node)
+        told = self._sketch(node) if node.looks else bound
+        return None if told is None or bound is None else max(bound, told)
 
     def _bound(self, node: Expr) -> int | None:
         """A length that no text of `node` is below, None if it surely has none."""

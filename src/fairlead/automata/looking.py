@@ -13,6 +13,7 @@ from typing import final
 
 from fairlead.automata.guarded import READING, Guarded, Lines
 from fairlead.automata.passages import Passages
+from fairlead.automata.sketch import Sketch
 from fairlead.automata.words import Word
 from fairlead.errors import LimitError
 from fairlead.lowering.expr import UNSURE
@@ -28,6 +29,7 @@ class Looking:
         reading: the same, byte by byte where something is being captured.
         captures: whether anything has been, so far.
         loose: the shortest text if nothing were looked ahead for.
+        sketch: about how long it is, and where there surely is none.
         plain: whether it is plain to see that there is a text.
         passages: decide whether there is one.
         fuel: called with the number of states looked at, raises when there are too many.
@@ -39,6 +41,7 @@ class Looking:
         reading: Lines,
         captures: Callable[[], bool],
         loose: Callable[[Expr], Word | None],
+        sketch: Sketch,
         plain: Callable[[Expr], bool],
         passages: Passages,
         fuel: Callable[[int], None],
@@ -46,13 +49,14 @@ class Looking:
         def known(expr: Expr) -> Word | None:
             return None if expr is UNSURE else loose(expr)
 
-        self._captures, soon = captures, passages.soon
-        self._hopeful = Guarded(lines, loose, plain, soon, passages.alive, fuel)
-        self._remembering = Guarded(reading, known, plain, soon, None, fuel)
+        self._sketch, self._captures, soon = sketch, captures, passages.soon
+        self._hopeful = Guarded(lines, loose, sketch.length, plain, soon, passages.alive, fuel)
+        self._remembering = Guarded(reading, known, sketch.length, plain, soon, None, fuel)
         self.alive = self._hopeful.alive
 
     def forget(self) -> None:
         """Drop everything memoised."""
+        self._sketch.forget()
         self._hopeful.forget()
         self._remembering.forget()
 

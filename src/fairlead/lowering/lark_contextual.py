@@ -14,16 +14,18 @@ What this module does not know: how stacks work, what a terminal matches, how wi
 """
 
 from collections.abc import Callable, Hashable, Mapping
+from functools import cached_property
 from typing import Final, cast, final
 
 from fairlead.errors import UnsatisfiableError
 from fairlead.lowering.expr import EMPTY, EPSILON, ahead, alt, call, concat, stop
-from fairlead.lowering.lark_automaton import Automaton, check_length, least_texts
+from fairlead.lowering.lark_automaton import Automaton, Frame, check_length, least_texts
 from fairlead.lowering.lark_ends import Ends
 from fairlead.lowering.lark_freedom import Freedom, freedom
 from fairlead.lowering.lark_indentation import Lines, Place, ReadLine
 from fairlead.lowering.lark_pushdown import Pushdown
 from fairlead.lowering.lark_scanners import Scanners, Way
+from fairlead.lowering.lark_sketch import LarkSketch
 from fairlead.lowering.nodes import Expr, Look
 from fairlead.lowering.uncaptured import Uncaptured
 from fairlead.lowering.unending import unending
@@ -86,6 +88,7 @@ class Places(Uncaptured):
         # What looks ahead here looks over what does within a part.
         self.level = max((each.looks for each in parts.values()), default=0)
         self._scanners = Scanners(grammar, parts, self.level)
+        self._grammar_parts = parts
         self._grammar, self.table, self.indentation = grammar, grammar.table, grammar.indentation
         told, lines = grammar.indentation, None
         if told is not None:
@@ -103,6 +106,11 @@ class Places(Uncaptured):
         self._ends: dict[int, Ends] = {}
         self.start = Place(self._automaton.start, 0, (0,))
         self.pushdown = Pushdown(self.table, self.ways) if told is None else None
+
+    @cached_property
+    def sketch(self) -> LarkSketch:
+        """All texts, and some more."""
+        return LarkSketch(self._grammar, self.table, self.start.stack, self._grammar_parts)
 
     def check(self) -> None:
         """Refuse now what cannot be taken exactly."""
@@ -178,6 +186,10 @@ class Places(Uncaptured):
         """All texts from the terminal of newlines on that is being read at a place."""
         lines = cast("Lines", self._lines)
         return call(self, lines.begun(place, text, columns, after), self.level + 1)
+
+    def behind_line(self, line: ReadLine) -> list[Frame]:
+        """The stacks behind a line that is being read, however wide it may be."""
+        return cast("Lines", self._lines).stacks(line.place)
 
     # The protocol of templates.
 

@@ -87,7 +87,11 @@ class JsonSchema(Source):
             `Whitespace`.
         spelling: "any" way to write a string or a number, or "plain": strings as
             `json.dumps(..., ensure_ascii=False)` writes them, integers as digits, numbers as digits
-            with a fraction or one digit, a fraction and an exponent.
+            with a fraction or one digit, a fraction and an exponent. Of the spellings with an
+            exponent, which have no end, those near the number are known: `1` is also `0.001e3`
+            where the schema lists it (5 digits before the point, or zeros behind it, as beside
+            bounds), `0.01e2` where it is a whole number between bounds (2), and any spelling only
+            where no bound is. Two schemas of the same values may differ in such texts alone.
         formats: "known": the formats of the specification are asserted, and names that it does not
             have are annotations; "strict": those are refused.
         resources: schemas by URI that `$ref` may name; nothing is ever fetched.
