@@ -53,6 +53,25 @@ def test_many_grammars_by_chance(ignored):
     assert checked(range(100, 500), ignored) > 2000
 
 
+@pytest.mark.untraced
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Behind the last terminal nothing may come, not even what is ignored.
+        'start: A* | | D | / +(?=[ab])/ NO\nA: "ab"\nB: /[^a]/\nC.2: "b"\n'
+        "D: /[ab]+?(?=c)/\n%declare NO",
+        # What is ignored goes over any space, or asks for the end; only some terminal ends it.
+        'start: "a" ["b"]\n%ignore / +/',
+        'start: "a" B "c"\nB: /b(?=c)/\n%ignore / +(b[^c]*)?/',
+        'start: B "a" | "a" A NO\nB: /b+(?=a)/\nA.2: /a(?=b)/\n%ignore / +/\n%declare NO',
+        # A terminal asks for another that stands behind it at once.
+        'start: (K ":" V)*\nK: /[ab]+(?=:)/\nV: /[ab]+(?= )/\n%ignore / +/',
+    ],
+)
+def test_what_has_to_follow_tells_whether_a_text_goes_on(text):
+    assert compared(lowered(text), words("abc :", 3, 40), 4, 10, 3, fuel=Fuel()) > 2
+
+
 def test_a_table_takes_as_much_as_is_in_it():
     rows = "".join(f'\nn{number}: "a{number}"' for number in range(500))
     expr = lowered("start: " + " ".join(f"n{number}" for number in range(500)) + rows)

@@ -15,7 +15,7 @@ from fairlead.lowering.lark_contextual import Places
 from fairlead.lowering.lark_freedom import Freedom
 from fairlead.lowering.lark_indentation import Place, ReadLine
 from fairlead.lowering.lark_scanners import Way
-from fairlead.lowering.lark_terminals import one_word
+from fairlead.lowering.lark_terminals import firsts, one_word
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.preferred import Exit
 from fairlead.masks.arena import Arena
@@ -46,13 +46,17 @@ class LalrNodes:
         self._places, self._network, self._lexicon = places, network, lexicon
         self._arena: Arena = network.arena
         self._lines = places.indentation
+        self._newline = "" if self._lines is None else self._lines.newline
         self._names = [*places.table.terminals[1:], END]
         self._numbers = {name: number for number, name in enumerate(self._names)}
         self._free: Freedom | None = places.freedom(lexicon.spellable)
         self._ends = places.ends(lexicon.spellable)
-        self._known: dict[tuple[Way, ...], tuple[int, int]] = {}
+        self._known: dict[tuple[tuple[Way, ...], bool], tuple[int, int]] = {}
+        self._scanned: dict[int, int] = {}
         self._ways: dict[Way, Sequence[int]] = {}
         self._spacers: dict[bytes, int] = {}
+        self._bytes: dict[int, int] = {0: at.DEAD}
+        self._reached = self._arena.make(at.CLEAR, 1)
         self.table = self._describe(places.table)
 
     def node(self, argument: Place | ReadLine) -> int:
@@ -70,15 +74,46 @@ class LalrNodes:
         lines = self._lines_of(place)
         return self._arena.make(at.PLACE, self.table, lines, start, len(states) // 2, line)
 
-    def scan(self, state: int) -> None:
-        """Say what may be taken in a state."""
+    def scan(self, state: int, lines: int) -> None:
+        """Say what may be taken in a state; asked once more, with what it may begin."""
+        if state in self._scanned:
+            inside = lines > 0 and self._arena.record(lines)[1] > 0
+            place = self._scanned[state] - 2 + inside
+            self._arena.write(at.EDGE, place, np.array([self._begun(state, inside)], np.int32))
+            return
         ways = self._places.ways(state)
-        known = self._known.get(ways)
+        # Where lines end nowhere else than inside of brackets, it begins otherwise.
+        key = ways, self._ends_lines(state)
+        known = self._known.get(key)
         if known is None:
             listed = [number for way in ways for number in self._numbers_of(way)]
-            start = self._arena.put(at.EDGE, np.array(listed, np.int32))
-            known = self._known[ways] = start + 1, len(listed) // 4
-        self._arena.set_scanner(self.table, state, *known)
+            start = self._arena.put(at.EDGE, np.array([-1, -1, *listed], np.int32))
+            known = self._known[key] = start + 2, len(listed) // 4
+        self._scanned[state] = known[0]
+        self._arena.set_scanner(self.table, state, known[0] + 1, known[1])
+
+    def _begun(self, state: int, inside: bool) -> int:
+        """Any byte with which something may begin there, and then nothing that is asked for."""
+        begun, ends = 0, inside or self._ends_lines(state)
+        for way in self._places.ways(state):
+            if ends or way.ignored or way.terminal != self._newline:
+                for leaving in way.exits:
+                    begun |= firsts(leaving.text)
+        return self._more(begun & self._lexicon.spellable)
+
+    def _more(self, begun: int) -> int:
+        found = self._bytes.get(begun)
+        if found is None:
+            byte = self._arena.make(at.LEXEME, self._lexicon.state(byte_set(begun)))
+            found = self._bytes[begun] = self._arena.make(at.SEQUENCE, byte, self._reached)
+        return found
+
+    def _ends_lines(self, state: int) -> bool:
+        """Whether the automaton has an action for a newline there."""
+        table = self._places.table
+        if self._newline not in table.terminals:
+            return False
+        return bool(table.wanted[state] >> table.terminals.index(self._newline) & 1)
 
     def pushed(self, below: Frame | None, state: int, margin: int) -> Frame:
         """A stack with one more state; on None it is the lowest."""
@@ -135,7 +170,7 @@ class LalrNodes:
         read = self._read(way.text)
         if way.ignored:
             return [read, at.IGNORED, at.EVERYWHERE, 0]
-        if self._lines is None or way.terminal != self._lines.newline:
+        if way.terminal != self._newline:
             word = None if self._free is None else self._free.word(way)
             free = 0 if word is None else self._spacer(word)
             return [read, self._numbers[way.terminal], at.EVERYWHERE, free]
@@ -199,9 +234,8 @@ class LalrNodes:
         arena.write(at.LALR, head[at.T_PRODUCTION], np.array(productions, np.int32))
         arena.write(at.LALR, head[at.T_BRACKET], np.array(self._brackets(), np.int32))
         head[at.T_END], head[at.T_DEPTH] = table.end, len(table.shifts) + _ROOM
-        head[at.T_REACHED] = arena.make(at.CLEAR, 1)
-        some = arena.make(at.LEXEME, self._lexicon.state(byte_set(self._lexicon.spellable)))
-        head[at.T_MORE] = arena.make(at.SEQUENCE, some, head[at.T_REACHED])
+        head[at.T_REACHED] = self._reached
+        head[at.T_MORE] = self._more(self._lexicon.spellable)
         head[at.T_LEVEL] = self._places.level
         head[at.T_FREE] = 0 if self._free is None else self._spacer(self._free.spacer)
         if self._lines is not None:

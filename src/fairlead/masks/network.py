@@ -196,8 +196,8 @@ class Network:
         elif code == at.NEED_JUDGE:
             self._verdicts.judge(wanted, lambda most: self.run(at.JUDGE, wanted, most))
         elif code == at.NEED_SCANNER:
-            _, table, state, *_ = self.arena.record(wanted)
-            self._automata[table].scan(state)
+            _, table, state, lines, *_ = self.arena.record(wanted)
+            self._automata[table].scan(state, lines)
         elif code == at.NEED_SETTLED:
             expr = self._known[self.arena.record(wanted)[1]]
             self.arena.set_settled(wanted, self._verdicts.settled(expr))

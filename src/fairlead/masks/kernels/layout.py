@@ -373,7 +373,8 @@ T_FIELDS: Final = 19
 # A row is three numbers: where in LALR its first column would be, and the columns that it has, the
 # first and the one behind the last; in all others there is 0.
 # A way is four numbers: a node, the terminal or IGNORED, where it is one, and a node as T_FREE of
-# one of its texts, or 0.
+# one of its texts, or 0. Two nodes are in EDGE before the first: T_REACHED behind any byte with
+# which something may begin, outside and inside of brackets; -1 where nobody has asked.
 EVERYWHERE: Final = 0
 OUTSIDE: Final = 1  # of brackets
 INSIDE: Final = 2

@@ -17,6 +17,7 @@ from fairlead.masks.kernels.layout import (
     CLEAR,
     COUNTED,
     DOUBTFUL,
+    EXPR,
     FOUND,
     GUARDED,
     JUDGED,
@@ -38,6 +39,8 @@ from fairlead.masks.kernels.layout import (
     SEQUENCE,
     SHORT,
     STACK,
+    STOP,
+    TARGET,
     TOOK,
     V_ALIVE,
     V_DEAD,
@@ -124,7 +127,10 @@ def _look_at(context: Context, place: int, root: int) -> int:
 
 @inner
 def _is_searched(context: Context, place: int) -> bool:
-    """Whether Python has nothing to say of a place: under guards, or before T_FREE and the like."""
+    """Whether Python has nothing to say of a place.
+
+    It has none under guards, before T_FREE and the like, and before what only ends a text.
+    """
     if _is_guarded(context, place):
         return True
     nodes, pairs = int32s(context, NODE), int64s(context, STACK)
@@ -134,7 +140,9 @@ def _is_searched(context: Context, place: int) -> bool:
         node, stack, depth = int(pairs[stack] >> 32), int(pairs[stack] & 0xFFFFFFFF), depth + 1
     while nodes[node * 6] == LITERAL:
         node = int(nodes[node * 6 + 3])
-    return stack == 0 and nodes[node * 6] in (CLEAR, SEQUENCE)
+    if nodes[node * 6] == EXPR and int32s(context, TARGET)[node] > 0:
+        node = int32s(context, TARGET)[node] - 1
+    return stack == 0 and nodes[node * 6] in (CLEAR, SEQUENCE, STOP)
 
 
 @inner

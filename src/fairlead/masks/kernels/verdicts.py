@@ -10,14 +10,20 @@ from typing import Final
 
 import numpy as np
 
+from fairlead.masks.kernels.behind import (
+    begun_behind,
+    lines_behind,
+    put_on,
+    put_on_free,
+    stack_behind,
+    states_below,
+    ways_behind,
+)
 from fairlead.masks.kernels.guards import GONE, guards_after
-from fairlead.masks.kernels.intern import judgement_of, node_of, stack_of
+from fairlead.masks.kernels.intern import judgement_of, node_of
 from fairlead.masks.kernels.lalr import (
-    fed,
-    lines_taken,
     may_end,
     may_take,
-    scan_of,
     some_line_fits,
     top_field,
 )
@@ -27,11 +33,11 @@ from fairlead.masks.kernels.layout import (
     CAPTURE,
     CLEAR,
     COUNTED,
+    DEAD,
     DOUBT,
     EDGE,
     EXPR,
     GUARDED,
-    IGNORED,
     KEY,
     LALR,
     LAST_LINE,
@@ -46,7 +52,6 @@ from fairlead.masks.kernels.layout import (
     NAMED,
     NEED_JUDGE,
     NEED_LEX,
-    NEED_SCANNER,
     NEED_SETTLED,
     NEWLINE_BYTE,
     NIL,
@@ -128,9 +133,11 @@ def freely(context: Context, node: int, stack: int) -> int:
     if free != V_UNKNOWN or nodes[core * 6] == LINE:
         return free
     # On nothing else does it depend whether what is read comes to its own end.
-    reached = _on_free(context, stack, above, int(int32s(context, LALR)[table + T_REACHED]))
+    reached = put_on_free(context, stack, above, int(int32s(context, LALR)[table + T_REACHED]))
     verdict = verdict_of(context, node, reached) if reached > 0 else reached
     if verdict == V_ALIVE:
+        verdict = _before_words(context, node, stack, above, took)
+    if verdict == V_UNKNOWN:
         verdict = _at_the_end(context, node, stack, above, took)
     return V_UNKNOWN if verdict == V_DOUBT else verdict
 
@@ -169,56 +176,60 @@ def _lexed_verdict(context: Context, node: int, stack: int, above: int, took: in
             free = int(tables[table + (T_FREE if kind == 0 else T_LINE)])
         if free == 0 or (kind == 2 and nodes[took * 6 + 5] == 0):
             continue
-        judged = _on_free(context, stack, above, free)
+        judged = put_on_free(context, stack, above, free)
         verdict = verdict_of(context, node, judged) if judged > 0 else judged
         if verdict not in (V_DEAD, V_DOUBT):
             return verdict
-    reached = _on_free(context, stack, above, int(tables[table + T_REACHED]))
+    reached = put_on_free(context, stack, above, int(tables[table + T_REACHED]))
     verdict = verdict_of(context, node, reached) if reached > 0 else reached
     return V_APART if verdict in (V_ALIVE, V_DOUBT) else verdict
 
 
 @inner
 def _at_the_end(context: Context, node: int, stack: int, above: int, took: int) -> int:
-    """The verdict where no byte may come behind what is taken, V_UNKNOWN elsewhere, or a code."""
+    """The verdict where nothing may come behind what is taken, V_UNKNOWN elsewhere, or a code."""
     apart()
-    nodes, states = int32s(context, NODE), stack
-    table, terminal = int(nodes[took * 6 + 1]), int(nodes[took * 6 + 2])
-    more = _on_free(context, stack, above, int(int32s(context, LALR)[table + T_MORE]))
+    table, states = int(int32s(context, NODE)[took * 6 + 1]), states_below(context, stack, above)
+    behind, lines = stack_behind(context, took, states), lines_behind(context, took)
+    if behind <= 0 or lines < 0:
+        return min(lines, behind) if behind < 0 or lines < 0 else V_DEAD
+    more = put_on_free(context, stack, above, int(int32s(context, LALR)[table + T_MORE]))
     verdict = verdict_of(context, node, more) if more > 0 else more
+    if verdict not in (V_DEAD, V_DOUBT) and verdict >= 0:
+        begun = begun_behind(context, table, behind, lines)  # which few ask for
+        more = put_on_free(context, stack, above, begun) if begun > DEAD else begun
+        verdict = verdict_of(context, node, more) if more > 0 else V_DEAD if more == 0 else more
     if verdict != V_DEAD:
         return verdict if verdict < 0 else V_UNKNOWN
-    for _ in range(above + 1):
-        states = int(int64s(context, STACK)[states] & 0xFFFFFFFF)
-    outside, lines = top_field(context, states, 4), int(nodes[took * 6 + 3])
-    if terminal != IGNORED:
-        states = fed(context, table, states, terminal, -1)
-        lines = lines_taken(context, table, lines, terminal)
-    ends = (
-        may_end(context, table, states, lines) if states > 0 and lines >= 0 else min(states, lines)
-    )
-    if ends <= 0 or outside != 0:
-        return ends if ends < 0 else V_DEAD if ends == 0 else V_UNKNOWN
-    last = _on_free(context, stack, above, 0)
+    return _if_it_ends(context, node, stack, above, table, behind, lines)
+
+
+@inner
+def _if_it_ends(
+    context: Context, node: int, stack: int, above: int, table: int, states: int, lines: int
+) -> int:
+    """The verdict if nothing is read from some states, but what is around them."""
+    ends = may_end(context, table, states, lines)
+    if ends <= 0:
+        return ends if ends < 0 else V_DEAD
+    last = put_on(context, stack, above, top_field(context, states, 4))
     return verdict_of(context, node, last) if last >= 0 else last
 
 
 @inner
 def _free_verdict(context: Context, node: int, stack: int, above: int, took: int) -> int:
     """The verdict where each stack has a text to the end, V_UNKNOWN, or a code below 0."""
-    nodes, at = int32s(context, NODE), stack
+    nodes, at = int32s(context, NODE), states_below(context, stack, above)
     free = int(int32s(context, LALR)[nodes[took * 6 + 1] + T_FREE])
     if free == 0:
         return V_UNKNOWN
-    for _ in range(above + 1):
-        at = int(int64s(context, STACK)[at] & 0xFFFFFFFF)
     outside = verdict_of(context, NIL, top_field(context, at, 4))
     if outside != V_ALIVE:
         return outside if outside < 0 else V_UNKNOWN
     core = int(nodes[node * 6 + 1]) if nodes[node * 6] == GUARDED else node
     if nodes[core * 6] == LINE:
         return _line_freely(context, node, core, took, at)
-    judged = _on_free(context, stack, above, free)
+    judged = put_on_free(context, stack, above, free)
     verdict = verdict_of(context, node, judged) if judged > 0 else judged
     line = int(int32s(context, LALR)[nodes[took * 6 + 1] + T_LINE])
     if verdict in (V_DEAD, V_DOUBT) and line != 0:
@@ -227,73 +238,55 @@ def _free_verdict(context: Context, node: int, stack: int, above: int, took: int
         if may < 0:
             return may
         if may == 1:
-            judged = _on_free(context, stack, above, line)
+            judged = put_on_free(context, stack, above, line)
             verdict = verdict_of(context, node, judged) if judged > 0 else judged
-    if verdict in (V_DEAD, V_DOUBT) and nodes[took * 6 + 2] == IGNORED:
-        verdict = _before_words(context, node, stack, above, took)
     return V_UNKNOWN if verdict in (V_DEAD, V_DOUBT) else verdict
 
 
 @inner
 def _before_words(context: Context, node: int, stack: int, above: int, took: int) -> int:
-    """The verdict of what is ignored, and goes over any space, before texts of terminals."""
-    nodes, tables, edges = int32s(context, NODE), int32s(context, LALR), int32s(context, EDGE)
-    table, lines, states = int(nodes[took * 6 + 1]), int(nodes[took * 6 + 3]), stack
-    for _ in range(above + 1):
-        states = int(int64s(context, STACK)[states] & 0xFFFFFFFF)
-    scanner = tables[table + T_SCANNER] + 2 * top_field(context, states, 2)
-    start = int(tables[scanner]) - 1
+    """The verdict of what goes over any space, or asks for what follows: before texts of terminals.
+
+    And before the end; V_UNKNOWN where neither will do, and where not each stack has a text behind
+    T_FREE.
+    """
+    tables, edges = int32s(context, LALR), int32s(context, EDGE)
+    table, states = int(int32s(context, NODE)[took * 6 + 1]), states_below(context, stack, above)
+    outside = verdict_of(context, NIL, top_field(context, states, 4))
+    if outside != V_ALIVE or tables[table + T_FREE] == 0:
+        return outside if outside < 0 else V_UNKNOWN
+    behind, lines = stack_behind(context, took, states), lines_behind(context, took)
+    if behind < 0 or lines < 0:
+        return min(behind, lines)
+    start = ways_behind(context, table, behind, lines)
     if start < 0:
-        scan = scan_of(context, table, states, lines)
-        context[WANT] = scan if scan >= 0 else context[WANT]
-        return NEED_SCANNER if scan >= 0 else scan
-    for way in range(start, start + 4 * tables[scanner + 1], 4):
+        return start
+    ways = int(tables[tables[table + T_SCANNER] + 2 * top_field(context, behind, 2) + 1])
+    for way in range(start, start + 4 * ways, 4):
         if edges[way + 3] == 0:
             continue
         each = node_of(context, TOOK, table, int(edges[way + 1]), lines, 0, 0)
         if each < 0:
             return each
-        if may_take(context, each, states):
-            judged = _on_free(context, stack, above, int(edges[way + 3]))
+        if may_take(context, each, behind):
+            judged = put_on_free(context, stack, above, int(edges[way + 3]))
             verdict = verdict_of(context, node, judged) if judged > 0 else judged
             if verdict not in (V_DEAD, V_DOUBT):
                 return verdict
-    return V_UNKNOWN
+    verdict = _if_it_ends(context, node, stack, above, table, behind, lines)
+    return V_UNKNOWN if verdict in (V_DEAD, V_DOUBT) else verdict
 
 
 @inner
 def _line_may_follow(context: Context, took: int, states: int) -> int:
     """Whether a newline may follow what is taken, with some line: 1, 0, or a code below 0."""
     nodes = int32s(context, NODE)
-    table, terminal = int(nodes[took * 6 + 1]), int(nodes[took * 6 + 2])
-    lines = int(nodes[took * 6 + 3])
-    if terminal != IGNORED:
-        states = fed(context, table, states, terminal, -1)
-        if states <= 0:
-            return states
-        lines = lines_taken(context, table, lines, terminal)
-        if lines < 0:
-            return lines
+    behind, lines = stack_behind(context, took, states), lines_behind(context, took)
+    if behind <= 0 or lines < 0:
+        return min(behind, lines)
     if nodes[lines * 6 + 1] > 0:
         return 1
-    return some_line_fits(context, table, states, lines, False)
-
-
-@inner
-def _on_free(context: Context, stack: int, above: int, free: int) -> int:
-    """A stack with `free` in the place of all but its topmost nodes, or a code below 0.
-
-    If `free` is 0 there is nothing below them.
-    """
-    pairs, made = int64s(context, STACK), stack_of(context, free, 0) if free != 0 else 0
-    for left in range(above, 0, -1):
-        if made < 0:
-            return made
-        at = stack
-        for _ in range(left - 1):
-            at = int(pairs[at] & 0xFFFFFFFF)
-        made = stack_of(context, int(pairs[at] >> 32), made)
-    return made
+    return some_line_fits(context, int(nodes[took * 6 + 1]), behind, lines, False)
 
 
 @inner
