@@ -56,9 +56,9 @@ TABLES: Final[dict[int, Table]] = {
         at.STEP_ROOM, 512, (), ((at.STEP_KEY, np.int64, 2), (at.STEP_VALUE, np.int32, 2))
     ),
     at.FRAMES: Table(
-        at.FRAME_ROOM, 256, ((at.FRAME, np.int32, 6),), ((at.FRAME_HASH, np.int32, 2),)
+        at.FRAME_ROOM, 64, ((at.FRAME, np.int32, 6),), ((at.FRAME_HASH, np.int32, 2),)
     ),
-    at.BITS: Table(at.BIT_ROOM, 256, ((at.BIT, np.uint64, 1),)),
+    at.BITS: Table(at.BIT_ROOM, 64, ((at.BIT, np.uint64, 1),)),
     at.TEXTS: Table(at.TEXT_ROOM, 256, ((at.TEXT, np.int64, 1),), ((at.TEXT_HASH, np.int32, 2),)),
     at.EXTRAS: Table(
         at.EXTRA_ROOM, 64, ((at.EXTRA, np.int64, 1),), ((at.EXTRA_HASH, np.int32, 2),)
@@ -95,7 +95,7 @@ TABLES: Final[dict[int, Table]] = {
     ),
     at.VISITED: Table(
         at.WORK_ROOM,
-        256,
+        64,
         (
             (at.SCRATCH, np.int64, 2),
             (at.FOUND_IS, np.uint8, 1),
@@ -106,7 +106,7 @@ TABLES: Final[dict[int, Table]] = {
         ),
     ),
     at.REACHED: Table(
-        at.REACH_ROOM, 256, ((at.REACH_ITEM, np.int64, 2), (at.REACH_SEEN, np.int64, 6))
+        at.REACH_ROOM, 64, ((at.REACH_ITEM, np.int64, 2), (at.REACH_SEEN, np.int64, 6))
     ),
 }
 _PYTHON: Final = (  # what Python alone writes, with the elements at first
