@@ -263,7 +263,7 @@ class _Settled:
 
     def _all(self, expr: Expr) -> bool:
         while isinstance(expr, Concat):
-            if not self.look(expr.head):
+            if expr.head.looks and not self.look(expr.head):  # few do
                 return False
             expr = expr.tail
         return self.look(expr)
