@@ -58,6 +58,7 @@ def spacer(text: str, spellable: int = ALL_BYTES, **options) -> bytes | None:
         ('start: "a" start | "b" | A NO\nA.2: / +(?=[ab])/\n%ignore " "\n%declare NO', None),
         ('start: x | A NO\nx: "a" x | "b"\nA.2: / +(?=a)/\n%ignore " "\n%declare NO', b" "),
         ('start: x | A NO\nx: "a" x | "b"\nA.2: / +(?=[ab])/\n%ignore " "\n%declare NO', None),
+        ('start: "a" | A NO\nA.2: / /\n%ignore " "\n%declare NO', None),
         ('start: x "a"\nx:\n%ignore " "', b" "),
         ('start: x "a" | A NO\nx:\nA.2: / +(?=a)/\n%ignore " "\n%declare NO', None),
         # Each rule has to have a text.
@@ -135,6 +136,12 @@ def test_stacks_get_shorter_where_only_what_is_below_a_state_says_so():
 )
 def test_newlines_that_do_not_begin_any_line(line):
     assert spacer(BLOCK + LINES.replace("/(\\n *)+/", line), postlex=Blocks) is None
+
+
+def test_each_text_that_is_ignored_is_tried():
+    lines = LINES.replace("/(\\n *)+/", "/\\n {0,3}/")
+    assert lines != LINES
+    assert spacer(f"{BLOCK}{lines}\n%ignore /-/", postlex=Blocks) is None
 
 
 def test_newlines_that_cannot_be_written():
