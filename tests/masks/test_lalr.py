@@ -72,6 +72,19 @@ def test_what_has_to_follow_tells_whether_a_text_goes_on(text):
     assert compared(lowered(text), words("abc :", 3, 40), 4, 10, 3, fuel=Fuel()) > 2
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'start: "n=" n ";"\nn: %json {"enum": [12]}',
+        'start: "n" n\nn: %json {"type": "integer", "minimum": 1}',
+        'start: "n" m ";"\nm: %lark {start: "1" start "2" |}',
+        'start: "n" m ";"\nm: %lark {start: "1"*}\n%ignore "="',
+    ],
+)
+def test_with_any_byte_begins_what_is_no_lark(text):
+    assert compared(lowered(text), words("n=12;", 2, 20), 4, 10, 3, fuel=Fuel()) > 2
+
+
 def test_a_table_takes_as_much_as_is_in_it():
     rows = "".join(f'\nn{number}: "a{number}"' for number in range(500))
     expr = lowered("start: " + " ".join(f"n{number}" for number in range(500)) + rows)

@@ -22,7 +22,7 @@ from fairlead.lowering.expr import (
     literal,
 )
 from fairlead.lowering.fuel import spend
-from fairlead.lowering.nodes import Alt, And, Bytes, Concat, Expr, Not, Repeat
+from fairlead.lowering.nodes import Alt, And, Bytes, Concat, Empty, Epsilon, Expr, Not, Repeat
 from fairlead.lowering.preferred import Exit, begins, exits
 from fairlead.lowering.regex import lower_regex
 from fairlead.lowering.regular import contains, derivative
@@ -304,7 +304,7 @@ def may_meet(word: bytes, begun: Expr) -> bool:
 
 @lru_cache(maxsize=1 << 12)
 def firsts(root: Expr) -> int:
-    """The bytes with which strings of a regular expression may begin; some more, perhaps."""
+    """The bytes with which strings of an expression may begin; some more, perhaps."""
     found, todo, seen = 0, [root], {root}
     while todo:
         node = todo.pop()
@@ -321,10 +321,10 @@ def firsts(root: Expr) -> int:
             case And(left, right):
                 # Each is more than both; the first that is no complement will do.
                 parts = (right,) if isinstance(left, Not) else (left,)
-            case Not():
-                found |= ALL_BYTES
+            case Empty() | Epsilon():
                 parts = ()
             case _:
+                found |= ALL_BYTES
                 parts = ()
         todo += (part for part in parts if part not in seen)
         seen.update(parts)

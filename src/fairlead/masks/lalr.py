@@ -9,7 +9,7 @@ from typing import Final, final
 
 import numpy as np
 
-from fairlead.lowering.expr import ANYTHING, EPSILON, byte_set
+from fairlead.lowering.expr import ALL_BYTES, ANYTHING, EPSILON, byte_set
 from fairlead.lowering.lark_automaton import Frame
 from fairlead.lowering.lark_contextual import Places
 from fairlead.lowering.lark_freedom import Freedom
@@ -97,8 +97,8 @@ class LalrNodes:
         begun, ends = 0, inside or self._ends_lines(state)
         for way in self._places.ways(state):
             if ends or way.ignored or way.terminal != self._newline:
-                for leaving in way.exits:
-                    begun |= firsts(leaving.text)
+                for text in (leaving.text for leaving in way.exits):
+                    begun |= ALL_BYTES if text.nullable else firsts(text)
         return self._more(begun & self._lexicon.spellable)
 
     def _more(self, begun: int) -> int:
