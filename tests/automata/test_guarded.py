@@ -297,7 +297,7 @@ def test_there_is_a_way_through_where_there_is_a_text(
 
     monkeypatch.setattr(passages.Passages, "alive", noted)
     assert Derivatives(expr).alive(expr) == found
-    assert asked == [found]
+    assert asked[-1:] == [found]  # and before, of some, what is not looked ahead for
 
 
 def test_alternatives_without_a_text_look_ahead_or_not() -> None:

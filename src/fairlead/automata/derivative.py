@@ -114,8 +114,13 @@ class Derivatives:
         self.living = Living(spellable, self._least.word, ways, fuel)
 
     @cached_property
+    def _sketch(self) -> Sketch:
+        return Sketch(self._disjoint, self.living.check, self._least.word, self._fuel)
+
+    @cached_property
     def _passages(self) -> Passages:
-        return Passages(self._disjoint, self.living.check, self.unfold, self._fuel)
+        within = self._sketch.is_within
+        return Passages(self._disjoint, self.living.check, self.unfold, within, self._fuel)
 
     @cached_property
     def _looking(self) -> Looking:
@@ -124,7 +129,7 @@ class Derivatives:
             self._leading,
             lambda: self._captures,
             self._least.word,
-            Sketch(self._disjoint, self.living.check, self._least.word, self._fuel),
+            self._sketch,
             self._plain,
             self._passages,
             self._fuel,

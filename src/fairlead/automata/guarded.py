@@ -27,6 +27,7 @@ from fairlead.automata.nearest import Ways, nearest
 from fairlead.automata.words import NOTHING, Word
 from fairlead.errors import LimitError
 from fairlead.lowering.aheads import looking
+from fairlead.lowering.expr import concat
 from fairlead.lowering.nodes import Alt, Expr
 from fairlead.lowering.regular import least_byte
 
@@ -87,7 +88,28 @@ class Guarded:
         options = root.options if isinstance(root, Alt) else (root,)
         if any(map(self._lives, options)):
             return True
-        return any(self._reaches(part, EARLY) or self._decided(part) for part in options)
+        return any(self._may_be(part) and self._found_soon(part) for part in options)
+
+    def _found_soon(self, part: Expr) -> bool:
+        return self._reaches(part, EARLY) or self._decided(part)
+
+    def _may_be(self, node: Expr) -> bool:
+        """Whether there is a text without what is looked ahead for at the highest level.
+
+        That may be many a regular expression: of what is left of .{1,200}, each of 200 would be
+        searched where a grammar alone comes to no end.
+        """
+        if node in self._known:
+            return self._known[node] is not None
+        leads, core = looking(node)
+        top = max((lead.level for lead in leads), default=0)
+        if not top:
+            return True
+        looser = concat(*(lead for lead in leads if lead.level != top), core)
+        if not self.alive(looser):
+            self._known[node] = None
+            return False
+        return True
 
     def _decided(self, node: Expr) -> bool:
         """Whether there is a text, where a short search has found none."""

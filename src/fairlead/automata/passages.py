@@ -16,10 +16,15 @@ ever take no longer. Such a way has a third part, what the automaton is about to
 What a capture reads is passed without being remembered: where nothing passes then, nothing does,
 but something that does may be no text.
 
+A way behind which less is allowed than behind another one is dropped: of the 200 ways through a
+comment that .{1,200} tells apart one is left. A search stops at the first way to the end, and goes
+on there when the next is asked.
+
 What this module does not know: which text.
 """
 
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Final, TypeAlias, cast, final
@@ -63,7 +68,7 @@ _Step: TypeAlias = tuple[Leads, Expr]
 
 MOST: Final = 20_000  # ways through all parts together,
 FEW: Final = 1_000  # and where the answer is to be had soon,
-PARTS: Final = 10_000  # and parts looked at
+PARTS: Final = 10_000  # and calls unfolded
 
 
 @final
@@ -74,6 +79,8 @@ class Passages:
         arcs: disjoint byte sets and derivatives of a regular expression.
         alive: whether an expression that does not look ahead has a text.
         unfold: what a call stands for.
+        within: whether all strings of one expression are strings of another; not if that is not
+            soon seen.
         fuel: called with the number of ways found, raises when there are too many.
     """
 
@@ -82,14 +89,16 @@ class Passages:
         arcs: Callable[[Expr], list[tuple[int, Expr]]],
         alive: Callable[[Expr], bool],
         unfold: Callable[[Call], Expr],
+        within: Callable[[Expr, Expr], bool],
         fuel: Callable[[int], None],
     ) -> None:
         self._arcs, self._alive, self._unfold, self._fuel = arcs, alive, unfold, fuel
-        self._ways: dict[_Place, set[_Way]] = {}
+        self._within = within
+        self._ways: dict[_Place, dict[Control, list[Leads]]] = {}
         self._asking: dict[_Place, set[_Place]] = {}
-        self._todo: list[_Place] = []
+        self._todo: deque[_Place] = deque()
         self._now: _Place | None = None
-        self._found, self._most, self._captures = 0, MOST, False
+        self._found, self._unfolded, self._most, self._captures = 0, 0, MOST, False
 
     def forget(self) -> None:
         """Drop everything memoised, and who was asking when it broke off."""
@@ -135,20 +144,42 @@ class Passages:
     def _collected(self, root: Expr) -> bool:
         leads, core = looking(root)
         place = tuple((lead.level, lead.item) for lead in leads), core
-        self._found, looked = 0, 0
+        self._found = self._unfolded = 0
         self._ask(place)
-        while self._todo:
-            self._now = self._todo.pop()
-            looked += not isinstance(self._now[1], _Spot)
-            if looked > PARTS:  # calls may lead to others without end, and none be passed
-                raise _undecided(f"after {PARTS} of its parts", looked, PARTS)
-            found, known = {*self._on(*self._now)}, self._ways[self._now]
-            if not found <= known:
-                self._count(len(found - known))
-                known |= found
+        while not self._passes(place):
+            if not self._todo:
+                return False
+            self._now = self._todo.popleft()
+            if self._learn(self._ways[self._now], self._on(*self._now)):
                 self._todo.extend(self._asking.get(self._now, ()))
-        self._now = None
-        return any(all(item.nullable for _, item in left) for left, _ in self._ways[place])
+            self._now = None
+        return True
+
+    def _passes(self, place: _Place) -> bool:
+        """Whether a way through a part is known that leaves nothing to look for."""
+        return any(all(i.nullable for _, i in left) for left in self._ways[place].get(DONE, ()))
+
+    def _learn(self, known: dict[Control, list[Leads]], ways: Iterable[_Way]) -> bool:
+        """Keep the ways that allow more than those that are known."""
+        fresh = 0
+        for left, control in ways:
+            others = known.setdefault(control, [])
+            if not self._is_any_within(left, others):
+                others.append(left)
+                fresh += 1
+        self._count(fresh)
+        return fresh > 0
+
+    def _is_any_within(self, leads: Leads, others: Collection[Leads]) -> bool:
+        """Whether one of others allows whatever these allow."""
+        return leads in others or any(self._is_within(leads, other) for other in others)
+
+    def _is_within(self, leads: Leads, others: Leads) -> bool:
+        mine = dict(leads)
+        return all(
+            level in mine and (mine[level] is item or self._within(mine[level], item))
+            for level, item in others
+        )
 
     def _count(self, found: int) -> None:
         self._fuel(found)
@@ -165,9 +196,10 @@ class Passages:
         if self._now is not None:
             self._asking.setdefault(place, set()).add(self._now)
         if place not in self._ways:
-            self._ways[place] = set()
+            self._ways[place] = {}
             self._todo.append(place)
-        return {*self._ways[place]}
+        known = self._ways[place]
+        return {(left, control) for control, each in known.items() for left in each}
 
     def _on(self, leads: Leads, node: Expr | _Spot) -> Iterable[_Way]:
         if not isinstance(node, _Spot):
@@ -229,6 +261,9 @@ class Passages:
             return self._ask((leads, _Spot(pushdown, FIRST, stack)))
         if node.looks and self._most < MOST:
             raise _undecided("soon", 0)
+        self._unfolded += 1
+        if self._unfolded > PARTS:  # calls may lead to others without end, and none be passed
+            raise _undecided(f"after {PARTS} of its parts", self._unfolded, PARTS)
         return self._ask((leads, self._unfold(node)))
 
     def _captured(self, leads: Leads, node: Capture) -> Iterable[Leads]:
@@ -260,18 +295,18 @@ class Passages:
 
     def _together(self, leads: Leads, node: Expr) -> Iterable[Leads]:
         """Through a regular expression, byte by byte."""
-        found, seen, todo = set[Leads](), {(leads, node)}, [(leads, node)]
-        while todo:
-            left, rest = todo.pop()
+        found, seen, todo = dict[Leads, None](), {node: [leads]}, [(leads, node)]
+        for left, rest in todo:  # grows while we go
             if not left:
-                found |= {left} if self._alive(rest) else set()
+                found |= {left: None} if self._alive(rest) else {}
                 continue
             if rest.nullable:
-                found.add(left)
-            for place in self._steps(left, rest):
-                if place not in seen:
-                    seen.add(place)
-                    todo.append(place)
+                found[left] = None
+            for after, target in self._steps(left, rest):
+                known = seen.setdefault(target, [])
+                if not self._is_any_within(after, known):
+                    known.append(after)
+                    todo.append((after, target))
             self._count(1)
         return found
 
@@ -302,7 +337,9 @@ def ends_plainly(root: Expr, spellable: int, check: Callable[[Expr], bool]) -> b
     """
     while root.looks:
         head, tail = parts(root)
-        if not head.looks:
+        if isinstance(head, Stop):
+            pass  # nothing is looked ahead for any more
+        elif not head.looks:
             if not check(head):
                 return False
         elif isinstance(head, Call) and isinstance(head.template, Places):

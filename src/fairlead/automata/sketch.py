@@ -147,9 +147,10 @@ class Sketch:
 
         Not if that is not soon seen.
         """
-        return any(one is other or self._is_within(one, other) for other in others)
+        return any(one is other or self.is_within(one, other) for other in others)
 
-    def _is_within(self, one: Expr, other: Expr) -> bool:
+    def is_within(self, one: Expr, other: Expr) -> bool:
+        """The same of one other."""
         if one is ANYTHING or other is ANYTHING:
             return other is ANYTHING
         key = one, other
