@@ -43,6 +43,8 @@ def conditions(count: int) -> list[Any]:
     ({"anyOf": bounds(200)}, True),
     ({"anyOf": bounds(300)}, False),
     ({"allOf": bounds(300)}, True),
+    ({"allOf": [{"allOf": bounds(300)}, {"minimum": 1}]}, True),
+    ({"allOf": [{"allOf": [{"anyOf": bounds(300)}]}]}, False),
     ({"oneOf": bounds(3)}, True),
     ({"oneOf": bounds(9)}, False),
     ({"oneOf": bounds(150)}, False),

@@ -49,6 +49,7 @@ TAME: list[Any] = [
     {"oneOf": [False, TEXT, {"type": "null"}]},
     {"items": {"$schema": "http://json-schema.org/draft-04/schema#"}, "minItems": 1},
     {**DRAFT_7, "items": {"$id": "#y", "items": {"$ref": "#"}}},
+    {"$id": "http://x/", "items": {"$id": "y", "enum": [[{}]]}, "contains": {"$ref": "#/items"}},
     {**DRAFT_7, "items": {"$id": "y", "$ref": "#"}},
     {"items": {"$id": 3, "items": {"$ref": "#"}}},
 ]  # fmt: skip

@@ -111,6 +111,13 @@ def closed(**members: Any) -> Any:
     ({"type": "array", "minItems": 2, "items": [TEXT], "additionalItems": LONG, "allOf": [{}]},
      [TEXT, LONG]),
     ({"type": "integer", "allOf": [{"enum": ["x"]}]}, None),
+    ({"oneOf": [{"properties": {"a": TEXT}}, {"properties": {"a": LONG, "b": TEXT}}]}, []),
+    ({"oneOf": [{"type": "object", "properties": {"a": part}} for part in (TEXT, LONG)]}, []),
+    ({"not": {"properties": {"a": TEXT}}, "allOf": [False]}, None),
+    ({"type": "array", "contains": {"const": 1}, "anyOf": [{"minItems": n} for n in (1, 1, 2)]},
+     []),
+    ({"allOf": [closed(a={"type": "object", "allOf": [closed(b=TEXT)]}),
+                {"properties": {"a": closed(b={})}}]}, [TEXT]),
     ({"prefixItems": [TEXT, LONG], "items": False, "type": "array", "minItems": 2, "allOf": [{}]},
      [TEXT, LONG]),
 ])  # fmt: skip
@@ -120,8 +127,8 @@ def test_parts_are_needed_as_far_as_an_instance_is_made_of_them(part: Any, neede
 
 def test_members_that_nest_too_deeply_are_not_put_together():
     deep, place = {"type": "object", "allOf": [closed(a=TEXT), closed(a=TEXT)]}, 0
-    for place in range(5):
-        assert (needs(deep) is None) == (place > 2)
+    for place in range(9):
+        assert (needs(deep) is None) == (place > 5)
         both = [closed(a={**deep}), closed(a={**deep})]
         deep = {"type": "object", "allOf": both}
 

@@ -56,6 +56,7 @@ class Outlines:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._known: dict[Address, Outline] = {}
+        self._typed: dict[Address, frozenset[Kind]] = {}
         self._impossible: dict[Formula, bool] = {}
 
     def exclude(self, first: Address, second: Address, kind: Kind) -> bool:
@@ -147,12 +148,31 @@ class Outlines:
         members = {name: declared.get(name, ()) for name in members}
         return Outline(kinds, scalars, members, closed)
 
+    def kinds(self, value: Formula) -> frozenset[Kind]:
+        """The types that what is said of a value admits at most.
+
+        Most values are of one type: what is said of the five others took a fifth of the time to a
+        first mask.
+        """
+        parts = value.parts if isinstance(value, Every) else (value,)
+        kinds = KINDS
+        for part in parts:
+            atom = part.atom if isinstance(part, Leaf) else None
+            if isinstance(atom, Holds) and atom.sign:
+                kinds &= self._kinds(atom.schema)
+            elif isinstance(atom, Among) and atom.sign:
+                kinds &= {kind for kind, _ in atom.values}
+        return kinds
+
     def _kinds(self, branch: Address) -> frozenset[Kind]:
         """The types that a branch admits, as far as it says them itself: each adds a schema."""
-        kinds = KINDS
-        for schema in self._applied(branch):
-            kinds &= schema.kinds
-        return kinds
+        found = self._typed.get(branch)
+        if found is None:
+            found = KINDS
+            for schema in self._applied(branch):
+                found &= schema.kinds
+            self._typed[branch] = found
+        return found
 
     def _applied(self, address: Address) -> list[Schema]:
         """The schema and those that hold wherever it does."""

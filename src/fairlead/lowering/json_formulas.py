@@ -204,7 +204,9 @@ def fold(
     From the leaves on, each shared part once, with an explicit stack, as nesting is the user's.
     """
     made: dict[Formula, _Made] = {} if known is None else known
-    if known is None and not root.parts:
+    if known is None and not [part for part in root.parts if part.parts]:  # as of most values
+        for part in root.parts:
+            made[part] = make(part, made)
         return make(root, made)
     stack: list[Formula] = [root]
     while stack:

@@ -62,7 +62,6 @@ from fairlead.lowering.json_unevaluated import unevaluated_items, unevaluated_me
 from fairlead.lowering.json_values import Exact
 from fairlead.lowering.nodes import Expr
 from fairlead.syntax.json_schema_tree import (
-    KINDS,
     Address,
     Arrays,
     Document,
@@ -99,7 +98,8 @@ class Meaning:
         found = self._impossible.get(value)
         if found is None:
             found = self.outlines.impossible(value) or (
-                isinstance(value, Every) and not any(self._left(value, kind) for kind in KINDS)
+                isinstance(value, Every)
+                and not any(self._left(value, kind) for kind in self.outlines.kinds(value))
             )
             self._impossible[value] = found
         return found

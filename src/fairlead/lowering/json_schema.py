@@ -64,7 +64,6 @@ from fairlead.syntax.json_schema_tree import KINDS, Address, Document, Kind
 from fairlead.syntax.json_text import Json, read_json, write_json
 from fairlead.syntax.regex_finding import parsed
 
-_KINDS: tuple[Kind, ...] = tuple(sorted(KINDS))
 _MANY: Final = 64
 _parts: Leaves[Expr] = Leaves(most=512)
 _judged: Leaves[TameSchema] = Leaves(most=128)
@@ -266,8 +265,9 @@ class Lowering:
         """The values that a formula allows, lowered here whoever lowers its schemas."""
         found = self._wholes.get(said)
         if found is None:
-            kinds = (self._kind(kind, self.meaning.of(said, kind)) for kind in _KINDS)
-            found = self._wholes[said] = alt(*kinds)
+            kinds = sorted(self.meaning.outlines.kinds(said))
+            parts = (self._kind(kind, self.meaning.of(said, kind)) for kind in kinds)
+            found = self._wholes[said] = alt(*parts)
         return found
 
     def _kind(self, kind: Kind, said: Formula) -> Expr:

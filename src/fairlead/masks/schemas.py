@@ -11,7 +11,7 @@ What this module does not know: how they are read and laid (`kernels.schema_part
 
 import re
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from itertools import islice
@@ -68,6 +68,8 @@ _WORDS: Final = {
     "allOf": of.W_ALL_OF,
 }
 _LAID: Final = frozenset((of.PARTED, of.WORDS, of.TEXT, of.GROUP))
+_HOLDING: Final = frozenset((dict, list))
+_BRACE: Final = ord("{")
 _OPENING: Final = re.compile(r'"(?:\$(?:ref|dynamicRef|recursiveRef|schema|id)|id)"')
 
 
@@ -92,6 +94,7 @@ class PlainSchema:
         self._source, self._text, self.draft = source, text, draft
         self.lowering: TameLowering | None = None
         self._judged, self._of_values = reading.judged, reading.of_values()
+        self._opened = reading.opened()
         self._parts = reading.part[: int(counts[of.PARTS]) * of.PART_FIELDS].copy()
         self._names = reading.member[: int(counts[of.MEMBERS]) * 6].copy()
         self._letters = reading.letter[: int(counts[of.LETTERS])].copy()
@@ -156,22 +159,14 @@ class PlainSchema:
     @cached_property
     def _objects(self) -> dict[int, Json]:
         """Every object of the schema by its place among all values and keys of the text."""
-        found, place = dict[int, Json](), 0
-        stack: list[tuple[Iterator[Json], int]] = [(iter((self._source.value,)), 1)]
-        while stack:
-            values, places = stack[-1]  # how many each takes: a key, too, where there are any
-            for value in values:
-                place += places
-                if value.__class__ is dict:
-                    found[place - 1] = value
-                    stack.append((iter(cast("dict[str, Json]", value).values()), 2))
-                    break
-                if value.__class__ is list:
-                    stack.append((iter(cast("list[Json]", value)), 1))
-                    break
-            else:
-                stack.pop()
-        return found
+        found, todo = list[Json](), list[Any]((self._source.value,))
+        while todo:
+            inside = todo.pop()
+            if inside.__class__ is dict:
+                found.append(inside)
+                inside = inside.values()
+            todo += [part for part in inside if part.__class__ in _HOLDING][::-1]
+        return dict(zip(self._opened.tolist(), found, strict=True))
 
 
 @final
@@ -227,6 +222,11 @@ class _Reading:
         if self.judged < 0:
             return self.value[:0]
         return self.value[of.V_PART : int(self.context[of.VALUES]) * 4 : 4].copy()
+
+    def opened(self) -> NDArray[np.intp]:
+        """Which of all values and keys are objects, where it has been read on."""
+        begun = self.value[: int(self.context[of.VALUES]) * 4 : 4] if self.judged >= 0 else ()
+        return np.flatnonzero(self._source[begun] == _BRACE)
 
     def asked(self) -> list[tuple[int, int]]:
         """Where the parts are that others have to judge."""

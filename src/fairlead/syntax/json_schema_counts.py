@@ -31,6 +31,7 @@ _SINGLE: Final = frozenset(("required", "properties", "prefixItems", "minPropert
 _TWICE: Final = frozenset(
     ("additionalProperties", "items", "additionalItems", "propertyNames", "contains")
 )
+_MOST_LISTS: Final = 8  # of `allOf` within others
 _ALL_OF: Final = {"allOf"}
 _MANY: Final = PLACED | {"$ref", "contains"}
 _TESTS: Final = frozenset(("type", "properties", "required"))
@@ -54,20 +55,28 @@ class Counts:
     def __init__(self, judge: Verdicts) -> None:
         self._judge = judge
         self._known: dict[int, _Count] = {}
+        self._ones: dict[int, bool] = {}
         self._plainly: dict[int, Any] = {}
         self._compared = 0
 
     def few(self, part: Raw) -> bool:
         """Whether there are few, whatever member is read."""
-        return self._is_one(part) or self._count(part, _DEEPEST)[0] <= _MOST
+        return self._is_one(part, _MOST_LISTS) or self._count(part, _DEEPEST)[0] <= _MOST
 
-    def _is_one(self, part: Raw) -> bool:
+    def _is_one(self, part: Raw, left: int) -> bool:
         """Whether a part is a list of `allOf` that plainly leaves nothing to choose: most are."""
-        said_of, resolved = self._judge.said_of, self._judge.resolved
-        if said_of(part) != _ALL_OF:
-            return False
-        branches = map(resolved, part["allOf"])
-        return all(one.__class__ is dict and said_of(one).isdisjoint(_MANY) for one in branches)
+        found = self._ones.get(id(part))
+        if found is None:
+            found = self._judge.said_of(part) == _ALL_OF and all(
+                one.__class__ is dict
+                and (
+                    self._judge.said_of(one).isdisjoint(_MANY)
+                    or (left and self._is_one(one, left - 1))
+                )
+                for one in map(self._judge.resolved, part["allOf"])
+            )
+            self._ones[id(part)] = found
+        return found
 
     def _count(self, part: Any, left: int) -> _Count:
         """The alternatives where a part holds, and where it is denied."""

@@ -12,6 +12,7 @@ What this module does not know: what schemas mean beyond that.
 """
 
 from collections.abc import Sequence
+from marshal import dumps
 from typing import Any, Final, final
 
 from fairlead.errors import FairleadError
@@ -30,7 +31,7 @@ from fairlead.syntax.json_schema_tame_values import (
     is_plain_pattern,
     schemas_at,
 )
-from fairlead.syntax.json_schema_targets import Targets, is_plain
+from fairlead.syntax.json_schema_targets import Targets, holds_reference, is_plain
 from fairlead.syntax.json_schema_verdicts import UNTOLD, Verdicts
 from fairlead.syntax.json_schema_witnesses import Witnesses
 from fairlead.syntax.json_text import Json
@@ -83,6 +84,14 @@ def read_tame(
     )
 
 
+def _written(raw: Raw) -> bytes | int:
+    """A part as it is written, or itself; `marshal` takes a third of the time of `repr`."""
+    try:
+        return dumps(raw, 2)  # later versions tell by which objects texts are, too
+    except ValueError:  # an exact number, or nested deeply
+        return id(raw)
+
+
 @final
 class _Check:
     """One pass over a document."""
@@ -97,7 +106,7 @@ class _Check:
     ) -> None:
         self._root, self._draft = root, draft
         self._asserted = ASSERTED[draft]
-        self._nested_ids = False
+        self._resources: list[Raw] = []  # that begin below the root
         self._todo: list[Any] = [root] if only is None else [*only]
         self._only = None if only is None else frozenset(map(id, only))
         self._holding = Holding(draft, strict, lowers, self._todo)
@@ -131,7 +140,7 @@ class _Check:
                 return False
         if only is not None:
             self._place_known()
-        if (self.targets and self._nested_ids) or has_loop(self._in_place):
+        if self._leads_elsewhere() or has_loop(self._in_place):
             return False
         self.wild |= {
             id(raw): raw
@@ -145,6 +154,10 @@ class _Check:
         for key in self._nothing:
             del seen[key]
         return True
+
+    def _leads_elsewhere(self) -> bool:
+        """Whether a reference may stand within a resource of its own."""
+        return bool(self.targets) and any(map(holds_reference, self._resources))
 
     def _place_known(self) -> None:
         """Note what the parts stand for that are looked at in place, and are known."""
@@ -194,7 +207,7 @@ class _Check:
         """Whether nothing is told of a part, as a resource of another draft may begin there."""
         if raw is self._root or not self.targets.opens(raw):
             return False
-        self._nested_ids = True
+        self._resources.append(raw)
         return "$schema" in raw
 
     def _is_nothing(self, raw: Raw, said: Said) -> bool:
@@ -233,12 +246,17 @@ class _Check:
 
         judge = Verdicts(self.targets, said_of, alone=self._draft <= 7)
         crowds, witnesses = Crowds(self.seen.values(), judge), Witnesses(judge)
+        told: dict[bytes | int, list[Raw] | None] = {}  # half of them are written like another
         for key, raw in [*self.wild.items()]:
-            if key not in wrong and crowds.allow(raw):
-                needed = witnesses.needs(raw)
-                if needed is not None:
-                    self.late[key] = self.wild.pop(key)
-                    self.instances.wait(raw, needed, every=True)
+            text = _written(raw) if key not in wrong else 0
+            if text and text not in told:
+                needed = witnesses.needs(raw) if crowds.allow(raw) else None
+                told[text] = needed
+            else:
+                needed = told.get(text)
+            if needed is not None:
+                self.late[key] = self.wild.pop(key)
+                self.instances.wait(raw, needed, every=True)
 
     def _is_well_formed(self, raw: Raw) -> bool:
         """Whether the keywords of a wild part hold what they can hold, and nothing special."""

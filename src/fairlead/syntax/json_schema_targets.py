@@ -68,3 +68,21 @@ class Targets(dict[str, Any]):
 def is_plain(name: str) -> bool:
     """Whether a reference leads somewhere in the same document."""
     return name == "#" or name.startswith("#/")
+
+
+def holds_reference(raw: Raw) -> bool:
+    """Whether a reference may stand in a schema: within a resource it leads elsewhere.
+
+    >>> holds_reference({"$id": "a", "items": {"$ref": "#"}}), holds_reference({"$id": "a"})
+    (True, False)
+    """
+    todo: list[Any] = [raw]
+    while todo:
+        value = todo.pop()
+        if value.__class__ is dict:
+            if "$ref" in value:
+                return True
+            todo += value.values()
+        elif value.__class__ is list:
+            todo += value
+    return False

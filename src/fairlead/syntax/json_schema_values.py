@@ -6,7 +6,7 @@ Each method gives the value of one keyword of a schema, or None where the keywor
 from collections.abc import Mapping
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any, assert_never, cast, final
+from typing import Any, cast, final
 
 from fairlead.errors import SourceError
 from fairlead.syntax.frozen import by_identity
@@ -21,6 +21,15 @@ FORMATS = (
 )  # fmt: skip
 TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 
+_KINDS: dict[type, Kind] = {
+    type(None): "null",
+    bool: "boolean",
+    int: "number",
+    Decimal: "number",
+    str: "string",
+    list: "array",
+    dict: "object",
+}
 _SOME_TYPES = f"one or more of {', '.join(TYPES)}"
 
 
@@ -138,18 +147,4 @@ def kind_of(value: Json) -> Kind:
     >>> kind_of(True), kind_of(1), kind_of([])
     ('boolean', 'number', 'array')
     """
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int() | Decimal():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case dict():
-            return "object"
-        case _:
-            assert_never(value)
+    return _KINDS[value.__class__]

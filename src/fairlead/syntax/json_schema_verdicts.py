@@ -7,7 +7,7 @@ take more than a look at one keyword after the other is None.
 What this module does not know: where instances come from, and whether schemas are well formed.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final, TypeAlias, final
@@ -20,9 +20,11 @@ from fairlead.syntax.regex_finding import finds
 Verdict: TypeAlias = "bool | None"
 _DEEPEST: Final = 24  # schemas within schemas
 _MOST: Final = 2000  # schemas looked at before nothing more is told
+_BRANCHES: Final = frozenset(("then", "else"))  # told with `if`
 _NUMBER: Final = frozenset(("integer", "number"))
 UNTOLD: Final = frozenset(("",))
 """Instead of the keywords of a part that is not looked at: nothing is told of it."""
+_COUNTED: Final = frozenset(("required", "minProperties", "maxProperties", "minItems", "maxItems"))
 _NAMED: Final = frozenset(("type", "enum", "const"))
 _EVERY_TYPE: Final = frozenset(
     ("null", "boolean", "integer", "number", "string", "array", "object")
@@ -35,6 +37,24 @@ class Instance:
     """Any instance of a part that stands for itself."""
 
     part: Raw
+
+
+def identity(value: Any) -> Hashable:
+    """What tells a value apart: of another type than an equal one, or an instance of a part."""
+    if value.__class__ is dict:
+        return dict, *[(key, identity(part)) for key, part in value.items()]
+    if value.__class__ is list:
+        return list, *map(identity, value)
+    return value.__class__, value
+
+
+def parts_of(value: Any) -> "list[Raw]":
+    """The parts of which there is an instance somewhere in a value."""
+    if value.__class__ is dict:
+        return [part for member in value.values() for part in parts_of(member)]
+    if value.__class__ is list:
+        return [part for item in value for part in parts_of(item)]
+    return [value.part] if isinstance(value, Instance) else []
 
 
 def every(answers: Iterable[Verdict]) -> Verdict:
@@ -59,11 +79,12 @@ def some(answers: Iterable[Verdict]) -> Verdict:
 
 def one(answers: Iterable[Verdict]) -> Verdict:
     """Whether exactly one is so."""
-    listed = list(answers)
-    sure = listed.count(True)
-    if sure > 1:
-        return False
-    return sure == 1 if None not in listed else None
+    sure, unknown = False, False
+    for answer in answers:
+        if answer and sure:
+            return False
+        sure, unknown = sure or answer is True, unknown or answer is None
+    return None if unknown else sure
 
 
 @final
@@ -91,6 +112,8 @@ class Verdicts:
         self.targets, self._said_of, self._alone = targets, said_of, alone
         self._said: dict[int, set[str] | frozenset[str]] = {}  # by their ids,
         self._held: list[Raw] = []  # which no other object may get
+        self._orders: dict[int, list[str]] = {}
+        self._types: dict[int, frozenset[str]] = {}
         self.looked = 0  # how many schemas were looked at; whoever asks anew may forget it
 
     def said_of(self, part: Raw) -> "set[str] | frozenset[str]":
@@ -112,24 +135,27 @@ class Verdicts:
     def types(self, part: Any) -> frozenset[str]:
         """The types that instances of a part may have, as far as it says them itself."""
         part = self.resolved(part)
-        known = part.__class__ is dict and "type" in self.said_of(part)
-        named: Any = part["type"] if known else None
-        if named is None:
-            return _EVERY_TYPE
-        return frozenset((named,) if named.__class__ is str else named)
+        found = self._types.get(id(part))
+        if found is None:
+            if part.__class__ is not dict or "type" not in self.said_of(part):
+                return _EVERY_TYPE
+            named: Any = part["type"]
+            found = frozenset((named,) if named.__class__ is str else named)
+            self._types[id(part)] = found
+        return found
 
     def holds(self, part: Any, value: Any, left: int = _DEEPEST) -> Verdict:
         """Whether an instance satisfies a part."""
         part = self.resolved(part)
         if part.__class__ is bool:
             return part
-        if isinstance(value, Instance) and value.part is part:
+        if value.__class__ is Instance and value.part is part:
             return True
         self.looked += 1
         if left == 0 or self.looked > _MOST:
             return None
         unknown = False
-        for name in self.said_of(part):  # as `every`, which takes twice as long for a keyword
+        for name in self._in_order(part):  # as `every`, which takes twice as long for a keyword
             if name in _NAMED:
                 answer = self._named(name, part, value)
             else:
@@ -139,7 +165,19 @@ class Verdicts:
             unknown = unknown or answer is None
         return None if unknown else True
 
+    def _in_order(self, part: Raw) -> list[str]:
+        """The keywords of a schema, those first that take no look at others."""
+        found = self._orders.get(id(part))
+        if found is None:
+            said = self.said_of(part)
+            found = said if len(said) < 2 else sorted(said, key=lambda name: (_rank(name), name))
+            found = self._orders[id(part)] = [*found]
+        return found
+
     def _keyword(self, name: str, part: Raw, value: Any, left: int) -> Verdict:
+        about = _ABOUT.get(name)
+        if about is not None:
+            return self._asserted(about, name, part, value, left)
         held: Any = part.get(name)
         if name in _COMBINED:
             return _COMBINED[name](self.holds(branch, value, left) for branch in held)
@@ -150,10 +188,8 @@ class Verdicts:
                 return denied(self.holds(held, value, left))
             case "if":
                 return self._condition(part, value, left)
-            case "then" | "else":
-                return True
             case _:
-                return self._asserted(name, part, value, left)
+                return True if name in _BRANCHES else None
 
     def _condition(self, part: Raw, value: Any, left: int) -> Verdict:
         test = self.holds(part["if"], value, left)
@@ -164,11 +200,8 @@ class Verdicts:
             return True if then is True and otherwise is True else None
         return then if test else otherwise
 
-    def _asserted(self, name: str, part: Raw, value: Any, left: int) -> Verdict:
-        about = _ABOUT.get(name)
-        if about is None:
-            return None
-        if isinstance(value, Instance):
+    def _asserted(self, about: str, name: str, part: Raw, value: Any, left: int) -> Verdict:
+        if value.__class__ is Instance:
             types = self.types(value.part)
             return None if about in types or (about == "number" and types & _NUMBER) else True
         if kind_of(value) != about:
@@ -254,9 +287,7 @@ class Verdicts:
             case "minProperties" | "maxProperties":
                 return len(value) >= held if name == "minProperties" else len(value) <= held
             case "properties":
-                return every(
-                    self.holds(held[key], value[key], left) for key in value if key in held
-                )
+                return self._members(held, value, left)
             case "propertyNames":
                 return every(self.holds(held, key, left) for key in value)
             case "patternProperties" | "additionalProperties":
@@ -269,6 +300,17 @@ class Verdicts:
                     for key, need in held.items()
                     if key in value
                 )
+
+    def _members(self, held: Raw, value: "dict[str, Any]", left: int) -> Verdict:
+        """Whether values suit what is said of their keys: as `every`, which takes longer."""
+        unknown = False
+        for key in value:
+            if key in held:
+                answer = self.holds(held[key], value[key], left)
+                if answer is False:
+                    return False
+                unknown = unknown or answer is None
+        return None if unknown else True
 
     def _others(self, name: str, part: Raw, value: "dict[str, Any]", left: int) -> Verdict:
         """Whether values suit what is said of keys by pattern, or of all others."""
@@ -286,6 +328,10 @@ class Verdicts:
                 answer = self.holds(held, one_, left)
                 answers.append(answer if answer or is_about else None)
         return every(answers)
+
+
+def _rank(name: str) -> int:
+    return 0 if name in _NAMED else 1 if name in _COUNTED else 2 if name in _ABOUT else 3
 
 
 def _of_number(name: str, held: Any, value: "int | Decimal") -> Verdict:

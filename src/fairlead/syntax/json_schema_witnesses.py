@@ -11,7 +11,7 @@ denied included, is for `json_schema_verdicts` to tell::
 What this module does not know: whether the parts that it takes an instance of have one.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterator
 from decimal import Decimal
 from itertools import islice
 from math import lcm
@@ -19,7 +19,7 @@ from typing import Any, Final, final
 
 from fairlead.syntax.json_schema_needs import VALUED, Raw
 from fairlead.syntax.json_schema_strings import strings
-from fairlead.syntax.json_schema_verdicts import UNTOLD, Instance, Verdicts
+from fairlead.syntax.json_schema_verdicts import UNTOLD, Instance, Verdicts, identity, parts_of
 from fairlead.syntax.regex_finding import finds
 
 _MOST_WAYS: Final = 24
@@ -47,9 +47,10 @@ _OF_OBJECTS: Final = frozenset(("properties", "required", "additionalProperties"
 _MERGED: Final = frozenset(
     ("type", "properties", "required", "additionalProperties", "allOf", "$ref")
 )
+_OF_MEMBERS: Final = frozenset(("properties", "patternProperties", "additionalProperties"))
 _FRESH: Final = ("a", "b", "c", "d")
 _NOTHING: Final = object()
-_UNTRIED: Final = object()
+_NONE: Final[Raw] = {}
 
 
 @final
@@ -59,7 +60,7 @@ class Witnesses:
     def __init__(self, judge: Verdicts) -> None:
         self._judge = judge
         self._tried = 0  # beside the first of each part
-        self._together: dict[tuple[int, ...], Any] = {}  # values by the ids of what they satisfy
+        self._together: dict[tuple[int, ...], list[Raw] | None] = {}  # by the ids of what meets
         self._plain = False  # whether what is put together is known in all its parts
 
     def needs(self, part: Raw) -> "list[Raw] | None":
@@ -72,49 +73,67 @@ class Witnesses:
         >>> witnesses.needs({"allOf": [text, {"type": "null"}]}) is None
         True
         """
-        self._judge.looked = 0
-        members = self._needs_of_members(part)
+        self._judge.looked, self._plain = 0, False
+        members = self._needs_of_members([part], _DEEPEST)
         if members is not None:
             return members
-        for tried, value in enumerate(self._candidates(part)):
-            self._tried += tried > 0
+        tried = set[Hashable]()  # a third of what branches come to is what others came to
+        for value in self._candidates(part):
+            key = identity(value)
+            if key in tried:
+                continue
+            self._tried += len(tried) > 0
             if self._judge.holds(part, value):
-                return _parts_of(value)
-            if tried > _MOST_TRIED or self._tried > _MOST_TRIED_ALL:
+                return parts_of(value)
+            tried.add(key)
+            if len(tried) > _MOST_TRIED or self._tried > _MOST_TRIED_ALL:
                 return None
         return None
 
-    def _needs_of_members(self, root: Raw) -> "list[Raw] | None":
+    def _needs_of_members(self, roots: list[Any], left: int) -> "list[Raw] | None":
         """The same where parts together say what members there are, and nothing else.
 
         Most lists of `allOf` are such: an object of the members that are required satisfies them
         if each member does what is said of it. To put one together and to look at all of it took
         three times as long.
         """
-        way, needed = self._of_members(root), list[Raw]()
-        self._plain = False
-        for name in dict.fromkeys(name for part in way or () for name in part.get("required", ())):
-            said = self._said_by_all(way or (), name)
+        way, needed = self._of_members(roots), list[Raw]()
+        if way is None:
+            return None
+        about = [
+            (part.get("properties", _NONE), part.get("additionalProperties", True)) for part in way
+        ]
+        for name in dict.fromkeys(name for part in way for name in part.get("required", ())):
+            said = self._said_by_all(about, name)
             if len(said) == 1 and False not in said.values():
                 needed += said.values()
             elif said:
-                value = self._together.get(tuple(said), _UNTRIED)
-                if value is _UNTRIED:
-                    value = self._together[tuple(said)] = self._meeting([*said.values()])
-                if value is _NOTHING:
+                together = self._needs_of_meeting(said, left)
+                if together is None:
                     return None
-                needed += _parts_of(value)
-        return None if way is None else needed
+                needed += together
+        return needed
 
-    def _said_by_all(self, way: "Iterable[Raw]", name: str) -> dict[int, Any]:
-        """What such parts, none of which has patterns, say of a member, by its id."""
+    def _needs_of_meeting(self, said: dict[int, Any], left: int) -> "list[Raw] | None":
+        """The same of a member of which several schemas say something, by their ids."""
+        key, members = tuple(said), [*said.values()]
+        if key not in self._together:
+            found = self._needs_of_members(members, left - 1) if left else None
+            if found is None:
+                value = self._meeting(members)
+                found = None if value is _NOTHING else parts_of(value)
+            self._together[key] = found
+        return self._together[key]
+
+    def _said_by_all(self, about: list[tuple[Raw, Any]], name: str) -> dict[int, Any]:
+        """What parts, none of which has patterns, say of a member, by its id."""
         found: dict[int, Any] = {}
-        for part in way:
-            members: Raw = part.get("properties", {})
-            held = members[name] if name in members else part.get("additionalProperties", True)
-            held = self._judge.resolved(held)
-            if held is not True and (held is False or self._judge.said_of(held)):
-                found[id(held)] = held
+        for members, others in about:
+            held = members.get(name, others)
+            if held is not True:
+                held = self._judge.resolved(held)
+                if held is False or (held is not True and self._judge.said_of(held)):
+                    found[id(held)] = held
         return found
 
     def _said(self, part: Any) -> "set[str] | frozenset[str]":
@@ -129,9 +148,9 @@ class Witnesses:
                     return value
         return self._value(members, _DEEPEST)
 
-    def _of_members(self, root: Raw) -> "list[Raw] | None":
-        """The parts that hold together with one; None if any says more than what members are."""
-        todo, found = list[Any]((root,)), dict[int, Raw]()
+    def _of_members(self, roots: list[Any]) -> "list[Raw] | None":
+        """The parts that hold together with some; None if any says more than what members are."""
+        todo, found = [*roots], dict[int, Raw]()
         while todo:
             part: Any = self._judge.resolved(todo.pop())
             if part.__class__ is not dict:
@@ -148,13 +167,19 @@ class Witnesses:
         return [*found.values()]
 
     def _candidates(self, part: Raw) -> Iterator[Any]:
+        """What may satisfy a part: denying takes few values, all ways take many."""
+        denied = False
         for plain in (False, True):
             self._plain = plain
             for way in islice(self._ways([part]), _MOST_WAYS):
                 for value in islice(self._made(way, part, _DEEPEST), _MOST_MADE):
                     yield value
                     yield from self._amended(way, part, value)
-        yield from self._denying(part)
+                if not denied:
+                    yield from self._denying(part)
+                denied = True
+        if not denied:
+            yield from self._denying(part)
         yield from _PLAIN
 
     def _amended(self, way: list[Raw], whole: Raw, value: Any) -> Iterator[Any]:
@@ -269,18 +294,19 @@ class Witnesses:
     def _objects(self, way: list[Raw], left: int) -> Iterator[Any]:
         """Objects of the members that are required, and others if there have to be more; or may."""
         names = dict.fromkeys(name for part in way for name in part.get("required", ()))
+        about = [part for part in way if not _OF_MEMBERS.isdisjoint(part)]
         least = max(part.get("minProperties", 0) for part in way)
         more = [name for part in way for name in part.get("properties", {})]
         for name in [*more, *_FRESH] if len(names) < least else ():
             names[name] = None
             if len(names) >= least:
                 break
-        made = {name: self._member(way, name, left) for name in names}
+        made = {name: self._member(about, name, left) for name in names}
         if _NOTHING in made.values():
             return
         yield made
         for name in more[:_MOST_MADE]:
-            member = _NOTHING if name in made else self._member(way, name, left)
+            member = _NOTHING if name in made else self._member(about, name, left)
             if member is not _NOTHING:
                 yield {**made, name: member}
 
@@ -355,12 +381,3 @@ def _said_of_item(part: Raw, said: "set[str] | frozenset[str]", place: int) -> A
     if items.__class__ is list:
         prefix, items = items, part.get("additionalItems", True)
     return prefix[place] if place < len(prefix) else items
-
-
-def _parts_of(value: Any) -> "list[Raw]":
-    """The parts of which there is an instance somewhere in a value."""
-    if value.__class__ is dict:
-        return [part for member in value.values() for part in _parts_of(member)]
-    if value.__class__ is list:
-        return [part for item in value for part in _parts_of(item)]
-    return [value.part] if isinstance(value, Instance) else []
