@@ -178,8 +178,12 @@ class Derivatives:
 
     def step(self, state: Expr, byte: int) -> Expr | None:
         """The state after one more byte, None where no text goes on so."""
-        following = read_byte(state, byte, self._derive)
+        following = self.after(state, byte)
         return following if self.alive(following) else None
+
+    def after(self, state: Expr, byte: int) -> Expr:
+        """The same where a text is known to go on so, which is not asked then."""
+        return read_byte(state, byte, self._derive)
 
     def blurred(self, state: Expr) -> Expr:
         """The state without what its captures have read."""

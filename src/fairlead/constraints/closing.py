@@ -9,24 +9,35 @@ What this module does not know: decode states (`compiled`), canonical tokens (`c
 
 from functools import cached_property
 from itertools import chain
-from typing import Final, final
+from typing import Final, Protocol, final
 
 import numpy as np
 
 from fairlead.automata.captures import CERTAIN, VAGUE, Doubts
 from fairlead.automata.derivative import Derivatives
 from fairlead.automata.words import LONGEST
+from fairlead.constraints.grouped import NONE, Group, Grouping, Groups
 from fairlead.constraints.segmentation import Segmentation, too_few
 from fairlead.constraints.token_graph import TokenGraph
 from fairlead.lowering.nodes import Expr
 from fairlead.masks.bits import Row
 from fairlead.masks.rows import Rows
+from fairlead.masks.state import State
+from fairlead.masks.states import States
 from fairlead.masks.walk import Reached
 from fairlead.vocabulary.spellings import Vocabulary
 
 _MORE: Final = 16  # tokens that a rest may take more if a name or an item is one that came
 _MANY: Final = 512  # tokens that are asked one by one near the end of a budget: 30 to 450 ms in all
 _FEW: Final = 64  # tokens that are asked for one by one: a millisecond each
+
+
+class Rests(Protocol):
+    """What knows what may follow a state."""
+
+    def rest(self, state: State) -> Expr:
+        """As an expression."""
+        ...
 
 
 @final
@@ -36,11 +47,14 @@ class Closing:
     def __init__(
         self,
         machine: Derivatives,
+        states: Rests,
         rows: Rows[Expr],
         vocabulary: Vocabulary,
         graph: TokenGraph | None,
     ) -> None:
-        self._machine, self._rows, self._graph = machine, rows, graph
+        self._machine, self._states, self._rows, self._graph = machine, states, rows, graph
+        told = isinstance(states, States)
+        self._grouping = Grouping(machine, states, vocabulary) if told else None
         self._vocabulary, self._doubts = vocabulary, Doubts()
 
     @cached_property
@@ -64,7 +78,17 @@ class Closing:
                 return length <= tokens
         return self.distance(rest) <= tokens
 
-    def row(self, rest: Expr, tokens_left: int) -> Row:
+    def without(self, state: State, token: int) -> Row | None:
+        """The mask without what leads to where a token leads; None if that is not told."""
+        groups = None if state.ended else self._groups(state)
+        return None if groups is None else self._rows.pack(groups.rest, groups.without(token))
+
+    def _groups(self, state: State) -> Groups | None:
+        """The groups of the mask, where something is looked ahead for."""
+        grouping = self._grouping if self._states.rest(state).looks else None
+        return None if grouping is None else grouping.groups(state)
+
+    def row(self, state: State, tokens_left: int) -> Row:
         """The tokens after which one less than `tokens_left` suffice.
 
         Where it is not known which names or items a token has read, and 16 more might not suffice,
@@ -75,12 +99,17 @@ class Closing:
         Raises:
             LimitError: `tokens_left` do not suffice.
         """
+        rest = self._states.rest(state)
         needed = self.distance(rest)
         if needed > tokens_left:
             raise too_few(tokens_left, needed)
         if self._graph is not None:
             tokens = self._graph.within(rest, tokens_left)
             return self._rows.pack(rest, np.array(tokens, np.int32))
+        if (groups := self._groups(state)) is not None:
+            left = tokens_left - 1
+            fit = [g.tokens for g in groups.each if self._fits(g, groups, left)]
+            return self._rows.pack(rest, np.concatenate([NONE, *fit]))
         reached = self._rows.reached(rest)
         numbers = np.unique(reached.numbers)
         fit = [n for n in numbers.tolist() if self.fits(self._rows.state(n), tokens_left - 1)]
@@ -95,6 +124,10 @@ class Closing:
         if not (sure.size or more or needed == 0):
             more = self._segmentation.first(self._machine.hoped(rest))
         return self._rows.pack(rest, np.concatenate([sure, np.array(more, np.int32)]))
+
+    def _fits(self, group: Group, groups: Groups, tokens: int) -> bool:
+        """Whether so many tokens suffice after those of a group."""
+        return (group.whole and tokens >= 0) or self.fits(groups.after(group), tokens)
 
     def _surely_fits(self, rest: Expr, tokens: int) -> bool:
         """Whether what seems to fit does, or would if some more tokens were needed."""

@@ -15,6 +15,8 @@ from functools import cached_property
 from operator import index
 from typing import SupportsIndex, TypeAlias, final
 
+import numpy as np
+
 from fairlead.automata.budget import Budget, Meter
 from fairlead.automata.decided import Decisions
 from fairlead.automata.derivative import Derivatives
@@ -206,12 +208,32 @@ class CompiledConstraint:
         Raises:
             LimitError: `distance(state)` is more than `tokens_left`.
         """
-        if state.ended or tokens_left > LONGEST:
-            return self.mask(state)
+        row = mask = self.mask(state)
+        if state.ended or tokens_left >= min(state.enough, LONGEST + 1):
+            return mask
+        half = tokens_left // 2  # asked with ever fewer, as within a string, it is so a few times
+        for tokens in (half, tokens_left) if self.fits(state, half // 2) else (tokens_left,):
+            row = self._within(state, tokens)
+            if np.array_equal(row, mask):
+                state.enough = tokens
+                return mask
+        return row
+
+    def _within(self, state: DecodeState, tokens_left: int) -> Row:
         if self._canonical is not None:
             return self._canonical.within(state, tokens_left)
         with self._lock:
-            return self._closing.row(self._states.rest(state), tokens_left)
+            return self._closing.row(state, tokens_left)
+
+    def mask_without(self, state: DecodeState, token: int, tokens_left: int) -> Row:
+        """`mask_within`, given a token that is not in it; or a mask with more, also without it.
+
+        Where something is looked ahead for, it lacks only what leads to where `token` leads: each
+        state that tokens lead to has to be searched for its shortest end.
+        """
+        with self._lock:
+            found = None if self._canonical else self._closing.without(state, token)
+        return self.mask_within(state, tokens_left) if found is None else found
 
     def matches(self, text: str | bytes | Sequence[str | Special]) -> bool:
         """Whether `text` is in the language and the vocabulary can spell it.
@@ -345,7 +367,7 @@ class CompiledConstraint:
 
     @cached_property
     def _closing(self) -> Closing:
-        return Closing(self._machine, self._rows, self._spelled, self._graph)
+        return Closing(self._machine, self._states, self._rows, self._spelled, self._graph)
 
     @property
     def _language(self) -> Language:

@@ -4,8 +4,9 @@ Both kinds answer the same questions; a row holds one of them. The place in a co
 to the limits, so that no text is cut in half:
 
 - a token after which the rest would not fit into `most` tokens is refused, and the row becomes
-  `mask_within`; what is drawn then fits. (Asking for `mask_within` at every step would be the same
-  and cost a distance for each token that may follow; this asks for one.)
+  `mask_within`, or comes nearer to it; what is drawn in the end fits. (Asking for `mask_within` at
+  every step would be the same and cost a distance for each token that may follow; this asks for
+  one.)
 - before `least` tokens end ids are not offered, and a token that leads to where only an end can
   come is refused. If that leaves nothing, the end comes early: a whole text goes before a minimum.
 
@@ -28,7 +29,7 @@ from fairlead.vocabulary.spellings import Vocabulary
 
 Taken: TypeAlias = tuple[int, ...]  # tokens at the end of the prompt that are written again
 
-TRIES: Final = 32  # tokens refused for `least` in one step; each costs a draw
+TRIES: Final = 32  # tokens refused for either limit in one step; each costs a draw
 
 
 @final
@@ -118,9 +119,8 @@ class Held:
         self._constraint, self._least, self._most = constraint, least, most
         self._ends = end_row(constraint.vocabulary)
         self._state = constraint.start(joint)
-        self._count = self._refused = 0
+        self._count = self._refused = self._crowded = 0
         self._row: Row | None = None
-        self._enough = dict[DecodeState, int]()
         self._joint = joint
         self._free: bool | None = None  # until someone asks
         self._chosen: tuple[int, ...] = ()
@@ -145,20 +145,10 @@ class Held:
     def narrow(self) -> None:
         """Leave out of `row` everything after which the rest would not fit, before it is asked.
 
-        For those that look at what a row offers, and not only at what is drawn from it. Where half
-        of the tokens that are left would do for everything, that is remembered of the place: it is
-        not looked at again before they are all that is left. Forks share what is known.
+        For those that look at what a row offers, and not only at what is drawn from it.
         """
-        left = self._most - self._count
-        if left >= self._enough.get(self._state, left + 1):
-            return
-        half = left // 2
-        for tokens in (half, left) if self._constraint.fits(self._state, half) else (left,):
-            fitting = self._constraint.mask_within(self._state, tokens)
-            if np.array_equal(fitting, self._constraint.mask(self._state)):
-                self._row, self._enough[self._state] = None, tokens
-                return
-            self._row = self._unended(fitting)
+        fitting = self._constraint.mask_within(self._state, self._most - self._count)
+        self._row = self._unended(fitting)
 
     def choices(self, tokens: Sequence[int]) -> Choices | None:
         """Between which tokens the constraint leaves the choice, and what was chosen so far.
@@ -183,12 +173,12 @@ class Held:
         if self._free is not None:
             self._chosen = (*self._chosen, token) if self._free else self._chosen
             self._judged, self._free = self._count + 1, None
-        self._count, self._refused = self._count + 1, 0
+        self._count, self._refused, self._crowded = self._count + 1, 0, 0
         return True
 
     def admits(self, token: int) -> bool:
         """Whether a token of `row` may be taken; if not, the row has become narrower."""
-        if not self.fits(token):
+        if not self.fits(token, TRIES):
             return False
         after = self._constraint.advance(self._state, token)
         missing = self._least - self._count - 1
@@ -201,12 +191,20 @@ class Held:
                 return False
         return True
 
-    def fits(self, token: int) -> bool:
-        """Whether a token of `row` leaves room for an end; if not, the row has those that do."""
-        left = self._most - self._count - 1
-        if self._constraint.fits(self._constraint.advance(self._state, token), left):
+    def fits(self, token: int, tries: int = 0) -> bool:
+        """Whether a token of `row` leaves room for an end; if not, the row has those that do.
+
+        The first `tries` times at a place it may have others, too: to find all that do takes long
+        where something is looked ahead for, and mostly the next that is drawn does.
+        """
+        left = self._most - self._count
+        if self._constraint.fits(self._constraint.advance(self._state, token), left - 1):
             return True
-        fitting = self._constraint.mask_within(self._state, left + 1)
+        self._crowded += 1
+        if self._crowded <= tries:
+            fitting = self._constraint.mask_without(self._state, token, left)
+        else:
+            fitting = self._constraint.mask_within(self._state, left)
         narrow = self.row() & fitting
         self._row = narrow if narrow.any() else self._unended(fitting)
         return False

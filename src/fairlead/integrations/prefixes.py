@@ -14,7 +14,6 @@ from collections import OrderedDict
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final, TypeAlias, final
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +69,6 @@ class Prefixes:
         self.constraint = constraint
         self._start = constraint.start(joint)
         self._known: OrderedDict[bytes, Standing] = OrderedDict()
-        self._roomy: WeakKeyDictionary[DecodeState, int] = WeakKeyDictionary()
         self._most = most
         self._lock = threading.Lock()
 
@@ -99,17 +97,9 @@ class Prefixes:
         Raises:
             LimitError: `left` tokens do not suffice to end the text.
         """
-        mask = self.constraint.mask(state)
-        if left is None or state.ended or left >= self._roomy.get(state, left + 1):
-            return mask
-        # A state that is met again with ever fewer tokens left (the inside of a string) is asked
-        # about half of them: so it is asked a few times, and not at each step.
-        half = left // 2
-        if self.constraint.fits(state, half) and self._is_roomy(state, half, mask):
-            return mask
-        return (
-            mask if self._is_roomy(state, left, mask) else self.constraint.mask_within(state, left)
-        )
+        if left is None:
+            return self.constraint.mask(state)
+        return self.constraint.mask_within(state, left)
 
     def count(
         self, enough: int, left: int | None = None, offered: Collection[int] | None = None
@@ -140,13 +130,6 @@ class Prefixes:
         for place, token in enumerate(tokens.tolist()):
             standing = self._following(standing, token, place)
         return standing
-
-    def _is_roomy(self, state: DecodeState, left: int, mask: Row) -> bool:
-        """Whether `left` tokens suffice whatever comes next; if so, it is remembered."""
-        roomy = np.array_equal(self.constraint.mask_within(state, left), mask)
-        if roomy:
-            self._roomy[state] = left
-        return roomy
 
     def _following(self, standing: Standing, token: int, place: int) -> Standing:
         if isinstance(standing, Outside) or standing.ended:

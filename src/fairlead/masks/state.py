@@ -6,6 +6,7 @@ any time and from any thread.
 What this module does not know: how masks are made.
 """
 
+import sys
 from collections.abc import Collection
 from typing import Final, final
 
@@ -14,6 +15,7 @@ from fairlead.lowering.nodes import Expr
 from fairlead.masks.bits import Row
 from fairlead.masks.network import Network
 
+ALL: Final = sys.maxsize  # tokens
 UNTIED: Final = -2  # instead of a macro state, where the network that had it is gone
 
 
@@ -30,6 +32,7 @@ class State:
         row: the mask, while it is remembered.
         hits: how often the mask was remembered when it was asked for.
         seen: how many of these the last look for a row to forget saw.
+        enough: as many tokens as are known to suffice for an end whatever the next one is.
         token: the token that was taken first, -1 if none was,
         next: and the state after it.
     """
@@ -37,8 +40,8 @@ class State:
     # Most states have one way here and one on: no object beside them says so. For the collector a
     # dictionary and a pair for each state were as much again, twice.
     __slots__ = (
-        "__weakref__", "_before", "_by", "_end", "_others", "_rest", "accepts", "ended", "hits",
-        "macro", "network", "next", "row", "seen", "text", "token",
+        "__weakref__", "_before", "_by", "_end", "_others", "_rest", "accepts", "ended", "enough",
+        "hits", "macro", "network", "next", "row", "seen", "text", "token",
     )  # fmt: skip
 
     def __init__(
@@ -47,7 +50,7 @@ class State:
         self.network, self.macro, self.accepts = network, macro, accepts
         self.row: Row | None = None
         self.hits = self.seen = self.text = 0
-        self.ended = False
+        self.ended, self.enough = False, ALL
         self.token = -1
         self.next: State | None = None
         self._others: dict[int, State] | None = None
@@ -121,6 +124,7 @@ class State:
         """A state that knows the mask, and is UNTIED."""
         made = State(None, UNTIED, self.accepts, self._rest)
         made.row, made.hits, made.seen = self.row, self.hits, self.seen
+        made.enough = self.enough
         return made
 
     def lead_on(self, other: "State", copies: "dict[State, State]") -> None:

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Final, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairlead.automata.budget import Budget
 from fairlead.automata.derivative import Derivatives
@@ -24,6 +25,7 @@ from fairlead.lowering.expr import concat, literal
 from fairlead.lowering.nodes import Expr
 from fairlead.masks.bits import Row
 from fairlead.masks.gallery import shared_gallery
+from fairlead.masks.kernels.layout import READ_EACH
 from fairlead.masks.lexicon import shared_lexicon
 from fairlead.masks.memory import Held
 from fairlead.masks.network import Network
@@ -219,6 +221,20 @@ class States:
                     rest = None if rest is None else self._machine.step(rest, byte)
                 after.know_rest(rest)
             return state.known_rest()
+
+    def places(self, state: State, tokens: "NDArray[np.int64]") -> "NDArray[np.uint32] | None":
+        """What READ (`kernels.entry`) says to tokens of its mask; None where they do not tell."""
+        codes = np.zeros(len(tokens), np.uint32)
+        with self._lock:
+            network = state.network or self._tied(state)
+            if network is None or network.marks.any:
+                return None
+            each = np.ascontiguousarray(tokens, np.uint32)
+            try:
+                network.run(READ_EACH, state.macro, len(each), each, codes)
+            except LimitError:
+                return None
+        return None if (codes & 1).any() else codes
 
     def held(self) -> Held:
         """What is remembered at the moment."""

@@ -203,7 +203,12 @@ class Vocabulary:
     @cached_property
     def longest(self) -> int:
         """The length of the longest spelling, in bytes."""
-        return max((len(token) for token in self.tokens if token), default=0)
+        return int(self.lengths.max(initial=0))
+
+    @cached_property
+    def lengths(self) -> "NDArray[np.int64]":
+        """int64[width or less]: bytes of each token's spelling, 0 where it has none."""
+        return np.array([len(token or b"") for token in self.tokens], np.int64)
 
     @cached_property
     def flat_trie(self) -> FlatTrie:

@@ -10,7 +10,6 @@ from fairlead.masks.kernel_cache import Kernels
 from fairlead.masks.kernels.bounded_pictures import measure
 from fairlead.masks.kernels.children import index_children, index_vocabulary
 from fairlead.masks.kernels.closure import close
-from fairlead.masks.kernels.expected import ask_early
 from fairlead.masks.kernels.fill import fill as _fill
 from fairlead.masks.kernels.frames import build_keys, first_frame, rehash_frames
 from fairlead.masks.kernels.intern import (
@@ -23,7 +22,6 @@ from fairlead.masks.kernels.intern import (
 )
 from fairlead.masks.kernels.jumps import jump_of, spot_nodes
 from fairlead.masks.kernels.layout import (
-    AFTER_TEXT,
     BUILD_KEYS,
     ENTER,
     EXTRA,
@@ -42,8 +40,6 @@ from fairlead.masks.kernels.layout import (
     MACROS,
     MAKE_NODE,
     MAKE_TEXT,
-    MARKED,
-    MARKS,
     MEASURE,
     NEED_LEX,
     NODES,
@@ -54,7 +50,7 @@ from fairlead.masks.kernels.layout import (
     PAIRS,
     PENDING,
     READ,
-    READ_TEXT,
+    READ_EACH,
     REHASH,
     SCAN_ROOM,
     SCANNED,
@@ -68,8 +64,6 @@ from fairlead.masks.kernels.layout import (
     TEXT_HASH,
     TEXT_ROOM,
     TEXTS,
-    TOKEN,
-    TOKEN_AT,
     TRIE_FREE,
 )
 from fairlead.masks.kernels.lexemes import expand_wanted, explore, state_of
@@ -84,12 +78,13 @@ from fairlead.masks.kernels.lexer_layout import (
 )
 from fairlead.masks.kernels.linking import KernelPipeline, forget_sources
 from fairlead.masks.kernels.lock import release, take_again
-from fairlead.masks.kernels.macros import finish, step, step_with
+from fairlead.masks.kernels.macros import finish
 from fairlead.masks.kernels.outlooks import learn
 from fairlead.masks.kernels.pictures import count_rows as _count_rows
 from fairlead.masks.kernels.pictures import draw_picture, remember_picture
 from fairlead.masks.kernels.pictures import stack_rows as _stack_rows
 from fairlead.masks.kernels.programs import write
+from fairlead.masks.kernels.reads import read_each, read_one
 from fairlead.masks.kernels.recipe_layout import LEARN
 from fairlead.masks.kernels.recipes import learn_recipe
 from fairlead.masks.kernels.record_layout import (
@@ -117,9 +112,7 @@ from fairlead.masks.kernels.views import (
     WholeWords,
     bare,
     int32s,
-    int64s,
     once,
-    uint8s,
 )
 from fairlead.masks.kernels.worklist import begin
 
@@ -138,30 +131,6 @@ def _enter(context: Context, node: int) -> int:
     begin(context)
     code = close(context, node, 0)
     return finish(context) if code == OK else code
-
-
-@once
-def _advance(context: Context, macro: int, token: int) -> int:
-    bytes_, at, read = uint8s(context, TOKEN), int64s(context, TOKEN_AT), int(context[READ_TEXT])
-    for place in range(at[token], at[token + 1]):
-        before, byte = macro, int(bytes_[place])
-        macro = step(context, before, byte)
-        if context[MARKS] != 0 and macro > 0:
-            read = text_of(context, read, byte)
-            if read < 0:
-                return read
-            if int32s(context, MACRO)[macro * 4 + 3] >= MARKED:
-                macro = step_with(context, before, byte, read)
-        if macro <= 0:
-            return macro
-        if int32s(context, MACRO)[macro * 4 + 3] != 0:
-            break
-    context[AFTER_TEXT] = read
-    code = ask_early(context, macro)
-    if code < 0:
-        return code
-    macros = int32s(context, MACRO)
-    return macro * 4 + 2 * macros[macro * 4 + 2] + macros[macro * 4 + 3]
 
 
 @once
@@ -203,7 +172,8 @@ def run(slots: WholeNumbers, what: int, a: int, b: int, row: WholeWords, spare: 
     ENTER a: the macro state of a text that begins with node a. READ a b: four times the macro state
     after token b from a, 0 if its bytes cannot be read, the first unsure one on the way if one is;
     plus 2 if a text may end there, plus 1 if it is unsure; where there are MARK nodes it needs and
-    gives a text. FILL a b: the mask of a, as `fill` says; anew if b is not 0, else where it was.
+    gives a text. READ_EACH a b: the same for the b tokens in `row`, to `spare`. FILL a b: the mask
+    of a, as `fill` says; anew if b is not 0, else where it was.
     MEASURE a b: see `bounded_pictures.measure`. JUDGE a b: find the verdict of place a among b
     places; 1 if it is not known then.
     """
@@ -216,7 +186,9 @@ def run(slots: WholeNumbers, what: int, a: int, b: int, row: WholeWords, spare: 
         if what == FILL:
             code = _fill(context, a, bare(row), bare(spare))
         elif what == READ:
-            code = _advance(context, a, b)
+            code = read_one(context, a, b)
+        elif what == READ_EACH:
+            code = read_each(context, a, bare(row), b, bare(spare))
         elif what == ENTER:
             code = _enter(context, a)
         elif what == JUDGE:

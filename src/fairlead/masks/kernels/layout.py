@@ -225,6 +225,7 @@ READ: Final = 6
 FILL: Final = 7
 MEASURE: Final = 8
 JUDGE: Final = 9
+READ_EACH: Final = 10
 
 # Codes: what to serve.
 OK: Final = 0
@@ -247,8 +248,7 @@ LITERAL: Final = 2  # start in POOL, length, next node
 LEXEME: Final = 3  # lexical state
 SEQUENCE: Final = 4  # first node, second node
 CHOICE: Final = 5  # start in EDGE, number of options
-EXPR: Final = 6  # index of the expression, or LAID and a part of a schema, and how many of its
-# items have come; see TARGET
+EXPR: Final = 6  # an expression, or LAID and a part and how many of its items came; see TARGET
 LAID: Final = 1 << 28
 MARK: Final = 7  # index of template and argument: what is captured, of which texts know, ends here
 OPENED: Final = 8  # frame: behind the opening brace
