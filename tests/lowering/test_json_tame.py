@@ -9,8 +9,8 @@ from fairlead.automata.derivative import Derivatives
 from fairlead.lowering import json_leaves
 from fairlead.lowering.json_objects import ObjectTemplate
 from fairlead.lowering.json_schema import Lowering, lower_json_schema
+from fairlead.lowering.linear import parts_of
 from fairlead.lowering.nodes import Call, Expr, Rule
-from fairlead.lowering.regular import parts_of
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.json_schema_tame import read_tame
 from json_schemas import machine, matches, verdict

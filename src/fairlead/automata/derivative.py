@@ -31,7 +31,6 @@ from fairlead.automata.least import Least
 from fairlead.automata.living import Living
 from fairlead.automata.looking import Looking
 from fairlead.automata.nearest import Ways
-from fairlead.automata.partition import fewer, partition
 from fairlead.automata.passages import Passages, ends_plainly
 from fairlead.automata.reading import read_byte, split, ways_on
 from fairlead.automata.sketch import Sketch
@@ -70,6 +69,7 @@ from fairlead.lowering.nodes import (
     Unsure,
     operands,
 )
+from fairlead.lowering.partition import fewer, partition
 
 Arcs: TypeAlias = list[tuple[int, Expr]]
 

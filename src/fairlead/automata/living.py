@@ -21,6 +21,7 @@ from typing import final
 from fairlead.automata.words import Word
 from fairlead.lowering.endless import surely_endless
 from fairlead.lowering.expr import ALL_BYTES, EMPTY
+from fairlead.lowering.linear import parts_of
 from fairlead.lowering.nodes import (
     Ahead,
     Alt,
@@ -34,7 +35,6 @@ from fairlead.lowering.nodes import (
     Repeat,
     Rule,
 )
-from fairlead.lowering.regular import parts_of
 
 _DEEP = 200  # expressions looked at before the shortest string is searched for
 _PLAIN = 32  # and before one is looked for with care

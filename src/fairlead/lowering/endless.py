@@ -13,8 +13,8 @@ from typing import Final, TypeAlias
 from weakref import WeakKeyDictionary
 
 from fairlead.lowering.expr import ALL_BYTES, EMPTY, UNSURE, alt, both, byte_set, concat, repeat
+from fairlead.lowering.linear import arcs
 from fairlead.lowering.nodes import Alt, And, Bytes, Concat, Empty, Epsilon, Expr, Not, Repeat
-from fairlead.lowering.regular import byte_classes, derivative, least_byte
 
 _Known: TypeAlias = "WeakKeyDictionary[Expr, bool]"
 _Answer: TypeAlias = Callable[[Expr], bool]
@@ -56,15 +56,18 @@ def soon_endless(expr: Expr, spellable: int = ALL_BYTES) -> bool:
         return True
     seen, todo = {expr}, [expr]
     for node in todo:  # grows while we go
-        found = [part & spellable for part in byte_classes(node) if part & spellable]
-        for members in sorted(found, key=int.bit_count, reverse=True)[:_WAYS]:
-            after = derivative(node, least_byte(members))
+        found = [(part, after) for members, after in arcs(node) if (part := members & spellable)]
+        for _, after in sorted(found, key=_most_bytes)[:_WAYS]:
             if surely_endless(after, spellable):
                 return True
             if len(seen) < _LOOKED_AT and after not in seen:
                 seen.add(after)
                 todo.append(after)
     return False
+
+
+def _most_bytes(arc: tuple[int, Expr]) -> int:
+    return -arc[0].bit_count()
 
 
 def _spelled(root: Expr, spellable: int) -> Expr:

@@ -146,7 +146,7 @@ def _is_excluded(part: Formula) -> bool:
 
 
 def _sign(atom: Atom) -> bool:
-    return isinstance(atom, Holds | Among) and atom.sign
+    return isinstance(atom, (Holds, Among)) and atom.sign
 
 
 def _member(said: Formula, name: str, test: _Test | None) -> Formula:

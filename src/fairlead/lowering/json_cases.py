@@ -57,15 +57,14 @@ class _Open:
         """Read all that holds, then the first choice, if there is any."""
         while self.pending:
             formula = self.pending.pop()
-            match formula:
-                case Every(parts):
-                    self.pending.extend(reversed(parts))
-                case Leaf(atom):
-                    self.atoms[atom] = None
-                case Some():
-                    self._choices.append(formula)
-                case _:
-                    self.contradicted |= formula is FALSE
+            if type(formula) is Leaf:
+                self.atoms[formula.atom] = None
+            elif type(formula) is Every:
+                self.pending.extend(reversed(formula.parts))
+            elif type(formula) is Some:
+                self._choices.append(formula)
+            else:
+                self.contradicted |= formula is FALSE
         self.contradicted = self.contradicted or contradicted(self.atoms)
         if not self._choices:
             return None

@@ -183,8 +183,8 @@ def _weight(option: Formula) -> int:
     found = 0
     for part in parts:
         atom = part.atom if isinstance(part, Leaf) else None
-        if isinstance(atom, Found | Unlike):
+        if isinstance(atom, (Found, Unlike)):
             found += 10
-        elif not isinstance(atom, Named | Required):
+        elif not isinstance(atom, (Named, Required)):
             found += 2
     return found

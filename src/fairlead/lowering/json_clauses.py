@@ -108,20 +108,24 @@ class Clauses:
 
     def _every(self, said: Every, facts: _Facts, deep: int) -> Formula:
         found: Formula = said
+        before = None
         for _ in range(_ROUNDS):
             if not isinstance(found, Every):
                 return self._made(found, facts, deep)
             spend(20 + len(found.parts) + len(facts.values))  # 27 µs on average, about 40 parts
             inner = facts.with_units(found.parts)
+            if inner == before:  # which would settle nothing else
+                break
+            before = inner
             if self._excluded(inner, found.parts):
                 return FALSE
             made = all_of(
-                *(
+                *[
                     self._left(part.atom, part, facts)
-                    if isinstance(part, Leaf)
+                    if type(part) is Leaf
                     else self._made(part, inner, deep)
                     for part in found.parts
-                )
+                ]
             )
             if made is found:
                 break
@@ -191,7 +195,7 @@ def _gains(said: Formula) -> bool:
 
 
 def _is_joined(said: Formula) -> TypeGuard[Every | Some]:
-    return isinstance(said, Every | Some)
+    return isinstance(said, (Every, Some))
 
 
 def _joined(options: list[Formula]) -> Formula:
@@ -220,7 +224,7 @@ def _only_of(option: Formula) -> str | None:
     names, wanted = set[str](), False
     for part in option.parts if isinstance(option, Every) else (option,):
         atom = part.atom if isinstance(part, Leaf) else None
-        if not isinstance(atom, Named | Required):
+        if not isinstance(atom, (Named, Required)):
             return None
         names.add(atom.name)
         wanted |= isinstance(atom, Required)

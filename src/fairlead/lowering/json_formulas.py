@@ -99,27 +99,30 @@ def _joined(
     for part in parts:
         if part is deciding:
             return deciding
-        if isinstance(part, same):
+        if type(part) is same:
             flat |= dict.fromkeys(part.parts)
         elif part is not neutral:
             flat[part] = None
     if len(flat) > 1:
+        key = (same is Every, *map(id, flat))  # the collector does not look into numbers
+        found = _nodes.known(key)
+        if found is not None:  # as for a third, which was looked at then
+            return found
         if not flat.keys().isdisjoint([one.denies for one in flat]):
             return deciding
-        _absorb(flat, other)
-    if len(flat) <= 1:
-        return next(iter(flat), neutral)
-    key = (same is Every, *map(id, flat))  # the collector does not look into numbers
-    found = _nodes.known(key)
-    return _nodes.intern(key, same(tuple(flat))) if found is None else found
+        if _absorb(flat, other):
+            return _joined(flat, same, other, neutral, deciding)
+        return _nodes.intern(key, same(tuple(flat)))
+    return next(iter(flat), neutral)
 
 
-def _absorb(flat: dict[Formula, None], other: type[Every] | type[Some]) -> None:
+def _absorb(flat: dict[Formula, None], other: type[Every] | type[Some]) -> bool:
     """Take away the parts that another part makes superfluous: a or (a and b) is a."""
     known = flat.keys()
-    lost = [one for one in flat if isinstance(one, other) and not known.isdisjoint(one.parts)]
+    lost = [one for one in flat if type(one) is other and not known.isdisjoint(one.parts)]
     for one in lost:
         del flat[one]
+    return bool(lost)
 
 
 def opposite(formula: Formula) -> Formula:
@@ -143,7 +146,7 @@ def replace(formula: Formula, change: Callable[[Atom], Formula | None]) -> Formu
     """`formula` with every atom replaced by what `change` makes of it; None: it stays."""
 
     def put(node: Formula, changed: dict[Formula, Formula]) -> Formula:
-        if isinstance(node, Leaf):
+        if type(node) is Leaf:
             found = change(node.atom)
             return node if found is None else found
         parts = tuple(map(changed.__getitem__, node.parts))
@@ -188,7 +191,7 @@ def atoms(formula: Formula) -> list[Atom]:
         if node in seen:
             continue
         seen.add(node)
-        if isinstance(node, Leaf):
+        if type(node) is Leaf:
             found[node.atom] = None
         todo += reversed(node.parts)
     return list(found)

@@ -26,8 +26,8 @@ from fairlead.lowering.json_patterns import (
 )
 from fairlead.lowering.json_text import Spelling
 from fairlead.lowering.json_values import members_of
+from fairlead.lowering.linear import parts_of
 from fairlead.lowering.nodes import And, Expr, Not, Rule
-from fairlead.lowering.regular import parts_of
 from fairlead.lowering.unicode import TEXT
 from fairlead.syntax.frozen import by_value
 
@@ -100,7 +100,7 @@ class Keysets:
         found = dict.fromkeys(atom.name for atom in listed if isinstance(atom, Named))
         found |= dict.fromkeys(atom.name for atom in listed if isinstance(atom, Required))
         for atom in listed:
-            if isinstance(atom, Matching | Found) and isinstance(atom.keys, Beside):
+            if isinstance(atom, (Matching, Found)) and isinstance(atom.keys, Beside):
                 found |= dict.fromkeys(sorted(atom.keys.names.difference(found)))
             elif isinstance(atom, Unlike):
                 found |= dict.fromkeys(sorted({n for v in atom.values for n in members_of(v)}))
@@ -131,7 +131,7 @@ class Keysets:
 
     def plain(self, case: tuple[Atom, ...]) -> Plain | None:
         """The case as a plain object; None if counts, or keys of several kinds, are at stake."""
-        if not all(isinstance(atom, Named | Required | Matching) for atom in case):
+        if not all(isinstance(atom, (Named, Required, Matching)) for atom in case):
             return None
         names, classes = self.names(case), self.classes(case)
         about = _by_name(case)
@@ -204,7 +204,7 @@ class Keysets:
                 if part not in seen:
                     seen.add(part)
                     todo += parts_of(part)
-            found = not any(isinstance(part, And | Not | Rule) for part in seen)
+            found = not any(isinstance(part, (And, Not, Rule)) for part in seen)
             self._plain[language] = found
         return found
 
@@ -250,14 +250,12 @@ def said_of(atoms: Iterable[Atom], key: KeyClass) -> Formula:
     """What atoms that all hold say of the value of a key."""
     parts: list[Formula] = []
     for atom in atoms:
-        match atom:
-            case Named(name, value) if name == key.name:
-                parts.append(value)
-            case Matching(keys, value) if key.among(keys):
-                parts.append(value)
-            case _:
-                pass
-    return all_of(*parts)
+        if type(atom) is Named:
+            if atom.name == key.name:
+                parts.append(atom.value)
+        elif type(atom) is Matching and key.among(atom.keys):
+            parts.append(atom.value)
+    return parts[0] if len(parts) == 1 else all_of(*parts)
 
 
 def said_by_cases(keys: Sequence[KeyClass]) -> Callable[[tuple[Atom, ...], int], Formula]:
@@ -308,7 +306,7 @@ def _languages(atoms: Iterable[Atom]) -> list[Expr]:
     """The key languages that atoms mention."""
     found: dict[Expr, None] = {}
     for atom in atoms:
-        if isinstance(atom, Matching | Found):
+        if isinstance(atom, (Matching, Found)):
             keys = atom.keys
             found |= dict.fromkeys(keys.patterns if isinstance(keys, Beside) else (keys,))
     return list(found)

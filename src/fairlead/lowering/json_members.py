@@ -136,13 +136,13 @@ class MembersTemplate:
         listed = atoms(rest.said)
         tests: defaultdict[str | None, set[Formula]] = defaultdict(set)
         for atom in listed:
-            if isinstance(atom, Named | Matching | Found) and not isinstance(atom.value, Truth):
+            if isinstance(atom, (Named, Matching, Found)) and not isinstance(atom.value, Truth):
                 tests[atom.name if isinstance(atom, Named) else None].add(atom.value)
         for key, one in enumerate(self._keys):
             if len(tests[None] | tests[one.name]) > _FEW_TESTS:
                 self.after(rest.said, key)  # which is refused if that is too much
         for atom in listed:
-            if isinstance(atom, Named | Matching | Found):
+            if isinstance(atom, (Named, Matching, Found)):
                 yield self._value(atom.value)
 
     def least(self, argument: Hashable, least: Least) -> bytes | None:

@@ -69,7 +69,7 @@ def _atoms_of(said: Formula) -> tuple[Atom, ...] | None:
     """The atoms that all have to hold, if each is about members of one kind."""
     found = list[Atom]()
     for part in said.parts if isinstance(said, Every) else (said,):
-        if not (isinstance(part, Leaf) and isinstance(part.atom, Named | Required | Matching)):
+        if not (isinstance(part, Leaf) and isinstance(part.atom, (Named, Required, Matching))):
             return None
         found.append(part.atom)
     return tuple(found)

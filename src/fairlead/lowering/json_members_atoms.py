@@ -40,7 +40,7 @@ def asks(atom: Atom, key: KeyClass) -> bool:
         case Found(keys, _):
             return key.among(keys)
         case _:
-            return isinstance(atom, AtLeast | Unlike)
+            return isinstance(atom, (AtLeast, Unlike))
 
 
 def read_member(atom: Atom, key: KeyClass) -> Formula:  # noqa: PLR0911  an arm for each atom

@@ -218,7 +218,7 @@ class Completions:
         """What is said of the values of each name."""
         found: defaultdict[str, dict[Formula, None]] = defaultdict(dict[Formula, None])
         for atom in atoms:
-            if isinstance(atom, Named | Matching):
+            if isinstance(atom, (Named, Matching)):
                 for name in self._about(atom):
                     found[name][atom.value] = None
         return found

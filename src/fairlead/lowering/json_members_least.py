@@ -85,14 +85,14 @@ def components(said: Formula) -> list[Formula]:
 
 def _persists(atom: Atom) -> bool:
     """Whether an atom only says what every member has to satisfy."""
-    return isinstance(atom, Named | Matching)
+    return isinstance(atom, (Named, Matching))
 
 
 def _names(part: Formula) -> set[str] | None:
     """The names that a part is about; None if it is about others too."""
     found: set[str] = set()
     for atom in atoms(part):
-        if not isinstance(atom, Named | Required):
+        if not isinstance(atom, (Named, Required)):
             return None
         found.add(atom.name)
     return found

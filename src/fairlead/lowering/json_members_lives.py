@@ -95,7 +95,7 @@ def _accepted(ways: Ways, case: Case, extras: Extras, more: list[Atom]) -> bool 
     found = _needed(ways, case)
     if not found:
         return found
-    if any(isinstance(atom, Found | Unlike) for atom in case):
+    if any(isinstance(atom, (Found, Unlike)) for atom in case):
         return _search(ways, all_of(*map(leaf, case)), extras)
     taken = frozenset(ways.names[atom.name] for atom in case if isinstance(atom, Required))
     low = max((atom.count for atom in case if isinstance(atom, AtLeast)), default=0)

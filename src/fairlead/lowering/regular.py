@@ -20,6 +20,7 @@ from fairlead.lowering.expr import (
     concat,
     repeat,
 )
+from fairlead.lowering.linear import arcs, firsts
 from fairlead.lowering.nodes import (
     Ahead,
     Alt,
@@ -74,24 +75,13 @@ def surely_apart(first: Expr, second: Expr) -> bool:
     for looked_at, (one, other) in enumerate(todo):  # grows while we go: the shortest strings first
         if (one.nullable and other.nullable) or looked_at > _LOOKED_AT:
             return False
-        for members, left in _arcs(one):
-            for more, right in _arcs(other):
+        for members, left in arcs(one):
+            for more, right in arcs(other):
                 pair = left, right
                 if members & more and pair not in seen:
                     seen.add(pair)
                     todo.append(pair)
     return True
-
-
-@lru_cache(maxsize=1 << 12)
-def _arcs(root: Expr) -> list[tuple[int, Expr]]:
-    """What is left behind each byte that begins a string, with all bytes that leave it."""
-    found: dict[Expr, int] = {}
-    for part in byte_classes(root):
-        after = derivative(root, least_byte(part))
-        if after is not EMPTY:
-            found[after] = found.get(after, 0) | part
-    return [(members, after) for after, members in found.items()]
 
 
 def least_byte(members: int) -> int:
@@ -112,7 +102,7 @@ def byte_classes(root: Expr) -> list[int]:
         if isinstance(node, Bytes):
             split = ((part & node.members, part & ~node.members) for part in classes)
             classes = [part for pair in split for part in pair if part]
-        for part in _firsts(node):
+        for part in firsts(node):
             if part not in seen:
                 seen.add(part)
                 todo.append(part)
@@ -177,7 +167,7 @@ def _missing(node: Expr, byte: int, made: dict[Expr, Expr]) -> list[Expr]:
     A class of characters has hundreds of these: the names of Python took 600 us, and take 150.
     """
     missing: list[Expr] = []
-    for part in _firsts(node):
+    for part in firsts(node):
         if part not in made:
             head, tail = (part.head, part.tail) if isinstance(part, Concat) else (part, EPSILON)
             if isinstance(head, Bytes):
@@ -211,27 +201,3 @@ def _derived(node: Expr, byte: int, made: dict[Expr, Expr]) -> Expr:  # noqa: PL
             raise FairleadError("only regular expressions are searched here")
         case _:
             assert_never(node)
-
-
-def _firsts(node: Expr) -> tuple[Expr, ...]:
-    """The parts whose derivatives make up that of `node`."""
-    if isinstance(node, Rule) and node.regular:
-        return (node.body,)
-    if isinstance(node, Concat) and not node.head.nullable:
-        return (node.head,)
-    return parts_of(node)
-
-
-def parts_of(node: Expr) -> tuple[Expr, ...]:
-    """The expressions that the regular `node` is made of."""
-    match node:
-        case Concat(head, tail):
-            return (head, tail)
-        case Alt(options):
-            return options
-        case Repeat(item) | Not(item):
-            return (item,)
-        case And(left, right):
-            return (left, right)
-        case _:
-            return ()

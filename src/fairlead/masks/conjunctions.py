@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 from fairlead.lowering.expr import both, complement, concat, repeat
+from fairlead.lowering.linear import parts_of
 from fairlead.lowering.nodes import And, Bytes, Concat, Expr, Not, Repeat, operands
-from fairlead.lowering.regular import parts_of
 from fairlead.masks.records import readable
 
 

@@ -25,6 +25,7 @@ from fairlead.lowering.expr import (
     repeat,
 )
 from fairlead.lowering.fuel import spend
+from fairlead.lowering.linear import parts_of
 from fairlead.lowering.nodes import (
     Alt,
     And,
@@ -35,7 +36,6 @@ from fairlead.lowering.nodes import (
     Repeat,
     Rule,
 )
-from fairlead.lowering.regular import parts_of
 from fairlead.masks.kernels import record_layout as at
 from fairlead.masks.numerals import begun_places, place_of, shifts_of
 from fairlead.masks.space import untouched

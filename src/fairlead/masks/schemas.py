@@ -93,8 +93,8 @@ class PlainSchema:
         counts = reading.context
         self._source, self._text, self.draft = source, text, draft
         self.lowering: TameLowering | None = None
-        self._judged, self._of_values = reading.judged, reading.of_values()
-        self._opened = reading.opened()
+        self._judged = reading.judged
+        self._begun, self._of_values = reading.field(of.V_BEGIN), reading.field(of.V_PART)
         self._parts = reading.part[: int(counts[of.PARTS]) * of.PART_FIELDS].copy()
         self._names = reading.member[: int(counts[of.MEMBERS]) * 6].copy()
         self._letters = reading.letter[: int(counts[of.LETTERS])].copy()
@@ -166,7 +166,9 @@ class PlainSchema:
                 found.append(inside)
                 inside = inside.values()
             todo += [part for part in inside if part.__class__ in _HOLDING][::-1]
-        return dict(zip(self._opened.tolist(), found, strict=True))
+        letters = np.frombuffer(self._text.encode(), np.uint8)
+        opened = np.flatnonzero(letters[self._begun] == _BRACE)
+        return dict(zip(opened.tolist(), found, strict=True))
 
 
 @final
@@ -217,16 +219,11 @@ class _Reading:
 
         self.judged = read_schema(self.context, -1 if anew else 0)
 
-    def of_values(self) -> NDArray[np.int32]:
-        """The part that each value is, plus one, where it has been read on."""
+    def field(self, which: int) -> NDArray[np.int32]:
+        """A field of each value, where it has been read on; of a part, plus one."""
         if self.judged < 0:
             return self.value[:0]
-        return self.value[of.V_PART : int(self.context[of.VALUES]) * 4 : 4].copy()
-
-    def opened(self) -> NDArray[np.intp]:
-        """Which of all values and keys are objects, where it has been read on."""
-        begun = self.value[: int(self.context[of.VALUES]) * 4 : 4] if self.judged >= 0 else ()
-        return np.flatnonzero(self._source[begun] == _BRACE)
+        return self.value[which : int(self.context[of.VALUES]) * 4 : 4].copy()
 
     def asked(self) -> list[tuple[int, int]]:
         """Where the parts are that others have to judge."""
