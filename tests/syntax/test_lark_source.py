@@ -3,9 +3,11 @@ r"""What a Lark source keeps: options, the texts that are imported, what an Inde
 import subprocess
 import sys
 
+import lark
 import pytest
 from lark.indenter import Indenter, PythonIndenter
 
+import fairlead as fl
 from fairlead.errors import SourceError, UnsupportedError
 from fairlead.syntax.lark_source import Lark
 
@@ -29,6 +31,26 @@ def test_imports_are_followed_from_where_they_stand(tmp_path):
     assert len(found) == 2
     both = {"b": "%import c.Y", "c": 'Y: "y"'}
     assert len(Lark("start: X\n%import b.Y -> X\n%import c.Y", imports=both).files) == 2
+
+
+def test_a_file_imports_what_is_beside_it_as_lark_does(tmp_path):
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "digits.lark").write_text("%import .letters.B\nN: /[0-9]/ B\n")
+    (tmp_path / "parts" / "letters.lark").write_text('B: "b"\n')
+    grammar = tmp_path / "whole.lark"
+    grammar.write_text("start: N+\n%import .parts.digits.N\n")
+    parser, source = lark.Lark.open(str(grammar), parser="lalr"), Lark.open(grammar)
+    assert [path for path, _ in source.files] == ["parts/digits.lark", "parts/letters.lark"]
+    constraint = fl.compile(source, fl.Vocabulary([bytes([byte]) for byte in range(256)]))
+    assert parser.parse("1b2b")
+    assert constraint.matches("1b2b")
+    assert not constraint.matches("1b2")
+    grammar.write_text("start: N+\n%import parts.digits.N\n")
+    with pytest.raises(OSError, match="parts"):
+        lark.Lark.open(str(grammar), parser="lalr")
+    with pytest.raises(SourceError, match=r"no grammar 'parts\.digits'"):
+        Lark.open(grammar)
+    assert len(Lark.open(grammar, imports=tmp_path).files) == 2
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ class Lark(Source):
     start: str = "start"
     lexer: Lexer | None = None
     postlex: InitVar[object] = None
-    imports: InitVar[Imports | None] = None
+    imports: InitVar["Imports | _Texts | None"] = None
     indentation: Indentation | None = field(init=False, default=None)
     files: tuple[tuple[str, str], ...] = field(init=False, default=())
     parts: tuple[Part, ...] = field(init=False, default=())
@@ -95,7 +95,7 @@ class Lark(Source):
         init=False, default_factory=dict[str, Extended], compare=False, repr=False
     )
 
-    def __post_init__(self, postlex: object, imports: Imports | None) -> None:
+    def __post_init__(self, postlex: object, imports: "Imports | _Texts | None") -> None:
         """Check the options and read what is imported."""
         check_text(self.text, "a grammar")
         check_text(self.start, "the name of a rule")
@@ -107,7 +107,8 @@ class Lark(Source):
             if self.lexer == "dynamic":
                 raise SourceError("a postlex works on what the contextual lexer has read")
             object.__setattr__(self, "indentation", read_indenter(postlex))
-        object.__setattr__(self, "files", _imported(self.text, _Texts(imports)))
+        texts = imports if isinstance(imports, _Texts) else _Texts(imports)
+        object.__setattr__(self, "files", _imported(self.text, texts))
         self._extend()
 
     def _extend(self) -> None:
@@ -147,12 +148,14 @@ class Lark(Source):
     ) -> "Lark":
         """The grammar in a file; the other arguments are those of `Lark`.
 
-        Files that it imports are found through `imports`, which has to name its folder too.
+        What it imports with a dot before the name, as in `%import .numbers.INT`, is also looked for
+        beside it, as Lark does.
 
         Raises:
             SourceError: there is no such file, or it is no text.
         """
-        return Lark(_read(Path(path)), start, lexer, postlex, imports)
+        file = Path(path)
+        return Lark(_read(file), start, lexer, postlex, _Texts(imports, file.parent))
 
 
 def read_indenter(postlex: object) -> Indentation:
@@ -196,10 +199,10 @@ _INDENTER: Final = "lark.indenter.Indenter"
 
 @final
 class _Texts:
-    """Where imported grammars come from."""
+    """Where imported grammars come from: `beside` has those whose names begin with a dot."""
 
-    def __init__(self, imports: Imports | None) -> None:
-        self._texts, self._folders = dict[str, str](), list[Path]()
+    def __init__(self, imports: Imports | None, beside: Path | None = None) -> None:
+        self._texts, self._folders, self._beside = dict[str, str](), list[Path](), beside
         if isinstance(imports, Mapping):
             for name, text in cast("Mapping[object, object]", imports).items():
                 if not isinstance(name, str) or not _DOTTED.match(name):
@@ -213,11 +216,12 @@ class _Texts:
                     raise SourceError(f"imports are folders, or texts by names; {folder} is none")
                 self._folders.append(folder)
 
-    def find(self, path: str) -> str | None:
+    def find(self, path: str, *, relative: bool) -> str | None:
         """The text of a grammar by its path in a folder, None if it is nowhere."""
         if path in self._texts:
             return self._texts[path]
-        for folder in self._folders:
+        beside = [self._beside] if relative and self._beside is not None else []
+        for folder in (*self._folders, *beside):
             if (folder / path).is_file():
                 return _read(folder / path)
         return _packaged().get(path)
@@ -247,7 +251,7 @@ def _imported(text: str, texts: _Texts) -> tuple[tuple[str, str], ...]:
             if again is not None:
                 named.setdefault(importer, set()).add(again)
                 continue
-            path, part = _first(paths, texts)
+            path, part = _first(paths, texts, relative=bool(relative))
             if part is None:
                 raise _absent(name, texts, importing, mentioned.start(2), nested=bool(importer))
             found[path] = part
@@ -275,9 +279,9 @@ def _check_circles(named: dict[str, set[str]]) -> None:
             del named[path]
 
 
-def _first(paths: list[str], texts: _Texts) -> tuple[str, str | None]:
+def _first(paths: list[str], texts: _Texts, *, relative: bool) -> tuple[str, str | None]:
     for path in paths:
-        text = texts.find(path)
+        text = texts.find(path, relative=relative)
         if text is not None:
             return path, text
     return paths[0], None
