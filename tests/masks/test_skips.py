@@ -44,6 +44,17 @@ ENDED = (
     "[^x]*x(?:[^y]|y[^b])*yb",
     '(?:[^"\\u2028-\\u2030]|"a)*"b',
 )
+# Strings in which letters lead on and on: some word is looked for, or left out.
+_ANY = '[^"\\\\]'
+SEARCHED = (
+    f'"{_ANY}*(?:int|float|ab|ent|la|ta){_ANY}*"',
+    f'"{_ANY}*(?:é|ab|ei|fa|in|li){_ANY}*"',
+    '"[^"\\\\\u2028]*(?:ab|en|in|ta)[^"\\\\\u2028]*"',
+    f'"{_ANY}*[abe]{_ANY}{{2}}"',
+    f'"(?:{_ANY}*[ae]{_ANY}{{6}}a{_ANY}*|[^"\\\\é]*b)"',
+    f'"(?:(?:\\\\[bu"]|{_ANY})*[a-z]t)?(?:\\\\[bu"]|{_ANY})*[aefi]b"',
+    '"(?:[^"\\\\ab]|a[^"\\\\e])*e"',
+)
 # Characters that are counted in states: some of these accept, and some read fewer than others.
 COUNTED = (
     "(?:[a-z]{9}b|[axy]{3,7}z|[bz]{2,5}x)",
@@ -93,6 +104,23 @@ def test_masks_of_patterns_that_end_somewhere_have_what_reading_each_token_finds
     monkeypatch.setattr(jumps, "_FIRST", MOST_JUMPS if full else 1)
     for pattern in ENDED:
         _agree(pattern, words, chance)
+
+
+def test_masks_of_patterns_that_are_looked_for_have_what_reading_each_token_finds() -> None:
+    chance = random.Random(13)
+    letters = [*map(chr, range(0x20, 0x7F)), "é", "日", "\u2028", *"abefilnt" * 12]
+    tokens = {bytes((b,)) for b in range(256)} | {b"float", '"é'.encode(), '"aé'.encode()}
+    while len(tokens) < 4000:
+        word = "".join(chance.choices(letters, k=chance.randint(1, 6))).encode()
+        tokens.add(word[: -chance.choice((0, 0, 0, 1))] or word)
+    ordered = sorted(tokens)
+    words = fl.Vocabulary([*ordered, b"<end>"], eos_ids={len(ordered)})
+    jumped = 0
+    for pattern in SEARCHED:
+        _agree(pattern, words, chance)
+        jumps_of = fl.compile(fl.Regex(pattern), words)._states._gallery.jumps
+        jumped += int((jumps_of._free_at > 0).sum())
+    assert jumped > 3
 
 
 def test_masks_of_patterns_that_count_in_states_have_what_reading_each_token_finds() -> None:

@@ -47,6 +47,8 @@ class Jumps:
         self._loops = untouched(MOST_STATES, np.uint8)
         self._way = untouched((MOST_STATES, 2), np.uint64)
         self._way_to = untouched(MOST_STATES, np.int32)
+        self._forever = untouched((MOST_STATES, 2), np.int64)
+        self._free_at = untouched(MOST_STATES, np.int32)
         self._regions = np.zeros((forest.deepest + 3) * at.R_WIDTH, np.int32)
 
     def describe(self, context: "NDArray[np.int64]") -> None:
@@ -59,6 +61,8 @@ class Jumps:
             (LOOPS, self._loops),
             (WAY, self._way),
             (WAY_TO, self._way_to),
+            (at.FOREVER, self._forever),
+            (at.FREE_AT, self._free_at),
         ):
             context[slot] = address(array)
 

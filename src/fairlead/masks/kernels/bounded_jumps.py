@@ -32,7 +32,8 @@ from fairlead.masks.kernels.layout import (
     TRIE_END,
     WANT,
 )
-from fairlead.masks.kernels.skips import BETWEEN, all_else_loop, find_loops
+from fairlead.masks.kernels.returns import all_else_loop, find_loops
+from fairlead.masks.kernels.skips import BETWEEN
 from fairlead.masks.kernels.tries import clear_tokens, set_tokens
 from fairlead.masks.kernels.views import (
     Context,

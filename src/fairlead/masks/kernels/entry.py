@@ -20,7 +20,7 @@ from fairlead.masks.kernels.intern import (
     remember_step,
     text_of,
 )
-from fairlead.masks.kernels.jumps import jump_of, spot_nodes
+from fairlead.masks.kernels.jumps import jump_of
 from fairlead.masks.kernels.layout import (
     BUILD_KEYS,
     ENTER,
@@ -102,6 +102,7 @@ from fairlead.masks.kernels.schema_rest import read_rest
 from fairlead.masks.kernels.schema_whole import read_schema_text
 from fairlead.masks.kernels.searches import search
 from fairlead.masks.kernels.skips import survey_parts
+from fairlead.masks.kernels.spots import spot_nodes
 from fairlead.masks.kernels.tables import lay_tables, measure_tables
 from fairlead.masks.kernels.tries import merge as _merge
 from fairlead.masks.kernels.views import (

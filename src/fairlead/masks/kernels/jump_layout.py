@@ -26,6 +26,9 @@ BOUND_LEFT_OUT: Final = 236  # if this is not 0: what it reads was written down 
 BOUND_UNREAD: Final = 237  # how many it does not read,
 BOUND_FULL: Final = 238  # and whether that was less than half, the last time
 
+FOREVER: Final = 264  # int64[lexical states, 2]: see `kernels.forever`; 0 unknown
+FREE_AT: Final = 265  # int32[lexical states]: the same as JUMP_AT for the letters in it
+
 NEED_JUMP: Final = -17  # WANT is a lexical state of which JUMP_AT is not known
 
 # Rows of SPOT: an ASCII character; 32 such; what is no UTF-8, white space that is not ASCII, or any
@@ -40,7 +43,8 @@ MOST_JUMPS: Final = 512
 NO_JUMP: Final = -1
 
 # Fields of a part of the trie that is jumped over: where it ends, where what is looked at within it
-# ends, its state, the row of JUMP, and its characters before the first of CHARS.
+# ends, its state (below 0 where that is left, by letters of FOREVER), the row of JUMP, and its
+# characters before the first of CHARS, or its depth.
 R_END: Final = 0
 R_UNTIL: Final = 1
 R_STATE: Final = 2

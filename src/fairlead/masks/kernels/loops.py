@@ -32,7 +32,8 @@ from fairlead.masks.kernels.layout import (
 from fairlead.masks.kernels.lexer_layout import APART
 from fairlead.masks.kernels.macros import step
 from fairlead.masks.kernels.pictures import is_lead
-from fairlead.masks.kernels.skips import all_else_loop, find_loops, is_in_characters
+from fairlead.masks.kernels.returns import all_else_loop, find_loops
+from fairlead.masks.kernels.skips import is_in_characters
 from fairlead.masks.kernels.views import (
     Context,
     inner,

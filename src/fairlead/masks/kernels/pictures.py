@@ -10,9 +10,8 @@ import numpy as np
 from fairlead.masks.kernels.jumps import (
     LARGE,
     begin_walk,
-    enter_part,
     go_on,
-    jump_of,
+    jump_over,
     until,
 )
 from fairlead.masks.kernels.layout import (
@@ -136,13 +135,10 @@ def take_picture(
 def _look_below(context: Context, node: int, state: int, leads: Sets) -> int:
     """What `skips.stays` says, or _JUMPED: the walk goes on at CURSOR."""
     large = int32s(context, TRIE_END)[node] - node >= LARGE
-    jump = jump_of(context, node, state) if large else 0
+    jump = jump_over(context, node, state) if large else 0
     if jump == 0:
         return stays(context, node, state, leads)
-    if jump > 0:
-        context[CURSOR] = enter_part(context, node, state, jump)
-        return _JUMPED
-    return jump
+    return _JUMPED if jump > 0 else jump
 
 
 @inner

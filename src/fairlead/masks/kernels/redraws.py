@@ -24,7 +24,8 @@ from fairlead.masks.kernels.layout import (
     WANT,
 )
 from fairlead.masks.kernels.pictures import list_exits, take_picture
-from fairlead.masks.kernels.skips import EVERYWHERE, is_expanded, stays
+from fairlead.masks.kernels.returns import is_expanded
+from fairlead.masks.kernels.skips import EVERYWHERE, stays
 from fairlead.masks.kernels.tries import clear_tokens, set_tokens
 from fairlead.masks.kernels.views import (
     Context,

@@ -12,19 +12,11 @@ from typing import Final
 
 import numpy as np
 
-from fairlead.masks.kernels.characters import (
-    INVALID,
-    begins_space,
-    code_after,
-    is_space,
-    utf8_after,
-    utf8_lead,
-)
-from fairlead.masks.kernels.jump_layout import LEXICON
+from fairlead.masks.kernels.characters import INVALID, code_after, is_space
+from fairlead.masks.kernels.forever import letters_of, others_of
 from fairlead.masks.kernels.layout import (
     ACCEPTS,
     DOUBTS,
-    EXPANDED,
     HEIGHT,
     HOLD,
     LEX,
@@ -37,17 +29,17 @@ from fairlead.masks.kernels.layout import (
     TRIE_DEPTH,
     TRIE_END,
     WALK,
-    WANT,
     WAY,
     WAY_TO,
 )
-from fairlead.masks.kernels.lexemes import expand_wanted
+from fairlead.masks.kernels.returns import all_else_loop, find_loops, is_expanded
 from fairlead.masks.kernels.views import (
     Context,
     Sets,
     apart,
     inner,
     int32s,
+    int64s,
     once,
     uint8s,
     uint16s,
@@ -59,9 +51,6 @@ _BROKEN: Final = 2  # or not UTF-8 from the root on;
 _INSIDE: Final = 4  # its node is within a character;
 _SPACED: Final = 8  # it has white space that is not ASCII, which \S and "." do not read
 BETWEEN: Final = 16  # its node ends a character, and so do all above it or are within one
-_KNOWN: Final = 1  # the loops of a state are known;
-_ALL_ELSE: Final = 2  # all characters that are not ASCII are among them, but those of _SPACED,
-_ALL: Final = 4  # which are, too
 EVERYWHERE: Final = 2
 SMALL: Final = 5  # parts that are walked as fast as they are looked at
 _HIGHEST: Final = 255  # what is so high may be higher
@@ -132,6 +121,8 @@ def _leads_on(context: Context, node: int, state: int) -> int:
     """
     apart()
     flags, height = uint8s(context, LEX_FLAG), int(uint8s(context, HEIGHT)[node])
+    if _reads_for_ever(context, node, state):
+        return 1
     if uint8s(context, PART)[node] & _OTHER or height >= _HIGHEST:
         return 0
     holds, ways = uint64s(context, HOLD), uint64s(context, WAY)
@@ -146,6 +137,16 @@ def _leads_on(context: Context, node: int, state: int) -> int:
             return 0
         state = after
     return 1 if flags[state] & (ACCEPTS | DOUBTS) == 0 else 0
+
+
+@once
+def _reads_for_ever(context: Context, node: int, state: int) -> bool:
+    """Whether all below a node is of letters that a state is known to read for ever."""
+    holds, part = int64s(context, HOLD), int(uint8s(context, PART)[node])
+    low, high = letters_of(context, state)
+    if (holds[node * 2] & ~low) | (holds[node * 2 + 1] & ~high) != 0:
+        return False
+    return part & _OTHER == 0 or _all_loop(part, others_of(context, state))
 
 
 @once
@@ -188,22 +189,16 @@ def leads_back(context: Context, node: int, state: int) -> int:
     holds, part = uint64s(context, HOLD), uint8s(context, PART)[node]
     if holds[node * 2] & ~loops[state * 2] != 0 or holds[node * 2 + 1] & ~loops[state * 2 + 1] != 0:
         return 0
-    if part & _OTHER and not _all_loop(int(part), int(uint8s(context, LOOPS)[state])):
+    others = all_else_loop(int(uint8s(context, LOOPS)[state]))
+    if part & _OTHER and not _all_loop(int(part), others):
         return 0
     return 1
 
 
 @inner
-def _all_loop(part: int, loops: int) -> bool:
-    """Whether the characters of a part that are not ASCII lead back."""
-    wanted = _ALL_ELSE | (_ALL if part & _SPACED else 0)
-    return part & (_BROKEN | _INSIDE) == 0 and loops & wanted == wanted
-
-
-@inner
-def all_else_loop(loops: int) -> int:
-    """Which characters that are not ASCII lead back: 0: not all, 1: all but _SPACED, 2: all."""
-    return 0 if loops & _ALL_ELSE == 0 else 2 if loops & _ALL else 1
+def _all_loop(part: int, others: int) -> bool:
+    """Whether the characters of a part that are not ASCII lead back, or on for ever."""
+    return part & (_BROKEN | _INSIDE) == 0 and others >= (2 if part & _SPACED else 1)
 
 
 @inner
@@ -232,128 +227,3 @@ def _leaves_from(context: Context, node: int, leads: Sets) -> int:
     every = leads[0] & leads[1] & leads[2] & leads[3]
     many = int32s(context, TRIE_END)[node] - node >= _LARGE
     return EVERYWHERE if many and ~every == 0 else 0
-
-
-@inner
-def is_expanded(context: Context, state: int) -> bool:
-    """Whether the row of a state is made, at once where that may be; else it is what is WANTed."""
-    if uint8s(context, LEX_FLAG)[state] & EXPANDED:
-        return True
-    context[WANT] = state
-    return context[LEXICON] != 0 and expand_wanted(context)
-
-
-@inner
-def find_loops(context: Context, state: int) -> int:
-    """Write down which characters lead from a state back to it."""
-    rows, loops = int32s(context, LEX), uint64s(context, LOOP)
-    if not is_expanded(context, state):
-        return NEED_LEX
-    loops[state * 2] = loops[state * 2 + 1] = np.uint64(0)
-    for byte in range(0x80):
-        if rows[state * 256 + byte] == state:
-            loops[state * 2 + (byte >> 6)] |= np.uint64(1) << np.uint64(byte & 63)
-    flags = _KNOWN
-    for spaced in range(2):
-        code = _all_lead_back(context, state, spaced != 0) if spaced == 0 or flags != _KNOWN else 0
-        if code < 0:
-            return code
-        flags |= 0 if code == 0 else _ALL if spaced else _ALL_ELSE
-    uint8s(context, LOOPS)[state] = flags
-    return 0
-
-
-@inner
-def _all_lead_back(context: Context, state: int, spaced: bool) -> int:
-    """Whether all characters that are not ASCII and white space, or not, lead back.
-
-    1 if so, 0 if not, or a code below 0. States within a character may be the same without being
-    one: they are records of their expressions.
-    """
-    rows, last, code = int32s(context, LEX), 0, 1
-    for byte in range(0xC2, 0xF5):
-        target, within = int(rows[state * 256 + byte]), utf8_lead(byte)
-        if code <= 0:
-            continue
-        if begins_space(byte):
-            code, last = _some_lead_back(context, state, target, byte, spaced), 0
-        elif not spaced and (target != last or byte in (0xE0, 0xED, 0xEE, 0xF0, 0xF1, 0xF4)):
-            code, last = _leads_back_from(context, state, target, within), target
-    return code
-
-
-@once
-def _some_lead_back(context: Context, state: int, at: int, lead: int, spaced: bool) -> int:
-    """The same for a state behind a byte that white space begins with."""
-    rows, last, code, within = int32s(context, LEX), 0, _is_within(context, at), utf8_lead(lead)
-    for byte in range(0x80, 0xC0):
-        if code <= 0:
-            continue
-        target, read = int(rows[at * 256 + byte]), (lead << 8) | byte
-        if within == 1:
-            code = 1 if is_space(read) != spaced or target == state else 0
-        elif begins_space(read):
-            code, last = _some_end_back(context, state, target, read, spaced), 0
-        elif not spaced and target != last:
-            code, last = _ends_back(context, state, target), target
-    return code
-
-
-@once
-def _some_end_back(context: Context, state: int, at: int, before: int, spaced: bool) -> int:
-    """The same behind two such bytes."""
-    rows, code = int32s(context, LEX), _is_within(context, at)
-    for byte in range(0x80, 0xC0):
-        if is_space((before << 8) | byte) == spaced and rows[at * 256 + byte] != state:
-            code = min(code, 0)
-    return code
-
-
-@inner
-def _leads_back_from(context: Context, state: int, at: int, within: int) -> int:
-    """The same for a state behind the first byte of a character that is no white space."""
-    if within == 1:
-        return _ends_back(context, state, at)
-    rows, last = int32s(context, LEX), 0
-    code = _is_within(context, at)
-    for byte in range(0x80, 0xC0):
-        after = utf8_after(within, byte)
-        if code <= 0 or after == INVALID:
-            continue
-        target = int(rows[at * 256 + byte])
-        if target != last:
-            one = after == 1
-            code = _ends_back(context, state, target) if one else _goes_back(context, state, target)
-        last = target
-    return code
-
-
-@inner
-def _goes_back(context: Context, state: int, at: int) -> int:
-    """The same two bytes before the end of a character."""
-    rows, last, code = int32s(context, LEX), 0, _is_within(context, at)
-    for byte in range(0x80, 0xC0):
-        if code > 0 and int(rows[at * 256 + byte]) != last:
-            last = int(rows[at * 256 + byte])
-            code = _ends_back(context, state, last)
-    return code
-
-
-@inner
-def _ends_back(context: Context, state: int, at: int) -> int:
-    """The same one byte before it."""
-    rows, code = int32s(context, LEX), _is_within(context, at)
-    for byte in range(0x80, 0xC0):
-        if code > 0 and rows[at * 256 + byte] != state:
-            code = 0
-    return code
-
-
-@inner
-def _is_within(context: Context, at: int) -> int:
-    """1 for a state that is not dead and where no text ends, else 0; or a code below 0."""
-    if at <= 0:
-        return 0
-    if not is_expanded(context, at):
-        return NEED_LEX
-    return 0 if uint8s(context, LEX_FLAG)[at] & ACCEPTS else 1
