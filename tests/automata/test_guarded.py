@@ -437,7 +437,7 @@ def test_what_is_plain_to_see_is_so():
 
     def plain(expr: Expr, letters: bytes = bytes(range(256))) -> bool:
         machine = Derivatives(expr, sum(1 << byte for byte in letters))
-        found = passages.ends_plainly(expr, machine.living.spellable, machine.living.check)
+        found = machine._plainly.ends(expr)
         assert not found or machine.alive(expr)
         return found
 
@@ -449,3 +449,18 @@ def test_what_is_plain_to_see_is_so():
     assert not plain(rest)
     assert not plain(concat(rest, stop(places.level + 1)))
     assert not plain(concat(ahead(concat(literal("a"), ANYTHING)), whole))
+    assert not plain(concat(ahead(repeat(literal("a"))), whole))  # not of a higher level
+    over = places.level + 1
+    short, no_c = (ahead(each, over) for each in (repeat(NOT_A, 0, 3), complement(HAS_C)))
+    assert plain(concat(no_c, whole, stop(over), x))
+    assert plain(concat(no_c, x, whole))
+    assert plain(concat(no_c, x))
+    assert not plain(concat(no_c, literal("c"), whole))
+    assert not plain(concat(no_c, repeat(rest), whole))
+    assert not plain(concat(short, whole))
+    assert not plain(concat(ahead(HAS_C, over), whole))
+    machine = Derivatives(whole)
+    several = (repeat(byte_set(b"ab" + bytes((each,)))) for each in range(100, 200))
+    told = [machine._plainly.ends(concat(ahead(each, over), whole)) for each in several]
+    assert told[0]
+    assert not told[-1]  # of so many sets of bytes none is asked any more

@@ -31,7 +31,8 @@ from fairlead.automata.least import Least
 from fairlead.automata.living import Living
 from fairlead.automata.looking import Looking
 from fairlead.automata.nearest import Ways
-from fairlead.automata.passages import Passages, ends_plainly
+from fairlead.automata.passages import Passages
+from fairlead.automata.plainly import Plainly
 from fairlead.automata.reading import read_byte, split, ways_on
 from fairlead.automata.sketch import Sketch
 from fairlead.automata.words import LONGEST, text_of
@@ -118,6 +119,11 @@ class Derivatives:
         return Sketch(self._disjoint, self.living.check, self._least.word, self._fuel)
 
     @cached_property
+    def _plainly(self) -> Plainly:
+        check, within = self.living.check, self._sketch.is_within
+        return Plainly(self._spellable, check, self._disjoint, within)
+
+    @cached_property
     def _passages(self) -> Passages:
         within = self._sketch.is_within
         return Passages(self._disjoint, self.living.check, self.unfold, within, self._fuel)
@@ -130,7 +136,7 @@ class Derivatives:
             lambda: self._captures,
             self._least.word,
             self._sketch,
-            self._plain,
+            self._plainly.ends,
             self._passages,
             self._fuel,
         )
@@ -210,6 +216,7 @@ class Derivatives:
         """Drop everything memoised; results stay the same."""
         self._linear.clear()
         self._least.forget()
+        self._plainly.forget()
         self._passages.forget()
         self._looking.forget()
         self.living.forget()
@@ -219,9 +226,6 @@ class Derivatives:
         if len(self._linear) > _KEPT:
             self._linear.clear()
             self._least.forget()
-
-    def _plain(self, state: Expr) -> bool:
-        return ends_plainly(state, self._spellable, self.living.check)
 
     def _leading(self, state: Expr) -> tuple[Arcs, list[Ways]]:
         """The linear form, but byte by byte where it is remembered what is read."""

@@ -29,7 +29,7 @@ from fairlead.errors import LimitError
 from fairlead.lowering.aheads import looking
 from fairlead.lowering.expr import concat
 from fairlead.lowering.nodes import Alt, Expr
-from fairlead.lowering.regular import least_byte
+from fairlead.lowering.regular import derivative, least_byte
 
 # One grammar in 350, drawn at random, took 100 s to be found empty without the early decision.
 EARLY: Final = 64  # states of a search for any text before that is decided, if that is soon done,
@@ -37,6 +37,7 @@ HASTY: Final = 1_000  # and after,
 READING: Final = 256  # states of a search that remembers what is read, where many come to nothing:
 THOROUGH: Final = 10_000  # where somebody waits for the text (.15 ms a state),
 GREED: Final = 4  # how many bytes more than another it may have read for one less to come
+BRIEF: Final = 256  # bytes of a text that is tried, and states of a search for it
 LONG: Final = 2_000  # states of a search that may have no end,
 MOST: Final = 100_000  # and of one that has
 
@@ -72,12 +73,14 @@ class Guarded:
         self._plain, self._soon, self._decide = plain, soon, decide
         self._known: dict[Expr, Word | None] = {}
         self._living: set[Expr] = set()
+        self._tried: set[Expr] = set()
         self._careful = False
 
     def forget(self) -> None:
         """Drop everything memoised."""
         self._known.clear()
         self._living.clear()
+        self._tried.clear()
 
     def alive(self, root: Expr) -> bool:
         """Whether `root` has a text.
@@ -88,28 +91,49 @@ class Guarded:
         options = root.options if isinstance(root, Alt) else (root,)
         if any(map(self._lives, options)):
             return True
-        return any(self._may_be(part) and self._found_soon(part) for part in options)
+        return any(self._is_alive(part) for part in options)
 
-    def _found_soon(self, part: Expr) -> bool:
-        return self._reaches(part, EARLY) or self._decided(part)
+    def _is_alive(self, part: Expr) -> bool:
+        told = self._told(part)
+        return self._reaches(part, EARLY) or self._decided(part) if told is None else told
 
-    def _may_be(self, node: Expr) -> bool:
-        """Whether there is a text without what is looked ahead for at the highest level.
+    def _told(self, node: Expr) -> bool | None:
+        """Whether there is a text, as far as is told by what it is without its highest level.
 
-        That may be many a regular expression: of what is left of .{1,200}, each of 200 would be
-        searched where a grammar alone comes to no end.
+        Where that has no text there is none, and where what is looked ahead for allows the least
+        of those, there is one. Of what is left of .{1,200} each of 200 would else be searched.
         """
-        if node in self._known:
-            return self._known[node] is not None
         leads, core = looking(node)
         top = max((lead.level for lead in leads), default=0)
-        if not top:
-            return True
+        if node in self._known or not top:
+            return None
         looser = concat(*(lead for lead in leads if lead.level != top), core)
-        if not self.alive(looser):
+        try:
+            lives = self.alive(looser)
+        except LimitError:
+            return None
+        if not lives:
             self._known[node] = None
             return False
+        text = self._brief(looser)
+        left = next(lead.item for lead in leads if lead.level == top)
+        for byte in text or b"":
+            left = derivative(left, byte)
+        if text is None or not left.nullable:
+            return None
+        self._living.add(node)
         return True
+
+    def _brief(self, node: Expr) -> bytes | None:
+        """The least of the shortest texts, if it is soon found and brief."""
+        if node.looks and node not in self._known and node not in self._tried:
+            self._tried.add(node)
+            words, _ = nearest(
+                node, self._ending, self._leading, self._bound, lambda states, _: states <= BRIEF
+            )
+            self._known.update(words)
+        word = self._ending(node)
+        return word.text if word is not None and word.length <= BRIEF else None
 
     def _decided(self, node: Expr) -> bool:
         """Whether there is a text, where a short search has found none."""

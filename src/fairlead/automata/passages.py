@@ -30,8 +30,8 @@ from functools import reduce
 from typing import Final, TypeAlias, cast, final
 
 from fairlead.errors import LimitError
-from fairlead.lowering.aheads import looking, parts
-from fairlead.lowering.expr import EPSILON, ahead, both, concat, stop
+from fairlead.lowering.aheads import looking
+from fairlead.lowering.expr import EPSILON, ahead, both, concat
 from fairlead.lowering.lark_automaton import Frame
 from fairlead.lowering.lark_contextual import Places
 from fairlead.lowering.lark_indentation import Place
@@ -322,37 +322,6 @@ class Passages:
                 if members & more
             ]
         return [(left, target) for _, left, target in made if self._alive(target)]
-
-
-def ends_plainly(root: Expr, spellable: int, check: Callable[[Expr], bool]) -> bool:
-    """Whether it is plain to see that there is a text, whatever is looked ahead for.
-
-    So it is of Lark's automaton at a place where what it reads can be brought to its end; nothing
-    that it looks ahead for looks over the end of its own texts.
-
-    Args:
-        root: any expression.
-        spellable: the bytes that exist.
-        check: whether there is a text of what does not look ahead.
-    """
-    while root.looks:
-        head, tail = parts(root)
-        if isinstance(head, Stop):
-            pass  # nothing is looked ahead for any more
-        elif not head.looks:
-            if not check(head):
-                return False
-        elif isinstance(head, Call) and isinstance(head.template, Places):
-            over, rest = parts(tail)
-            if over != stop(head.template.level) or not isinstance(head.argument, Place):
-                return False
-            if not head.template.surely_ends(head.argument, spellable):
-                return False
-            tail = rest
-        else:
-            return False
-        root = tail
-    return check(root)
 
 
 def _lead(item: Expr, level: int) -> Leads:

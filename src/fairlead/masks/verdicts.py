@@ -22,6 +22,8 @@ from fairlead.masks.lexicon import Lexicon
 
 SHORT: Final = 256  # places of a search that comes before the plain engine,
 MOST: Final = 4096  # and places of a search where it cannot
+_FUTILE: Final = 64  # searches of those that told nothing (4 ms each), before none is begun
+_SHORTEST: Final = 16  # places of a search then
 _LOOKED_AT: Final = 64  # expressions, before something is taken for not settled
 _REMEMBERED: Final = 100_000  # stacks, before all are forgotten
 _ABOVE: Final = 8  # what stands at most between what is read and what is done with it
@@ -75,6 +77,7 @@ class Verdicts:
         self._frames: dict[int, Frame] = {}
         self._states: dict[int, Expr] = {}
         self._around: dict[int, bool] = {0: True}
+        self._futile = 0
         arena.context[at.SHORT] = SHORT
 
     def judge(self, place: int, search: Callable[[int], int]) -> None:
@@ -98,8 +101,15 @@ class Verdicts:
             arena.set_verdict(place, self._verdict(whole))
         elif asked:
             arena.set_verdict(place, at.V_SEARCH)
-        elif search(MOST):
-            arena.set_verdict(place, at.V_DOUBT)
+        elif self._futile == _FUTILE or search(MOST):
+            self._set_doubt(place)
+
+    def _set_doubt(self, place: int) -> None:
+        """Leave it to what asks; where that is all that searches do, they are short ones."""
+        self._arena.set_verdict(place, at.V_DOUBT)
+        self._futile = min(self._futile + 1, _FUTILE)
+        if self._futile == _FUTILE:
+            self._arena.context[at.SHORT] = _SHORTEST
 
     def _can_be_said(self, node: int, stack: int) -> bool:
         """Whether no node on a place stands for all that may follow: none does below a TOOK."""
