@@ -76,6 +76,15 @@ SCHEMAS += [
     {"oneOf": [{"type": "object", "properties": {"value": {}, "next": {}, "other": {"const": word}},
                 "required": ["other"]} for word in "abc"]},
 ]  # fmt: skip
+TEXTS_ONLY = {"type": "object", "oneOf": [TEXT, {"$ref": "#/$defs/word"}], "minProperties": 0}
+SCHEMAS += [  # parts without an instance, as their types exclude each other
+    {"properties": {"a": TEXTS_ONLY, "value": {}}, "$defs": {"word": WORDS | TEXT}},
+    {"required": ["a"], "properties": {"a": TEXTS_ONLY}, "$defs": {"word": {"type": "string"}}},
+    {"anyOf": [TEXTS_ONLY, {"items": TEXTS_ONLY}], "$defs": {"word": {"type": ["null"]}}},
+    {"items": {"type": "integer", "anyOf": [{"type": "number"}, False]}, "additionalProperties":
+     {"type": ["number", "null"], "anyOf": [{"type": "string"}, {"type": ["array", "object"]}]}},
+    {"items": {"type": "number", "anyOf": [{"type": "integer"}], "minLength": 1}},
+]  # fmt: skip
 NOT_B = {
     "not": {"const": "b"},
     "type": ["string", "integer"],

@@ -229,6 +229,18 @@ def test_wild_parts_are_told_apart_from_tame_ones() -> None:
     assert not found.is_tame(root["properties"])
 
 
+def test_parts_without_an_instance_by_their_types_are_neither_wild_nor_sure() -> None:
+    clash: dict[str, Any] = {"type": "object", "oneOf": [TEXT, False], "minProperties": 1}
+    found = tame({"properties": {"x": clash, "y": TEXT}})
+    assert found is not None
+    part = cast("dict[str, Any]", found.root)["properties"]["x"]
+    assert (found.wild, found.empty, found.eager) == ({}, {id(part): clash}, set())
+    assert (found.is_nothing(part), found.options(part), found.surely) == (True, [clash], False)
+    root = tame(clash)
+    assert root is not None
+    assert list(root.wild.values()) == [clash]
+
+
 def test_what_meets_is_wild_where_a_part_of_it_is_wrong() -> None:
     wrong = {"minLength": "a", "not": TEXT}
     found = tame({"anyOf": [TEXT, {"not": wrong}], "properties": {"a": wrong}, "minLength": 1})

@@ -118,12 +118,15 @@ class Outlines:
                 return True
         shared = [name for name in first.members if name in second.members]
         return depth > 0 and any(
-            all(
-                self._exclude(first.members[name], second.members[name], kind, depth - 1)
-                for kind in KINDS
-            )
-            for name in shared
+            self._apart(first.members[name], second.members[name], depth - 1) for name in shared
         )
+
+    def _apart(self, first: tuple[Address, ...], second: tuple[Address, ...], depth: int) -> bool:
+        """Whether surely no value of any type satisfies all of these: most admit one or two."""
+        if not first or not second:
+            return False
+        kinds = KINDS.intersection(*(self.of(part).kinds for part in (*first, *second)))
+        return all(self._exclude(first, second, kind, depth) for kind in kinds)
 
     def of(self, address: Address) -> Outline:
         """The outline of one schema, with what its references and `allOf` say."""

@@ -80,6 +80,7 @@ def read_tame(
         check.late,
         reaching(check.wild, check.below),
         check.typed,
+        check.empty,
         whole=only is None,
     )
 
@@ -120,7 +121,9 @@ class _Check:
         self.wild: dict[int, Raw] = {}
         self.late: dict[int, Raw] = {}
         self.typed: dict[int, str] = {}
+        self.empty: dict[int, Raw] = {}
         self._nothing: list[int] = []
+        self._plainly: dict[int, Any] = {}
         self._shapes: dict[tuple[str, ...], Shape] = {}  # by the keywords of a part
 
     def passes(self) -> bool:
@@ -151,7 +154,7 @@ class _Check:
         self.instances.settle(self.wild)
         unsure = self.late.keys() - self.instances.sure
         self.wild |= {key: self.late.pop(key) for key in unsure}
-        for key in self._nothing:
+        for key in (*self._nothing, *self.empty):
             del seen[key]
         return True
 
@@ -257,6 +260,8 @@ class _Check:
             if needed is not None:
                 self.late[key] = self.wild.pop(key)
                 self.instances.wait(raw, needed, every=True)
+            elif key not in wrong and raw is not self._root and judge.clashes(raw):
+                self.empty[key] = self.wild.pop(key)
 
     def _is_well_formed(self, raw: Raw) -> bool:
         """Whether the keywords of a wild part hold what they can hold, and nothing special."""
@@ -312,12 +317,19 @@ class _Check:
 
     def _resolved(self, part: Any) -> Any:
         """What a part stands for, if that is one whose keywords all hold."""
-        whole = self.wild.keys() | self.late.keys()
-        while id(part) not in whole and (below := stands_for(part, self.targets)):
+        wild, late = self.wild, self.late
+        while (key := id(part)) not in wild and key not in late:
+            below = stands_for(part, self.targets)
+            if not below:
+                break
             part = below[0] if len(below) == 1 else True
         if part.__class__ is not dict:
             return part
-        return True if "$ref" in part else {n: part[n] for n in part.keys() & self._asserted}
+        found = self._plainly.get(id(part))
+        if found is None:
+            found = {name: part[name] for name in part.keys() & self._asserted}
+            self._plainly[id(part)] = found = True if "$ref" in part else found
+        return found
 
     def _judge(self, raw: Raw, said: Said) -> bool:
         """Note whether a schema has an instance, or what it needs for that."""

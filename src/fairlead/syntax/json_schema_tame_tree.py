@@ -41,6 +41,7 @@ class TameSchema:
         late: tame ones that have to be lowered as a whole, by others, when they are entered.
         eager: those from which a wild one can be reached.
         typed: the type of those that say nothing else; "" if they say nothing at all.
+        empty: those that surely have no instance, as their types exclude each other.
         whole: whether these are all parts; else others are tame, too, and have an instance.
     """
 
@@ -53,6 +54,7 @@ class TameSchema:
     late: dict[int, Raw]
     eager: set[int]
     typed: dict[int, str]
+    empty: dict[int, Raw]
     whole: bool
 
     def said(self, raw: Raw) -> set[str]:
@@ -67,7 +69,7 @@ class TameSchema:
     @property
     def surely(self) -> bool:
         """Whether nothing in it may be refused, nor has to be searched for an instance."""
-        known = not self.wild and self.sure.issuperset(self.parts)
+        known = not self.wild and not self.empty and self.sure.issuperset(self.parts)
         return known and not self.is_nothing(self.root)
 
     def is_sure(self, raw: Raw) -> bool:
@@ -79,6 +81,8 @@ class TameSchema:
         """Whether a part is `false`, or a way to write that."""
         if raw.__class__ is not dict:
             return raw is False
+        if id(raw) in self.empty:
+            return True
         part = cast("Raw", raw)
         return "not" in part and allows_nothing(part, self.said(part))
 
@@ -89,7 +93,7 @@ class TameSchema:
         found, todo, seen = list[Json](), [raw], set[int]()
         while todo:
             part = todo.pop()
-            whole = id(part) in self.wild or id(part) in self.late
+            whole = any(id(part) in parts for parts in (self.wild, self.late, self.empty))
             below = None if whole else stands_for(part, self.targets)
             if below is None:
                 found.append(part)

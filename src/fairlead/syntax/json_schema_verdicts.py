@@ -21,6 +21,7 @@ Verdict: TypeAlias = "bool | None"
 _DEEPEST: Final = 24  # schemas within schemas
 _MOST: Final = 2000  # schemas looked at before nothing more is told
 _BRANCHES: Final = frozenset(("then", "else"))  # told with `if`
+_OPTIONS: Final = frozenset(("anyOf", "oneOf"))
 _NUMBER: Final = frozenset(("integer", "number"))
 UNTOLD: Final = frozenset(("",))
 """Instead of the keywords of a part that is not looked at: nothing is told of it."""
@@ -143,6 +144,19 @@ class Verdicts:
             found = frozenset((named,) if named.__class__ is str else named)
             self._types[id(part)] = found
         return found
+
+    def clashes(self, part: Raw) -> bool:
+        """Whether a schema plainly has no instance, as no branch admits any of its types."""
+        types, said = self.types(part), self.said_of(part)
+        types |= {"integer"} if "number" in types else types
+        return any(
+            types.isdisjoint(frozenset[str]().union(*map(self._admitted, part[name])))
+            for name in said & _OPTIONS
+        )
+
+    def _admitted(self, part: Any) -> frozenset[str]:
+        types = frozenset[str]() if self.resolved(part) is False else self.types(part)
+        return types | {"integer"} if "number" in types else types
 
     def holds(self, part: Any, value: Any, left: int = _DEEPEST) -> Verdict:
         """Whether an instance satisfies a part."""
