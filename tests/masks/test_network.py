@@ -8,13 +8,24 @@ import pytest
 import fairlead as fl
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.alternatives import branching
-from fairlead.lowering.expr import alt, both, byte_set, capture, concat, literal, optional, repeat
+from fairlead.lowering.expr import (
+    EPSILON,
+    alt,
+    both,
+    byte_set,
+    capture,
+    concat,
+    literal,
+    optional,
+    repeat,
+)
 from fairlead.lowering.json_text import spell_character
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.masks import lexicon, literals
 from fairlead.masks.bits import unpack
 from fairlead.masks.gallery import shared_gallery
 from fairlead.masks.lexicon import shared_lexicon
+from fairlead.masks.literals import lexeme_of
 from fairlead.masks.network import Network
 from fairlead.masks.networks import new_network
 from fairlead.masks.rows import Rows
@@ -80,6 +91,18 @@ def test_what_is_repeated_is_read_with_the_characters_behind_it(
     either = spell_character(((ord("("), ord(")")),), plain=False)
     expr = concat(repeat(either, 1), dot, bracket, dot, repeat(bracket), either, literal("!"))
     assert compared(expr, "(.)!", 5) > 4
+
+
+@pytest.mark.parametrize("escaped", [False, True])
+@pytest.mark.parametrize("low", [0, 1, 5])
+def test_a_letter_is_read_with_those_that_are_repeated_behind_it(low: int, escaped: bool) -> None:
+    either = spell_character(((ord("("), ord(")")),), plain=False) if escaped else byte_set(b"()")
+    again, end = repeat(byte_set(b"(.)"), low), literal("!")
+    assert compared(concat(either, again, end), "(.)!", 5) > 2
+    tail, shared = concat(again, end), shared_lexicon(VOCABULARY.spellable)
+    for is_apart in (False, True):
+        whole = (concat(either, tail), EPSILON) if not is_apart else (either, tail)
+        assert lexeme_of(either, tail, shared, lambda _, apart=is_apart: apart) == whole
 
 
 def test_rules_may_stand_for_rules_and_share_what_they_stand_for() -> None:

@@ -42,15 +42,22 @@ def lexeme_of(
         is_apart: whether a part is read by nodes of its own.
     """
     found = _string_end(head, tail, lexicon, is_apart)
-    return _to_character(head, tail, lexicon.spellable) if found is None else found
+    return _to_character(head, tail, lexicon.spellable, is_apart) if found is None else found
 
 
-def _to_character(head: Expr, tail: Expr, spellable: int) -> tuple[Expr, Expr]:
+def _to_character(
+    head: Expr, tail: Expr, spellable: int, is_apart: Callable[[Expr], bool]
+) -> tuple[Expr, Expr]:
     """All up to the characters that come next, and what follows.
 
-    Where `[a-z]+-` ends is where a "-" is, and where `[a-z]+` may, anywhere in a token.
+    Where `[a-z]+-` ends is where a "-" is, and where `[a-z]+` may, anywhere in a token. Behind the
+    first letter of `[a-z][a-z_]*-` is all of it: 44,000 nodes are left of tokens there (1.5 ms).
     """
     parts, rest = [head], tail
+    if isinstance(tail, Concat) and (isinstance(head, Bytes) or _raw(head) is not None):
+        again = tail.head
+        if isinstance(again, Repeat) and again.high is None and not is_apart(again):
+            parts, rest = [head, again], tail.tail
     while len(parts) < _MOST_PARTS:
         part, after = (rest.head, rest.tail) if isinstance(rest, Concat) else (rest, EPSILON)
         raw = part if is_byte(part) else _raw(part)
