@@ -7,12 +7,13 @@ import pytest
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.errors import FairleadError
-from fairlead.lowering import lark_ends
+from fairlead.lowering import lark_ends, lark_freedom
 from fairlead.lowering.expr import (
     ALL_BYTES,
     ANYTHING,
     ahead,
     byte_set,
+    complement,
     concat,
     literal,
     repeat,
@@ -22,9 +23,21 @@ from fairlead.lowering.lark_automaton import Frame
 from fairlead.lowering.lark_contextual import Places
 from fairlead.lowering.lark_ends import END, Ends
 from fairlead.lowering.lark_indentation import Place
+from fairlead.lowering.nodes import Expr
 from fairlead.syntax.lark_reader import read_lark
 from fairlead.syntax.lark_source import Lark
 from lark_samples import Fuel, OutOfFuelError, by_chance
+
+# What is looked for in all that follows.
+LASTING = [
+    *(
+        complement(concat(ANYTHING, literal(text), ANYTHING))
+        for text in ("a", "bc", "aa", " ", "c")
+    ),
+    complement(literal("b")),
+    repeat(concat(repeat(byte_set(b"bc ")), literal("a"), repeat(byte_set(b"bc ")), literal("a"))),
+    concat(byte_set(b"ab"), ANYTHING),
+]
 
 
 def ends_of(text: str, spellable: int = ALL_BYTES) -> tuple[Places, Ends]:
@@ -68,7 +81,10 @@ def checked(seed: int, ignored: str) -> int:
                 assert beginning is not END or machine.accepts(whole), text
                 count += 1
             for way in places.ways(places.start.stack.state):
-                for read in (way.text, *(ahead(each.after, 0) for each in way.exits)):
+                after = [ahead(each.after, 0) for each in way.exits]
+                guards = [ahead(each, 0) for each in LASTING]
+                lasting = [concat(guard, way.text) for guard in guards]
+                for read in (way.text, *after, *guards, *lasting):
                     told = ends.ends(read, stack)
                     if told is not None:
                         assert machine.alive(concat(read, whole)) is told, (text, way.terminal)
@@ -96,6 +112,28 @@ def test_a_comment_ends_with_its_line():
     (comment,) = (way for way in places.ways(places.start.stack.state) if ends._word(way) == b"--")
     assert ends.beginnings(places.start.stack) == [b"\n", b"a\n", b"(\n"]
     assert ends.ends(comment.text, places.start.stack)
+
+
+def test_what_is_looked_for_in_all_that_follows_lets_some_end_pass(monkeypatch):
+    text = 'start: item+\nitem: "(" start ")" | "a" | "x" "a"\n%ignore " "'
+    places, ends = ends_of(text)
+
+    def told(guard: Expr) -> bool | None:
+        return ends.ends(ahead(guard), stack)
+
+    after = places.behind(places.behind(places.start, "LPAR"), "LPAR")
+    stack = after.stack
+    for word, said in {"x": True, "xa": True, "a": None, ")": None, "  ": True, " ": None}.items():
+        without = complement(concat(ANYTHING, literal(word), ANYTHING))
+        assert told(without) is said, word
+        assert Derivatives(concat(ahead(without), places.rest(after), stop(0))).alive(
+            concat(ahead(without), places.rest(after), stop(0))
+        ) is (said is True or word == " ")
+    monkeypatch.setattr(lark_freedom, "_REMEMBERED", 0)
+    monkeypatch.setattr(lark_freedom, "_PLACES", 1)
+    counted = repeat(byte_set(b"()a x"), 0, 9)
+    assert told(counted) is None
+    assert told(counted) is None
 
 
 def test_where_only_what_leads_away_may_follow_that_is_found_too():

@@ -4,7 +4,8 @@ Where nothing is ignored everywhere (`lark_freedom`), each stack has to be judge
 to the end is mostly found at once: of the terminals that bring the automaton nearer to the end,
 one of the shortest texts each, and between two of them nothing or what is ignored. Each has to be
 what it is whatever comes behind the one that follows it; where each stack is known to come to an
-end, the first one is enough:
+end, the first one is enough, and what is looked for in all that follows may let one of these ends
+pass (`Freedom.lasts`):
 
     beginnings(stack)   texts, each of some terminal or of what is ignored and then of one; behind
                         each of them a text comes to its end, whatever came before the stack
@@ -69,7 +70,7 @@ class Ends:
         self._others: dict[Frame, Sequence[Beginning]] = {}
         self._after = Remainders()
         self._spaces: dict[int, Sequence[tuple[Way, bytes]]] = {}
-        self._ended: dict[tuple[Expr, tuple[Beginning, ...]], bool] = {}
+        self._ended: dict[tuple[Expr, tuple[Beginning, ...], bool], bool] = {}
         self._stands: dict[tuple[Way, bytes, Beginning], bool] = {}
         self._firsts: dict[Expr, int] = {}
         self._stuck: dict[tuple[Expr, Frame], bool] = {}
@@ -135,9 +136,9 @@ class Ends:
                 known.clear()
         if self._is_stuck(read, stack):
             return False
-        if self._may_end(read, self.beginnings(stack)):
+        if self._may_end(read, self.beginnings(stack), self._free):
             return True
-        return self._may_end(read, self._more(stack)) or None
+        return self._may_end(read, self._more(stack), None) or None
 
     def _is_stuck(self, read: Expr, stack: Frame) -> bool:
         """Whether something has to follow what is read, and no text from the stack begins so."""
@@ -174,19 +175,20 @@ class Ends:
             )
         return found
 
-    def _may_end(self, read: Expr, beginnings: Sequence[Beginning]) -> bool:
-        key = read, tuple(beginnings)
+    def _may_end(self, read: Expr, beginnings: Sequence[Beginning], free: Freedom | None) -> bool:
+        """Whether it can before one of these; `free` knows how texts may go on behind them."""
+        key = read, tuple(beginnings), free is None
         found = self._ended.get(key)
         if found is None:
-            found = self._ended[key] = self._search(read, beginnings)
+            found = self._ended[key] = self._search(read, beginnings, free)
         return found
 
-    def _search(self, read: Expr, beginnings: Sequence[Beginning]) -> bool:
+    def _search(self, read: Expr, beginnings: Sequence[Beginning], free: Freedom | None) -> bool:
         todo = [(read, frozenset[Expr]())]
         seen = {*todo}
         for expr, guards in todo:  # grows while we go
             if expr is EPSILON:
-                if any(all(self.holds(g, each) for g in guards) for each in beginnings):
+                if any(self._hold(guards, each, free) for each in beginnings):
                     return True
                 continue
             for following in self._following(expr, guards):
@@ -194,6 +196,13 @@ class Ends:
                     seen.add(following)
                     todo.append(following)
         return False
+
+    def _hold(self, guards: frozenset[Expr], beginning: Beginning, free: Freedom | None) -> bool:
+        """Whether all that has to follow does, with this beginning of it."""
+        if beginning is None:
+            return all(guard.nullable for guard in guards)
+        left = frozenset(self._after(guard, beginning) for guard in guards) - {ANYTHING}
+        return not left or (free is not None and free.lasts(left))
 
     def _following(self, expr: Expr, guards: frozenset[Expr]) -> Iterator[_Reading]:
         """What is left after one byte or none, where that is plain to see."""

@@ -31,6 +31,8 @@ from fairlead.syntax.lark_tree import LarkGrammar, LarkTable
 
 _WORDS: Final = 1  # texts of a terminal that are tried,
 _LOOKED_AT: Final = 256  # and what is left of its pattern on the way to them
+_PLACES: Final = 16  # of guards, behind one terminal or several
+_REMEMBERED: Final = 10_000  # answers, before all are forgotten
 _NEWLINE: Final = b"\n"
 _BLANK: Final = ord(" ")
 
@@ -50,11 +52,24 @@ class Freedom:
     ) -> None:
         self.spacer, self.lines, self.last = spacer, lines, last
         self._spelling = spelling
+        self._lasting: dict[frozenset[Expr], bool] = {}
 
     def word(self, way: Way) -> bytes | None:
         """A text that a terminal is whatever follows, the spacer behind; not one of newlines."""
         word = None if way.ignored else self._spelling.kept_word(way, self.spacer)
         return None if word is None else word + self.spacer
+
+    def lasts(self, guards: frozenset[Expr]) -> bool:
+        """Whether guards on all the rest of a text let one of these ends pass, whatever the stack.
+
+        So `""` in a grammar that has triple quotes too is not followed by three of them anywhere.
+        """
+        found = self._lasting.get(guards)
+        if found is None:
+            if len(self._lasting) > _REMEMBERED:
+                self._lasting.clear()
+            found = self._lasting[guards] = self._spelling.lasts(guards, self.spacer)
+        return found
 
 
 def freedom(grammar: LarkGrammar, scanners: Scanners, spellable: int = ALL_BYTES) -> Freedom | None:
@@ -164,6 +179,30 @@ class _Spelling:
         if self._newlines:
             found[self._newline] = _NEWLINE
         return found
+
+    def lasts(self, guards: frozenset[Expr], space: bytes) -> bool:
+        """Whether the automaton comes to its end by texts that all guards let pass.
+
+        Terminals are left out until the others lead from each place of a guard to another one where
+        the text may end. How wide lines are is not told here, so nothing is said of indentation.
+        """
+        words = {} if self._newline else dict(self._spelled(space))
+        while words:
+            places = [*guards]
+            left = set[str]()
+            for place in places:  # grows while we go
+                if not place.nullable or len(places) > _PLACES:
+                    return False
+                for name, word in words.items():
+                    after = self._after(place, word)
+                    if not after.nullable:
+                        left.add(name)
+                    elif after is not ANYTHING and after not in places:
+                        places.append(after)
+            if not left:
+                return self._is_completed(self._names.difference(words))
+            words = {name: word for name, word in words.items() if name not in left}
+        return False
 
     def kept_word(self, way: Way, space: bytes) -> bytes | None:
         """A text of a terminal that it is whatever follows the space behind it."""
