@@ -28,6 +28,7 @@ from fairlead.lowering.expr import (
     repeat,
     stop,
 )
+from fairlead.lowering.fuel import metered
 from fairlead.lowering.json_schema import lower_json_schema
 from fairlead.lowering.lark_contextual import Places
 from fairlead.lowering.nodes import (
@@ -263,12 +264,30 @@ def test_what_cannot_be_decided_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(sketch, "MOST", 0)
     monkeypatch.setattr(passages, "FEW", 0)
     monkeypatch.setattr(passages, "MOST", 2)
-    with pytest.raises(LimitError, match="after 2 ways"):
-        Derivatives(concat(deep(), ahead(EVEN))).alive(concat(deep(), ahead(EVEN)))
+    expr = concat(deep(), ahead(EVEN))
+    with pytest.raises(LimitError, match="after 2 ways"), metered(lambda made: None):
+        Derivatives(expr)._passages.alive(expr)
+    assert not Derivatives(expr)._passages.alive(expr)  # where nobody pays it only takes longer
     monkeypatch.setattr(guarded, "LONG", 1000)
     monkeypatch.setattr(guarded, "MOST", 50)
     with pytest.raises(LimitError, match="after 50 states"):
-        Derivatives(deep()).alive(deep())
+        Derivatives(deep()).shortest(deep())
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_was_broken_off_is_taken_up_again(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    expr = random_grammar(seed)
+    machine, found = Derivatives(expr)._passages, Derivatives(expr).alive(expr)
+    monkeypatch.setattr(passages, "MOST", 3)
+    for _ in range(10_000):
+        try:
+            with metered(lambda made: None):
+                assert machine.alive(expr) == found
+                break
+        except LimitError:
+            pass
+    else:
+        pytest.fail("it comes to no end")
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -4,7 +4,7 @@ import pytest
 
 import fairlead as fl
 from fairlead.automata.decided import Decisions
-from fairlead.constraints.conflicts import conflict
+from fairlead.constraints.conflicts import conflict, undecided
 from fairlead.syntax.sources import Source
 
 BYTES = fl.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})
@@ -55,3 +55,26 @@ def test_what_takes_too_long_to_explain_is_said_in_short():
     error = conflict(fl.Regex("a") & "b", Decisions(tick))
     assert str(error) == "no text satisfies the source"
     assert error.conflict == ("Regex('a') & 'b'",)
+
+
+def test_a_search_that_takes_too_long_names_the_two_parts_that_meet() -> None:
+    sql, brief = fl.grammar("sql"), fl.Regex("(?s).{20,40}")
+    for source, sign in (
+        (sql & brief, "&"),
+        (brief & sql, "&"),
+        ("x" + (sql & brief) | "y", "&"),
+        (sql - brief, "-"),
+        (~brief & sql, "-"),
+    ):
+        error = fl.LimitError("too many ways", limit="ways", given=3, needed=4)
+        named = undecided(fl.source(source), error)
+        assert (named.limit, named.given, named.needed) == ("ways", 3, 4)
+        assert sign in named.place
+        assert "(?s).{20,40}" in str(named)
+        assert "Lark(" in str(named) or "Regex(" in named.place
+        assert len(str(named)) <= 500
+        assert "too many ways" in str(named)
+    alone = fl.LimitError("too many ways", limit="ways")
+    assert undecided(sql, alone) is alone
+    with pytest.raises(fl.LimitError, match=r"(?s)Lark.*&.*Regex.*10000"):
+        fl.compile(fl.grammar("arithmetic") & brief, BYTES, fl.Budget(fuel=10_000))

@@ -32,6 +32,7 @@ from typing import Final, TypeAlias, cast, final
 from fairlead.errors import LimitError
 from fairlead.lowering.aheads import looking
 from fairlead.lowering.expr import EPSILON, ahead, both, concat
+from fairlead.lowering.fuel import paying
 from fairlead.lowering.lark_automaton import Frame
 from fairlead.lowering.lark_contextual import Places
 from fairlead.lowering.lark_indentation import Place
@@ -68,7 +69,8 @@ _Step: TypeAlias = tuple[Leads, Expr]
 
 MOST: Final = 20_000  # ways through all parts together,
 FEW: Final = 1_000  # and where the answer is to be had soon,
-PARTS: Final = 10_000  # and calls unfolded
+PARTS: Final = 10_000  # and calls unfolded;
+REMEMBERED: Final = 200_000  # parts, before all are forgotten
 
 
 @final
@@ -97,6 +99,7 @@ class Passages:
         self._ways: dict[_Place, dict[Control, list[Leads]]] = {}
         self._asking: dict[_Place, set[_Place]] = {}
         self._todo: deque[_Place] = deque()
+        self._calls: list[_Place] = []
         self._now: _Place | None = None
         self._found, self._unfolded, self._most, self._captures = 0, 0, MOST, False
 
@@ -105,6 +108,7 @@ class Passages:
         self._ways.clear()
         self._asking.clear()
         self._todo.clear()
+        self._calls.clear()
         self._now, self._captures = None, False
 
     def soon(self, root: Expr) -> bool | None:
@@ -125,8 +129,11 @@ class Passages:
         """Whether `root` has a text.
 
         Raises:
-            LimitError: there are too many ways, or it depends on what is captured.
+            LimitError: there are too many ways, while somebody pays for them; or too many calls,
+                or it depends on what is captured.
         """
+        self._todo.extend(self._calls)
+        self._calls.clear()
         lives = self._told(root, MOST)
         if lives and self._captures:
             self.forget()
@@ -134,11 +141,15 @@ class Passages:
         return lives
 
     def _told(self, root: Expr, most: int) -> bool:
+        if len(self._ways) > REMEMBERED:
+            self.forget()
         self._most = most
         try:
             return self._collected(root)
-        except LimitError:
-            self.forget()  # what is known of the parts is not all
+        except LimitError:  # the next goes on from here
+            if self._now is not None:
+                self._todo.append(self._now)
+                self._now = None
             raise
 
     def _collected(self, root: Expr) -> bool:
@@ -147,28 +158,32 @@ class Passages:
         self._found = self._unfolded = 0
         self._ask(place)
         while not self._passes(place):
+            if not self._todo and self._calls:
+                raise _undecided("soon", 0)
             if not self._todo:
                 return False
             self._now = self._todo.popleft()
-            if self._learn(self._ways[self._now], self._on(*self._now)):
+            found = [*self._on(*self._now)]
+            fresh = self._learn(self._ways[self._now], found)
+            if fresh:
                 self._todo.extend(self._asking.get(self._now, ()))
             self._now = None
+            self._count(fresh)
         return True
 
     def _passes(self, place: _Place) -> bool:
         """Whether a way through a part is known that leaves nothing to look for."""
         return any(all(i.nullable for _, i in left) for left in self._ways[place].get(DONE, ()))
 
-    def _learn(self, known: dict[Control, list[Leads]], ways: Iterable[_Way]) -> bool:
-        """Keep the ways that allow more than those that are known."""
+    def _learn(self, known: dict[Control, list[Leads]], ways: Iterable[_Way]) -> int:
+        """Keep the ways that allow more than those that are known; how many."""
         fresh = 0
         for left, control in ways:
             others = known.setdefault(control, [])
             if not self._is_any_within(left, others):
                 others.append(left)
                 fresh += 1
-        self._count(fresh)
-        return fresh > 0
+        return fresh
 
     def _is_any_within(self, leads: Leads, others: Collection[Leads]) -> bool:
         """Whether one of others allows whatever these allow."""
@@ -184,7 +199,7 @@ class Passages:
     def _count(self, found: int) -> None:
         self._fuel(found)
         self._found += found
-        if self._found > self._most:
+        if self._found > self._most and (self._most < MOST or paying()):
             raise _undecided(f"after {MOST} ways through its parts", self._found)
 
     def _ask(self, place: _Place) -> set[Leads]:
@@ -259,8 +274,10 @@ class Passages:
         if pushdown is not None:
             stack = cast("Place", node.argument).stack
             return self._ask((leads, _Spot(pushdown, FIRST, stack)))
-        if node.looks and self._most < MOST:
-            raise _undecided("soon", 0)
+        if node.looks and self._most < MOST:  # calls may lead to others without end
+            if self._now is not None:
+                self._calls.append(self._now)
+            return ()
         self._unfolded += 1
         if self._unfolded > PARTS:  # calls may lead to others without end, and none be passed
             raise _undecided(f"after {PARTS} of its parts", self._unfolded, PARTS)

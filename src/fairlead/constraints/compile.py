@@ -7,6 +7,8 @@ that compiling in a loop costs a dictionary look-up.
 """
 
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Final, TypeAlias, final
 
 from fairlead.automata.budget import Budget, Meter
@@ -14,7 +16,7 @@ from fairlead.automata.decided import Decisions
 from fairlead.automata.derivative import Derivatives
 from fairlead.automata.words import LONGEST
 from fairlead.constraints.compiled import CompiledConstraint
-from fairlead.constraints.conflicts import conflict
+from fairlead.constraints.conflicts import conflict, undecided
 from fairlead.constraints.cutters import cutter_of
 from fairlead.constraints.remembered import Remembered
 from fairlead.constraints.special_tokens import Resolved, resolve
@@ -130,7 +132,9 @@ def _compile(
     with metered(meter.tick):
         expr = _plainly(resolved) or lower_source(resolved.source, Decisions(meter.tick))
         machine = Derivatives(expr, spelled.spellable, meter.tick)
-        if not machine.has_text(expr):  # which lowers what it needs to know
+        with _named(resolved.source):
+            lives = machine.has_text(expr)  # which lowers what it needs to know
+        if not lives:
             raise _unsatisfiable(resolved.source, expr, meter)
         machine.settle()
     graph = None
@@ -148,11 +152,21 @@ def _compile(
         cutter=cutter,
     )
     if cutter is None and (expr.looks or isinstance(expr, And | Not)):
-        with metered(meter.tick):  # where languages meet, a mask may take too long: it shows now
+        # Where languages meet, a mask may take too long: it shows now.
+        with metered(meter.tick), _named(resolved.source):
             made.mask(made.start())
     meter.release()
     machine.trim()
     return made
+
+
+@contextmanager
+def _named(what: Source) -> Generator[None]:
+    """Where a search takes too long, name the two parts that meet."""
+    try:
+        yield
+    except LimitError as error:
+        raise undecided(what, error) from None
 
 
 def _plainly(resolved: Resolved) -> Expr | None:

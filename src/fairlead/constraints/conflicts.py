@@ -39,6 +39,37 @@ def conflict(source: Source, decisions: Decisions) -> UnsatisfiableError:
         return UnsatisfiableError("no text satisfies the source", conflict=(written(source),))
 
 
+def undecided(source: Source, error: LimitError) -> LimitError:
+    """The error that names the two parts that meet, where a search of theirs takes too long.
+
+    The error itself where nothing meets in `source`.
+
+    >>> from fairlead.syntax.sources import Choice, Regex, Sequence
+    >>> both = Sequence((Choice(["x"]), Regex("a+") - Regex("b+")))
+    >>> print(undecided(both, LimitError("too many", limit="states", given=3)))
+    Regex('a+') - Regex('b+'): too many (at Regex('a+') - Regex('b+'))
+    """
+    todo = [source]
+    for each in todo:  # grows
+        parts = _meeting(each)
+        if len(parts) > 1:
+            one, other = parts[0], parts[-1]
+            if isinstance(one, Inverse):
+                one, other = other, one
+            denied = isinstance(other, Inverse)
+            names = written(one), written(other.item if isinstance(other, Inverse) else other)
+            where = f"{names[0]} {'-' if denied else '&'} {names[1]}"
+            return LimitError(
+                f"{where}: {error.args[0]}",
+                limit=error.limit,
+                given=error.given,
+                needed=error.needed,
+                place=error.place or where,
+            )
+        todo += parts_of(each)
+    return error
+
+
 @final
 class _Conflict:
     def __init__(self, decisions: Decisions) -> None:

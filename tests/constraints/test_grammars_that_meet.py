@@ -1,0 +1,53 @@
+"""Shipped grammars that meet regexes: refused by name when compiled, or read to any length.
+
+After `compile` returns nothing fails: each mask along a random walk has a token, and where the text
+may end `re` says the same of what it meets.
+"""
+
+import random
+import re
+
+import pytest
+
+import fairlead as fl
+from fairlead.constraints.compiled import CompiledConstraint
+from fairlead.errors import LimitError, UnsatisfiableError
+from fairlead.masks.bits import unpack
+
+BYTES = fl.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})
+GRAMMARS = (
+    "arithmetic", "json", "json_lines", "graphql", "lark", "mermaid", "regex", "sql", "toml", "xml",
+    "yaml",
+)  # fmt: skip
+MEETINGS = (("(?s).{1,200}", True), (r"(?s).*\*.*", False), ("(?s).*ab.*", True))
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("name", GRAMMARS)
+@pytest.mark.parametrize(("regex", "wanted"), MEETINGS)
+def test_no_mask_fails_once_all_is_compiled(name: str, regex: str, wanted: bool) -> None:
+    grammar, partner = fl.grammar(name), fl.Regex(regex)
+    try:
+        constraint = fl.compile(grammar & partner if wanted else grammar - partner, BYTES)
+    except (LimitError, UnsatisfiableError) as error:
+        said = str(error)
+    else:
+        _walk(constraint, regex, wanted)
+        return
+    assert "Regex(" in said
+    assert "Lark(" in said or "Gbnf(" in said
+
+
+def _walk(constraint: CompiledConstraint, regex: str, wanted: bool) -> None:
+    for seed in range(2):
+        dice, state, text = random.Random(seed), constraint.start(), b""
+        for _ in range(30):
+            allowed = unpack(constraint.mask(state)).tolist()
+            assert allowed, text
+            if constraint.accepts(state):
+                assert (re.fullmatch(regex, text.decode()) is not None) is wanted
+            shown = [token for token in allowed if 32 <= token < 127]
+            token = dice.choice(shown or [token for token in allowed if token < 256] or [256])
+            if token == 256:
+                break
+            state, text = constraint.advance(state, token), text + bytes((token,))
