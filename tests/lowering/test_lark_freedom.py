@@ -40,6 +40,14 @@ def spacer(text: str, spellable: int = ALL_BYTES, **options) -> bytes | None:
             'NAME: /b(?=\\()/\n_NL: /\\n */\n%ignore " "',
             b" ",
         ),
+        ("start: /a[^ ]*/ | /a[^ ]*/ start\n%ignore /[ \\t]+/", b" "),
+        # The first text of what has to be taken is another's, or each is.
+        (
+            'start: INT start | "and" start | NAME\nINT.2: /[0-9]+(?![a-z])/\nNAME: /[0-9a-z]+/\n'
+            "%ignore / /",
+            b" ",
+        ),
+        ("start: A start | B\nA.2: /0x*|1b/\nB: /0x*|1b/\n%ignore / /", None),
         # It would be completed by more of the same only.
         ('start: "x" | more NAME\nmore: more "a" | "a"\nNAME: /b$/\n%ignore " "', None),
         # Nothing is ignored; or not in front of each.

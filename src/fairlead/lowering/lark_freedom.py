@@ -29,8 +29,8 @@ from fairlead.lowering.preferred import Exit
 from fairlead.lowering.regular import Remainders, byte_classes, derivative, least_byte
 from fairlead.syntax.lark_tree import LarkGrammar, LarkTable
 
-_WORDS: Final = 1  # texts of a terminal that are tried,
-_LOOKED_AT: Final = 256  # and what is left of its pattern on the way to them
+_WORDS: Final = 1, 8  # texts of a terminal that are tried; those that others read need more
+_LOOKED_AT: Final = 256  # what is left of its pattern on the way to them
 _PLACES: Final = 16  # of guards, behind one terminal or several
 _REMEMBERED: Final = 10_000  # answers, before all are forgotten
 _NEWLINE: Final = b"\n"
@@ -122,6 +122,7 @@ class _Spelling:
         # It leads on from there by what is shifted; else by one of all that are read.
         self._begun = [[name] for name in begun if name in table.shifts[table.start]] or [begun]
         self._kept: dict[tuple[Way, bytes], bytes | None] = {}
+        self._words = _WORDS[0]
         self._completed: dict[frozenset[str], bool] = {}
         self._after = Remainders()
 
@@ -137,16 +138,20 @@ class _Spelling:
         spaces = {
             word
             for leaving in exits
-            for word in shortest_words(leaving.text, self._spellable, _WORDS)
+            for word in shortest_words(leaving.text, self._spellable, _WORDS[0])
         }
-        if self._spellable >> _NEWLINE[0] & 1 and any(
-            self._after(leaving.text, _NEWLINE).nullable for leaving in exits
-        ):
-            spaces.add(_NEWLINE)  # it ends most comments, which go over any other space
-        for word in sorted(spaces, key=lambda each: (len(each), each != _NEWLINE, each)):
-            lines = self._parts(word)
-            if lines is not None:
-                return Freedom(word, lines, self._last(), self)
+        for word in (_NEWLINE, bytes((_BLANK,))):
+            # The first ends most comments, which go over any other space; names go over a tab.
+            if self._spellable >> word[0] & 1 and any(
+                self._after(leaving.text, word).nullable for leaving in exits
+            ):
+                spaces.add(word)
+        for self._words in _WORDS:
+            for word in sorted(spaces, key=lambda each: (len(each), each != _NEWLINE, each)):
+                lines = self._parts(word)
+                if lines is not None:
+                    return Freedom(word, lines, self._last(), self)
+            self._kept.clear()
         return None
 
     def _parts(self, space: bytes) -> frozenset[Exit] | None:
@@ -213,7 +218,7 @@ class _Spelling:
                     word
                     for leaving in way.exits
                     if self._after(leaving.after, space) is ANYTHING
-                    for word in shortest_words(leaving.text, self._spellable, _WORDS)
+                    for word in shortest_words(leaving.text, self._spellable, self._words)
                     if self._holds(way, word + space)
                 ),
                 None,
