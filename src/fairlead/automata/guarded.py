@@ -141,21 +141,12 @@ class Guarded:
             return self._known[node] is not None
         told = self._soon(node) if node.looks else None
         if told is None:
-            told = self._reaches(node, HASTY) or self._surely(node)
+            told = self._reaches(node, HASTY) or self.word(node) is not None
         if told:
             self._living.add(node)
         else:
             self._known[node] = None
         return told
-
-    def _surely(self, node: Expr) -> bool:
-        """Whether there is a text, however long it takes to tell."""
-        if self._decide is not None and node.looks:
-            try:
-                return self._decide(node)
-            except LimitError:  # a text may be found nevertheless
-                return self.word(node) is not None
-        return self.word(node) is not None
 
     def _lives(self, node: Expr) -> bool:
         """Whether it is known that there is a text, or plain to see."""
