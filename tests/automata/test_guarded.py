@@ -267,6 +267,9 @@ def test_what_cannot_be_decided_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
     expr = concat(deep(), ahead(EVEN))
     with pytest.raises(LimitError, match="after 2 ways"), metered(lambda made: None):
         Derivatives(expr)._passages.alive(expr)
+    outer = concat(ahead(EVEN, 1), expr, stop(1))
+    with pytest.raises(LimitError, match="after 2 ways"), metered(lambda made: None):
+        Derivatives(outer).alive(outer)
     assert not Derivatives(expr)._passages.alive(expr)  # where nobody pays it only takes longer
     monkeypatch.setattr(guarded, "LONG", 1000)
     monkeypatch.setattr(guarded, "MOST", 50)
@@ -288,6 +291,14 @@ def test_what_was_broken_off_is_taken_up_again(seed: int, monkeypatch: pytest.Mo
             pass
     else:
         pytest.fail("it comes to no end")
+
+
+def test_what_is_known_of_too_many_parts_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passages, "REMEMBERED", 0)
+    for seed in range(10):
+        expr = random_grammar(seed)
+        machine, found = Derivatives(expr)._passages, Derivatives(expr).alive(expr)
+        assert [machine.alive(expr) for _ in range(2)] == [found] * 2
 
 
 @pytest.mark.parametrize("seed", range(40))

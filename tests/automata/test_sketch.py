@@ -125,7 +125,11 @@ def test_a_terminal_that_is_declared_only_is_never_read() -> None:
     assert length(fl.Lark(text) & fl.Regex("b*c")) == 1
     assert length(fl.Lark(text) & fl.Regex("b*a")) is None
     begun = fl.Lark('start: "b" X "a" | "b" "c"\n%declare X') & fl.Regex("b.*")
-    assert accepted(lower_source(begun), "abc", 4) == {"bc"}
+    expr = lower_source(begun)
+    assert accepted(expr, "abc", 4) == {"bc"}
+    behind = Derivatives(expr).step(expr, ord("b"))
+    assert behind is not None
+    assert sketched(expr).length(behind) == 1
 
 
 def test_parts_that_are_no_lark_are_looked_into() -> None:

@@ -27,6 +27,13 @@ def told(judge: Outlines) -> list[bool]:
     return [judge.impossible(all_of(*parts)) for parts in values * 2]
 
 
+def test_two_types_exclude_each_other_in_all_types():
+    judge, (text, number, thing) = outlines(), (f"#/$defs/{name}" for name in TYPES)
+    assert judge.exclude(text, number, "string")
+    assert judge.exclude(text, number, "object")
+    assert not judge.exclude(thing, thing, "object")
+
+
 def test_values_of_two_types_or_of_other_constants_are_impossible():
     assert told(outlines()) == [True, False, True, True, False] * 2
 

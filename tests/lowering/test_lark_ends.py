@@ -129,6 +129,8 @@ def test_what_is_looked_for_in_all_that_follows_lets_some_end_pass(monkeypatch):
         assert Derivatives(concat(ahead(without), places.rest(after), stop(0))).alive(
             concat(ahead(without), places.rest(after), stop(0))
         ) is (said is True or word == " ")
+    twice = complement(concat(*[ANYTHING, literal(" ")] * 2, ANYTHING))
+    assert told(twice) is None  # one blank may come, and no terminal is without another
     monkeypatch.setattr(lark_freedom, "_REMEMBERED", 0)
     monkeypatch.setattr(lark_freedom, "_PLACES", 1)
     counted = repeat(byte_set(b"()a x"), 0, 9)

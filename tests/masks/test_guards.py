@@ -200,12 +200,15 @@ def test_what_is_settled() -> None:
     assert look().look(EPSILON)
 
 
-@pytest.mark.parametrize(("short", "most"), [(0, 4096), (1, 1), (0, 0)])
+@pytest.mark.parametrize(
+    ("short", "most", "futile"), [(0, 4096, 64), (1, 1, 64), (0, 0, 64), (0, 0, 1)]
+)
 def test_verdicts_are_the_same_whoever_finds_them(
-    short: int, most: int, monkeypatch: pytest.MonkeyPatch
+    short: int, most: int, futile: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(verdicts, "SHORT", short)
     monkeypatch.setattr(verdicts, "MOST", most)
+    monkeypatch.setattr(verdicts, "_FUTILE", futile)
     assert checked(range(12)) > 20
     for schema in SCHEMAS:
         source = lower_source(fl.JsonSchema(schema, whitespace="compact"))

@@ -275,8 +275,7 @@ class Passages:
             stack = cast("Place", node.argument).stack
             return self._ask((leads, _Spot(pushdown, FIRST, stack)))
         if node.looks and self._most < MOST:  # calls may lead to others without end
-            if self._now is not None:
-                self._calls.append(self._now)
+            self._calls.append((leads, node))
             return ()
         self._unfolded += 1
         if self._unfolded > PARTS:  # calls may lead to others without end, and none be passed
