@@ -259,6 +259,24 @@ def test_that_there_is_no_text_is_told_where_one_can_read_on_for_ever(
     assert not Derivatives(deep()).alive(deep())
 
 
+def test_where_there_surely_is_a_text_that_is_not_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+    def undecided(self: passages.Passages, root: Expr) -> bool:
+        raise LimitError("it takes too long", limit="states", given=1)
+
+    expr = concat(alt(deep(), repeat(literal("ab"), 100, 100)), ahead(NOT_A), literal("b"))
+    expected = Derivatives(expr).shortest(expr)
+    monkeypatch.setattr(guarded, "LONG", 2)
+    monkeypatch.setattr(passages.Passages, "alive", undecided)
+    with pytest.raises(LimitError, match="takes too long"):
+        Derivatives(expr).shortest(expr)
+    told, asked = Derivatives(expr), Derivatives(expr)
+    told.trust(expr)
+    told.trust(literal("a"))
+    assert told.shortest(expr) == expected
+    assert asked.alive(expr)
+    assert asked.shortest(expr) == expected
+
+
 def test_what_cannot_be_decided_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guarded, "LONG", 20)
     monkeypatch.setattr(sketch, "MOST", 0)

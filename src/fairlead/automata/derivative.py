@@ -120,8 +120,7 @@ class Derivatives:
 
     @cached_property
     def _plainly(self) -> Plainly:
-        check, within = self.living.check, self._sketch.is_within
-        return Plainly(self._spellable, check, self._disjoint, within)
+        return Plainly(self._spellable, self.living.check, self._disjoint, self._sketch.is_within)
 
     @cached_property
     def _passages(self) -> Passages:
@@ -190,6 +189,10 @@ class Derivatives:
     def after(self, state: Expr, byte: int) -> Expr:
         """The same where a text is known to go on so, which is not asked then."""
         return read_byte(state, byte, self._derive)
+
+    def trust(self, state: Expr) -> None:
+        """Know that a string leads to an end, where something is looked ahead for."""
+        self._looking.trust(state)
 
     def blurred(self, state: Expr) -> Expr:
         """The state without what its captures have read."""
@@ -378,10 +381,8 @@ class Derivatives:
                 for members, x in lines
                 if members & more
             ]
-        lines = [(members, x) for members, x in lines if x is not EMPTY]
-        if rest is EPSILON or not head.nullable:
-            return lines
-        return lines + memo[concat(*leads, tail)]
+        behind = [] if rest is EPSILON or not head.nullable else memo[concat(*leads, tail)]
+        return [(members, x) for members, x in lines if x is not EMPTY] + behind
 
     def _meet(self, left: Expr, right: Expr) -> Arcs:
         others = self._disjoint(right)
@@ -393,8 +394,7 @@ class Derivatives:
         ]
 
     def _others(self, item: Expr) -> Arcs:
-        arcs, rest = self._disjoint(item), self._spellable
-        for members, _ in arcs:
-            rest &= ~members
+        arcs = self._disjoint(item)
+        rest = self._spellable & ~sum(members for members, _ in arcs)
         lines = [(members, complement(x)) for members, x in arcs]
         return [*lines, (rest, ANYTHING)] if rest else lines

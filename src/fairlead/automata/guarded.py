@@ -22,7 +22,7 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Final, TypeAlias, final
 
-from fairlead.automata.captures import has_read
+from fairlead.automata.captures import has_read, options_of
 from fairlead.automata.nearest import Ways, nearest
 from fairlead.automata.words import NOTHING, Word
 from fairlead.errors import LimitError
@@ -251,11 +251,20 @@ class Guarded:
             if decided or states <= LONG or self._decide is None:
                 return True
             decided = True
-            return self._decide(root)
+            return self._is_known_to_live(root) or self._decide(root)
 
         words, empty = nearest(root, self._ending, self._leading, self._bound, goes_on)
         self._known.update(dict.fromkeys(empty))
         self._known.update(words)
+
+    def trust(self, root: Expr) -> None:
+        """Know from somebody else that there is a text."""
+        if root.looks:
+            self._living.add(root)
+
+    def _is_known_to_live(self, root: Expr) -> bool:
+        """Whether it is known that there is a text: then the search has an end."""
+        return root in self._living or any(part in self._living for part in options_of(root))
 
     def _count(self, states: int, most: int) -> None:
         self._fuel(1)

@@ -52,7 +52,7 @@ class Looking:
         self._sketch, self._captures, soon = sketch, captures, passages.soon
         self._hopeful = Guarded(lines, loose, sketch.length, plain, soon, passages.alive, fuel)
         self._remembering = Guarded(reading, known, sketch.length, plain, soon, None, fuel)
-        self.alive = self._hopeful.alive
+        self.alive, self.trust = self._hopeful.alive, self._hopeful.trust
 
     def forget(self) -> None:
         """Drop everything memoised."""

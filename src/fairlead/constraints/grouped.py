@@ -66,6 +66,7 @@ class Groups:
         rest = known[text[:length]]
         for place in range(length, len(text)):
             rest = known[text[: place + 1]] = self._machine.after(rest, text[place])
+        self._machine.trust(rest)
         return rest
 
     def without(self, token: int) -> NDArray[np.int32]:
