@@ -1,6 +1,8 @@
 """Where something is looked ahead for, a token for each state tells which leave room for an end."""
 
+import gc
 import random
+from weakref import ref
 
 import pytest
 
@@ -45,6 +47,7 @@ SOURCES = {
         'start: "if" NAME "then" start "end" | NAME\n'
         'NAME: /(?!if\\b|then\\b|end\\b)[a-z]+/\n%ignore " "'
     ),
+    "brackets": fl.Lark('start: "(" start ")" | "[" start start "]" | NAME\nNAME: /[ab](?!c)/'),
     "words": fl.Regex(r"(?:(?!abc)\w)*(?=end)end;(?:(?!xx)[a-z])*"),
     "json": fl.Lark('start: "(" value ")" (?=";") ";"\nvalue: %json {"type": "array"}'.replace(
         ' (?=";") ";"', " STOP\nSTOP: /;(?!;)/"
@@ -103,7 +106,8 @@ def test_a_mask_without_a_token_lacks_what_leads_to_the_same(name: str) -> None:
             assert token not in without
             after = constraint.advance(state, token)
             same = {t for t in allowed - {END} if constraint.advance(state, t) is after}
-            assert without in (allowed - same, within)
+            told = constraint._closing._groups(state) is not None
+            assert without == (allowed - same if told else within)
 
 
 def test_nothing_is_looked_ahead_for_and_all_that_fits_is_told() -> None:
@@ -180,21 +184,38 @@ def test_python_lark_is_brought_to_its_end() -> None:
         assert constraint.matches(done.text)
 
 
+@pytest.mark.parametrize("name", ["brackets", "words", "json"])
 def test_one_by_one_or_all_at_once_the_same_tokens_are_drawn(
-    monkeypatch: pytest.MonkeyPatch,
+    name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def texts() -> list[str]:
-        constraint = fl.compile(SOURCES["conditions"], VOCABULARY)
+        constraint = fl.compile(SOURCES[name], VOCABULARY)
+        most = constraint.distance(constraint.start()) + 1
         requests = [
-            Request((n,), constraint, fl.Sampling(seed=n, temperature=1.0, max_new_tokens=9))
+            Request((n,), constraint, fl.Sampling(seed=n, temperature=1.0, max_new_tokens=most))
             for n in range(8)
         ]
         return [done.text for done in generate(FakeModel.random(VOCABULARY, seed=3), requests)]
 
+    def within(constraint: CompiledConstraint, state: DecodeState, _: int, left: int) -> object:
+        refused.append(left)
+        return constraint.mask_within(state, left)
+
+    refused: list[int] = []
     one_by_one = texts()
-    monkeypatch.setattr(CompiledConstraint, "mask_without", _within)
+    monkeypatch.setattr(CompiledConstraint, "mask_without", within)
     assert texts() == one_by_one
+    assert len(refused) > 3
 
 
-def _within(constraint: CompiledConstraint, state: DecodeState, _: int, left: int) -> object:
-    return constraint.mask_within(state, left)
+def test_what_is_forgotten_holds_no_state() -> None:
+    constraint = fl.compile(SOURCES["sums"], VOCABULARY)
+    state = constraint.advance(constraint.start(), ord("("))
+    before = constraint.mask_within(state, 2).tolist()
+    held = ref(state)
+    del state
+    constraint.forget()
+    gc.collect()
+    assert held() is None
+    state = constraint.advance(constraint.start(), ord("("))
+    assert constraint.mask_within(state, 2).tolist() == before

@@ -128,12 +128,14 @@ class Guarded:
         """The least of the shortest texts, if it is soon found and brief."""
         if node.looks and node not in self._known and node not in self._tried:
             self._tried.add(node)
-            words, _ = nearest(
-                node, self._ending, self._leading, self._bound, lambda states, _: states <= BRIEF
-            )
+            words, _ = nearest(node, self._ending, self._leading, self._bound, self._is_brief)
             self._known.update(words)
         word = self._ending(node)
         return word.text if word is not None and word.length <= BRIEF else None
+
+    def _is_brief(self, states: int, _: int) -> bool:
+        self._fuel(1)
+        return states <= BRIEF
 
     def _decided(self, node: Expr) -> bool:
         """Whether there is a text, where a short search has found none."""

@@ -197,7 +197,7 @@ class Passages:
         )
 
     def _count(self, found: int) -> None:
-        self._fuel(found)
+        self._fuel(1 + found)  # to find that nothing is new takes as long
         self._found += found
         if self._found > self._most and (self._most < MOST or paying()):
             raise _undecided(f"after {MOST} ways through its parts", self._found)

@@ -358,6 +358,7 @@ class CompiledConstraint:
         with self._lock:
             if "_rows" in self.__dict__:
                 self._rows.forget()
+            self.__dict__.pop("_closing", None)  # whose groups hold a state
             self._states.forget()
 
     @cached_property
