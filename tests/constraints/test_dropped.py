@@ -3,14 +3,24 @@
 import gc
 import json
 import weakref
+from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import reduce
+from typing import Any
 
 import pytest
 
 import fairlead as fl
+from fairlead.automata.derivative import Derivatives
 from fairlead.constraints.compiled import CompiledConstraint
-from fairlead.masks.schemas import plain_of
+from fairlead.lowering.json_members import MembersTemplate
+from fairlead.lowering.json_objects import ObjectTemplate
+from fairlead.lowering.json_schema import Lowering, told_apart
+from fairlead.lowering.json_tame import TameLowering
+from fairlead.masks.members import MemberNodes
+from fairlead.masks.schemas import PlainSchema, plain_of
+from fairlead.syntax.json_schema_tame import _Check
 
 ENDS = {260}
 WORDS = [*(bytes([byte]) for byte in range(256)), b'":', b'},{"', b"],[", b'","', b"<end>"]
@@ -120,6 +130,63 @@ def test_what_was_read_of_a_schema_is_dropped_with_it(items: dict[str, object]) 
     fl.clear_cache()
     gc.collect()
     assert known() is None
+
+
+KINDS = {TameLowering, Lowering, MembersTemplate, ObjectTemplate, MemberNodes, PlainSchema, _Check}
+NODES = {"a": {"$ref": "#/$defs/x"}, "b": {"not": {"$ref": "#/$defs/x"}}}
+MANY = [
+    {"properties": NODES, "required": ["b"]},  # read by kernels, but for what waits
+    {"properties": {"a": {"allOf": [{"$ref": "#/$defs/x"}, {"minProperties": 1}]}}},
+    {"properties": NODES, "minProperties": 1, "not": {"required": ["a", "b"]}},  # by a formula
+    {"allOf": [{"not": {"required": ["a"]}}, {"not": {"required": ["b"]}}], "type": "object"},
+    {"not": {"type": "object"}},
+    {"not": {"pattern": "a"}, "type": "string"},
+    {"type": "string", "allOf": [{"pattern": "a"}, {"pattern": "b"}, {"$ref": "#/$defs/y"}]},
+    {"enum": [{"b": 1}, {"a": 1}, {"b": 2}], "properties": {"a": {"$ref": "#/$defs/x"}}},
+    {"patternProperties": {"^a": {"type": "array"}, "b$": {"$ref": "#/$defs/x"}}, "minItems": 1},
+]
+BEGUN = ['{"b":[', '{"b":1', '{"a":[', '{"c":[', "[1", '"b', '"cab', '{"b":1', '{"b":[']
+TEXTS = [b"{}", b'{"b":1}', b'{"a":[3]}', b'{"a":[3],"b":1}', b'"b"', b'"abc"', b"[]", b'{"b":[1]}']
+ARRAY = {"type": "array", "items": {"type": "integer", "multipleOf": 3}}
+
+
+def living() -> Counter[str]:
+    """How many there are of what may lead to itself."""
+    return Counter(type(one).__name__ for one in gc.get_objects() if type(one) in KINDS)
+
+
+@pytest.mark.parametrize("whitespace", ["any", "compact"])
+@pytest.mark.parametrize("number", range(len(MANY)))
+def test_what_lowers_a_schema_is_gone_with_it(number: int, whitespace: Any) -> None:
+    schema = {"$defs": {"x": ARRAY, "y": {"pattern": "c"}}, **MANY[number]}
+    source = fl.JsonSchema(schema, whitespace=whitespace)
+    counts: list[Counter[str]] = []
+    for _ in range(3):  # the first makes what is kept process-wide
+        fl.clear_cache()
+        gc.collect()
+        with collector_off():
+            constraint = fl.compile(source, VOCABULARY)
+            read(constraint, constraint.start(), BEGUN[number])
+            del constraint
+            fl.clear_cache()
+            counts.append(living())
+    # Without white space a value may be the whole text, and what lowers it waits for the collector.
+    assert whitespace == "compact" or counts[1] == counts[2]
+
+
+@pytest.mark.parametrize("number", range(len(MANY)))
+def test_what_was_forgotten_is_made_again(number: int) -> None:
+    schema = {"$defs": {"x": ARRAY, "y": {"pattern": "c"}}, **MANY[number]}
+    lowering = told_apart(fl.JsonSchema(schema))
+    assert lowering is not None
+    made = []
+    for _ in range(2):
+        value = lowering.value(lowering._schema.root)
+        machine = Derivatives(value)
+        made.append([machine.accepts(reduce(machine.after, text, value)) for text in TEXTS])
+        lowering.forget()
+    assert made[0] == made[1]
+    assert any(made[0])
 
 
 def test_a_long_text_is_dropped_without_recursion() -> None:

@@ -8,8 +8,17 @@ What this module does not know: what follows from atoms, but for plain contradic
 
 from typing import TypeAlias, final
 
-from fairlead.lowering.json_atoms import AtLeast, AtMost, Longer, Named, Required, Shorter
-from fairlead.lowering.json_formulas import FALSE, Atom, Every, Formula, Leaf, Some
+from fairlead.lowering.json_atoms import (
+    AtLeast,
+    AtMost,
+    Item,
+    Items,
+    Longer,
+    Named,
+    Required,
+    Shorter,
+)
+from fairlead.lowering.json_formulas import FALSE, Atom, Every, Formula, Leaf, Some, all_of
 
 MOST = 24
 _TRIED = 16  # options for each case that there may be: most exclude themselves, if they do
@@ -93,3 +102,24 @@ def contradicted(atoms: dict[Atom, None]) -> bool:
         elif type(atom) is AtMost or type(atom) is Shorter:
             high = atom.count if high is None else min(high, atom.count)
     return not absent.isdisjoint(required) or (high is not None and low > high)
+
+
+def prefix_length(case: Case) -> int:
+    """From this position on all items are the same."""
+    positions = [atom.position + 1 for atom in case if isinstance(atom, Item)]
+    positions += [atom.start for atom in case if isinstance(atom, Items)]
+    return max(positions, default=0)
+
+
+def item_of(case: Case, position: int) -> Formula:
+    """What is said of the item at a position."""
+    parts: list[Formula] = []
+    for atom in case:
+        match atom:
+            case Item(at, value) if at == position:
+                parts.append(value)
+            case Items(start, value) if start <= position:
+                parts.append(value)
+            case _:
+                pass
+    return all_of(*parts)

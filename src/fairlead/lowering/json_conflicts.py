@@ -13,10 +13,10 @@ from typing import Any, cast
 
 from fairlead.errors import UnsatisfiableError
 from fairlead.lowering.json_atoms import Holds, Longer, Required
-from fairlead.lowering.json_cases import cases
+from fairlead.lowering.json_cases import cases, item_of, prefix_length
 from fairlead.lowering.json_formulas import FALSE, Formula, atoms, leaf
 from fairlead.lowering.json_keysets import said_of
-from fairlead.lowering.json_schema import Lowering, item_of, lower_json_schema, prefix_length
+from fairlead.lowering.json_schema import Lowering, lower_json_schema
 from fairlead.lowering.nodes import Expr
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.json_schema_tree import Address, Document, Schema

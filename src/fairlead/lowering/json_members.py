@@ -16,7 +16,7 @@ What this module does not know: schemas.
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from operator import itemgetter
 from typing import cast, final
 
@@ -53,6 +53,7 @@ from fairlead.lowering.json_progress import Judge, Pairs, Progress
 from fairlead.lowering.json_room import among, bounded, writes
 from fairlead.lowering.json_text import QUOTE, JsonStyle
 from fairlead.lowering.nodes import Expr, Look
+from fairlead.lowering.recalled import Recalled
 
 _REMEMBERED = 4096
 _MOST_KNOWN = 1 << 16
@@ -84,7 +85,7 @@ class MembersTemplate:
         self._closing: dict[Formula, bool] = {}
         self._ending: set[object] = set()
         self._completions = defaultdict[int, Completions](lambda: Completions(names, listed))
-        self._unfolded = lru_cache(_REMEMBERED)(self._unfold)
+        self._unfolded = Recalled[Hashable, Expr](_REMEMBERED)
 
     def alone(self) -> Alone | None:
         """Its members, if none says anything of another."""
@@ -98,7 +99,8 @@ class MembersTemplate:
         """What may follow."""
         if isinstance(argument, Rest) and not self.is_known(argument):
             return self._doubtful(argument, look)
-        return self._unfolded(argument)
+        found, read = self._unfolded.get(argument), cast("Rest | Member", argument)
+        return self._unfolded.keep(argument, self._unfold(read)) if found is None else found
 
     def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
         """What follows an undeclared key and its closing quote."""

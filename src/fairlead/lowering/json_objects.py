@@ -24,7 +24,7 @@ What this module does not know: schemas.
 
 import json
 from collections.abc import Callable, Hashable
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TypeAlias, cast, final
 
 from fairlead.lowering.endless import SOMETHING, soon_endless
@@ -46,6 +46,7 @@ from fairlead.lowering.json_keysets import Unnamed
 from fairlead.lowering.json_room import among, room, writes
 from fairlead.lowering.json_text import QUOTE, JsonStyle
 from fairlead.lowering.nodes import Expr, Look
+from fairlead.lowering.recalled import Recalled
 from fairlead.syntax.frozen import by_identity
 
 Extras: TypeAlias = "frozenset[str | None]"
@@ -100,18 +101,9 @@ class ObjectTemplate:
 
     def __init__(self, members: Members, style: JsonStyle) -> None:
         self.members, self.style, self._count = members, style, len(members.names)
-
-    @cached_property
-    def _unfolded(self) -> Callable[[Hashable, int], Expr]:
-        return lru_cache(_REMEMBERED)(self._unfold)
-
-    @cached_property
-    def _missing(self) -> Callable[[int], tuple[int, ...]]:
-        return lru_cache(_REMEMBERED)(self._find_missing)
-
-    @cached_property
-    def _coming(self) -> Callable[[int], int]:
-        return lru_cache(_REMEMBERED)(self._find_coming)
+        self._unfolded = Recalled[tuple[Hashable, int], Expr](_REMEMBERED)
+        self._lacking = Recalled[int, tuple[int, ...]](_REMEMBERED)
+        self._next = Recalled[int, int](_REMEMBERED)
 
     @cached_property
     def _trie(self) -> KeyTrie:
@@ -137,7 +129,9 @@ class ObjectTemplate:
 
     def unfold(self, argument: Hashable, look: Look) -> Expr:
         """What may follow at this position."""
-        return self._unfolded(argument, look.spellable)
+        key = argument, look.spellable
+        found = self._unfolded.get(key)
+        return self._unfolded.keep(key, self._unfold(*key)) if found is None else found
 
     def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
         """What follows an undeclared key and its closing quote."""
@@ -317,12 +311,21 @@ class ObjectTemplate:
         key, allowed = self.style.spelling.text(name), self.members.allowed
         return key if allowed is None else both(key, allowed)
 
-    def _find_missing(self, position: int) -> tuple[int, ...]:
+    def _missing(self, position: int) -> tuple[int, ...]:
         """The required keys that are still to come."""
-        return tuple(index for index in self._unused(position) if self.members.required[index])
+        found = self._lacking.get(position)
+        if found is None:
+            required = self.members.required
+            missing = tuple(index for index in self._unused(position) if required[index])
+            found = self._lacking.keep(position, missing)
+        return found
+
+    def _coming(self, position: int) -> int:
+        """The declared keys that may come next: in order, no required one is passed over."""
+        found = self._next.get(position)
+        return self._next.keep(position, self._find_coming(position)) if found is None else found
 
     def _find_coming(self, position: int) -> int:
-        """The declared keys that may come next: in order, no required one is passed over."""
         unused, missing = self._unused(position), self._missing(position)
         if self.members.ordered and missing:
             unused = [index for index in unused if index <= missing[0]]

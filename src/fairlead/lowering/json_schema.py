@@ -28,7 +28,7 @@ from fairlead.lowering.json_anything import Composed, every
 from fairlead.lowering.json_apart import Apart
 from fairlead.lowering.json_arrays import json_array
 from fairlead.lowering.json_atoms import Flag, Holds, Item, Items, Longer, Named, Shorter
-from fairlead.lowering.json_cases import Case, cases
+from fairlead.lowering.json_cases import Case, cases, item_of, prefix_length
 from fairlead.lowering.json_clauses import Clauses
 from fairlead.lowering.json_formulas import (
     FALSE,
@@ -141,7 +141,11 @@ def _alone(source: JsonSchema, raw: Json, tame: TameSchema | None) -> Expr:
     """The values of a tame part."""
     if tame is None:
         raise FairleadError(f"no part that can be lowered alone: {write_json(raw):.60}")
-    return _apart(tame, source).value(raw)
+    lowering = _apart(tame, source)
+    value = lowering.value(raw)
+    if value.regular:
+        lowering.forget()
+    return value
 
 
 def _whole(source: JsonSchema, draft: Draft, raw: Json) -> Expr:
@@ -173,7 +177,8 @@ def _apart(schema: TameSchema, source: JsonSchema) -> TameLowering:
         return parts.enter(pointers[id(raw)], raw)
 
     def general(made: TameLowering) -> tuple[LooseParts, Lowering]:
-        if not generals:
+        found = next(iter(generals), None)  # which others may forget meanwhile
+        if found is None:
             parts = LooseParts(schema.root, schema.draft, strict=strict)
             for raw in (*schema.wild.values(), *_combining(schema)):
                 _ = parts[enter(parts, raw)]  # which reads it
@@ -185,18 +190,25 @@ def _apart(schema: TameSchema, source: JsonSchema) -> TameLowering:
             document = Document(parts.root, parts, parts.speaks)
             alike = AlikeTexts(schema, parts.raw)
             lowering = Lowering(source, document, lower_tame, alike.first, surely=not schema.wild)
-            generals.append((parts, lowering))
-        return generals[0]
+            found = parts, lowering
+            generals.append(found)
+        return found
 
     def lower_wild(made: TameLowering, raw: Json) -> Expr:
         parts, lowering = general(made)
         return lowering.whole(lowering.meaning.said(enter(parts, raw)))
 
     lower = partial(_whole, source, schema.draft)
-    made = TameLowering(schema, json_style(source), lower, lower_wild)
+    made = TameLowering(schema, json_style(source), lower, lower_wild, partial(_forget, generals))
     if schema.wild:
         general(made)
     return made
+
+
+def _forget(generals: "list[tuple[LooseParts, Lowering]]") -> None:
+    for _, lowering in generals:
+        lowering.forget()
+    generals.clear()
 
 
 def _combining(schema: TameSchema) -> list[Json]:
@@ -236,6 +248,11 @@ class Lowering:
         self._wholes: dict[Formula, Expr] = {}
         self._kinds: dict[tuple[Kind, Formula], Expr] = {}
         self._rules: dict[tuple[Kind, Case | Formula], Rule] = {}
+
+    def forget(self) -> None:
+        """Forget what was made, as it leads back here."""
+        for made in (self._values, self._wholes, self._kinds, self._rules):
+            made.clear()
 
     def text(self) -> Expr:
         """A whole JSON text of the root."""
@@ -363,27 +380,6 @@ def _boolean(value: bool) -> Expr:
 
 def _allows(said: Formula, value: bool) -> bool:
     return holds(said, lambda atom: isinstance(atom, Flag) and value in atom.values)
-
-
-def prefix_length(case: Case) -> int:
-    """From this position on all items are the same."""
-    positions = [atom.position + 1 for atom in case if isinstance(atom, Item)]
-    positions += [atom.start for atom in case if isinstance(atom, Items)]
-    return max(positions, default=0)
-
-
-def item_of(case: Case, position: int) -> Formula:
-    """What is said of the item at a position."""
-    parts: list[Formula] = []
-    for atom in case:
-        match atom:
-            case Item(at, value) if at == position:
-                parts.append(value)
-            case Items(start, value) if start <= position:
-                parts.append(value)
-            case _:
-                pass
-    return all_of(*parts)
 
 
 def _lists_many_names(said: Formula) -> bool:

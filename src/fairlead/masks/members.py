@@ -11,6 +11,7 @@ What this module does not know: formulas.
 """
 
 from typing import final
+from weakref import proxy
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import concat, literal
@@ -53,7 +54,8 @@ class MemberNodes:
     ) -> None:
         self._number = number
         self._rests: list[Rest] = []
-        self._template, self._network, self._machine = template, network, machine
+        self._template, self._machine = template, machine
+        self._network: Nodes = proxy(network)  # which holds this: both would wait for a collector
         self._readable = can_spell(template.names, spellable)
         self._names: Names | None = None
 

@@ -270,13 +270,16 @@ def lower_plain(source: JsonSchema) -> Expr | None:
     if asked is None or any(map(_refers, asked)):
         lowering = None if few is None else told_apart(source, few)
         if lowering is None or not lowering.surely:  # what is wrong is told of all together
+            if lowering is not None:
+                lowering.forget()
             lowering = told_apart(source)
         if lowering is None or not lowering.surely:
             return None if lowering is None else lowering.text()
         plain.lowering = lowering
     elif not all(_is_tame(part, plain.draft, strict=source.formats == "strict") for part in asked):
         return None
-    return Rule("schema", inhabited=True, make=lambda: lower_json_schema(source), read=plain)
+    rule = Rule("schema", inhabited=True, make=lambda: lower_json_schema(source), read=plain)
+    return rule if plain.lowering is None else plain.lowering.kept_for(rule)
 
 
 def plain_of(expr: Expr) -> PlainSchema | None:

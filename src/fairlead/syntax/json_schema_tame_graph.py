@@ -103,6 +103,7 @@ class Instances:
             one = left.pop()
             if one[0] not in self.sure and self._settled(*one):
                 left.extend(dependents.get(one[0], ()))
+        self._needed = None  # which holds this: both would wait for Python's collector
 
     def _settled(self, key: int, needed: list[Any], every: bool) -> bool:
         sure = self.sure
