@@ -6,6 +6,7 @@ What this module does not know: what is in them.
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
+from itertools import compress, pairwise
 from typing import Any, Final, Protocol, final
 
 import numpy as np
@@ -123,6 +124,23 @@ _LISTS: Final = {  # what is only ever added to, and the bytes for each of what 
     for count in (at.NODES, at.STACKS, at.MACROS, at.CONFIGS, at.TEXTS, at.PAIRS, seen.SEEN_LISTED)
     for slot, kind, each in TABLES[count].arrays
 }
+_TOUCHED: Final = {  # what is as it was where its count is
+    at.UNSURE: at.UNSURE_COUNT,
+    at.EXTRA: at.EXTRAS,
+    at.EXTRA_HASH: at.EXTRAS,
+    at.TEXT_HASH: at.TEXTS,
+    at.PAIR_HASH: at.PAIRS,
+    at.SCAN_LIST: at.SCAN_LISTED,
+    at.REACH_SEEN: at.REACH_GENERATION,
+    **dict.fromkeys((at.JUDGED, at.VERDICT, at.JUDGED_HASH), at.JUDGEMENTS),
+    **dict.fromkeys((at.SCANNED, at.SCANNED_AT, at.SCANNED_HASH), at.SCANS),
+    **dict.fromkeys((seen.OUTLOOK, seen.OUTLOOK_AT, seen.OUTLOOK_HASH), seen.OUTLOOKS),
+}
+_WRITTEN: Final = (  # what is written before it is read
+    *(at.WALK, at.BEGUN, at.BOUND_WALK, at.KEY_WALK, at.KEY_LEADS),
+    *(at.SCRATCH, at.FOUND_IS, at.ASKED, at.ASIDE, at.ASIDE_IS, at.REACH_ITEM),
+    *(jump.REGION, jump.BOUND_ROW, recipe.RECIPE),
+)
 _BLOCKS: Final = 16
 _MOST_KEPT: Final = 16  # as a new constraint mostly comes when an old one goes
 AHEAD: Final = 4  # times the room of what is nowhere written yet: it takes no memory until it is
@@ -181,12 +199,18 @@ class Plan:
         self.size = 0
         held = sorted(contents, key=lambda slot: contents[slot].nbytes)
         lists = [slot for slot in _LISTS if slot not in contents]
-        others = [slot for slot in sizes if slot not in contents and slot not in _LISTS]
-        for slot in (*held, *others, *lists):
+        touched = [slot for slot in _TOUCHED if slot not in contents]
+        written = [slot for slot in _WRITTEN if slot not in contents]
+        told = {*contents, *_LISTS, *_TOUCHED, *_WRITTEN}
+        others = [slot for slot in sizes if slot not in told]
+        for slot in (*held, *others, *touched, *written, *lists):
             kind, count = sizes[slot]
             self.parts[slot] = self.size, kind, count
             self.size += -(-count * np.dtype(kind).itemsize // _LINE) * _LINE
-        self._whole = self.parts[lists[0]][0] if lists else self.size
+        ends = [self.parts[slot][0] for slot in (*touched, *written, *lists)] + [self.size]
+        self._always, self._parted = ends[0], [*pairwise(ends[: len(touched) + 1])]
+        self._by = np.array([_TOUCHED[slot] for slot in touched], np.int64)
+        self._as_ever = context[self._by]
         self._begins = [self.parts[slot][0] for slot in lists]
         self._counts = np.array([_LISTS[slot][0] for slot in lists], np.int64)
         self._each = np.array([_LISTS[slot][1] for slot in lists], np.int64)
@@ -227,11 +251,15 @@ class Plan:
     def take_back(self, block: "Block", context: NDArray[np.int64], most: int = _MOST_KEPT) -> None:
         """Keep a block, if there are few: when Python ends, names of modules go before arenas.
 
-        What was written there is cleared: of lists as far as they were used, 388 KB are then 140.
+        What was written there is cleared: of lists as far as they were used, others where they
+        were, and what is written before it is read not at all. 388 KB are then 50.
         """
         if len(self._used) < most:
             zeros = memoryview(self._zeros)
-            block.bytes[len(self.image) : self._whole] = zeros[len(self.image) : self._whole]
+            block.bytes[len(self.image) : self._always] = zeros[len(self.image) : self._always]
+            changed: list[bool] = (context[self._by] != self._as_ever).tolist()
+            for begin, end in compress(self._parted, changed):
+                block.bytes[begin:end] = zeros[begin:end]
             used = (context[self._counts] * self._each).tolist()  # at most all that is behind it
             for begin, size in zip(self._begins, used, strict=True):
                 end = min(begin + size, self.size)
