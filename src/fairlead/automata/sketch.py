@@ -9,51 +9,53 @@ expression: sql.lark without `*` has 235,000 ways through its parts, and 300 her
 
     part  what is looked ahead for     what is left of it behind the part, in so many bytes
 
-Parts are begun when they are asked for, and what is found is told to whoever asked, about nearest
-first. What is left and allows nothing that something else does not allow is dropped: of the states
-of .{1,200}, the first behind each part is enough. A search stops at the first way to the end, and
-goes on there when the next is asked.
+What waits is looked at in turn: first where least seems to be left of what is looked ahead for, so
+that of texts of fifty characters a long word is found before all short ones have been read, and a
+part is begun when its turn comes. What is found is told to whoever asked. What is left and allows
+nothing that something else does not allow is dropped: of the states of .{1,200}, the first behind
+each part is enough. A search stops at the first way to the end, and goes on there when the next is
+asked.
 
 What this module does not know: which text.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from heapq import heappop, heappush
 from itertools import count
 from typing import Final, TypeAlias, cast, final
 
+from fairlead.automata.inclusion import Arcs, Inclusion
 from fairlead.automata.words import Word
 from fairlead.lowering.aheads import looking, parts
-from fairlead.lowering.dominance import superfluous
 from fairlead.lowering.expr import ANYTHING, EMPTY, both, repeat
 from fairlead.lowering.lark_automaton import Frame
 from fairlead.lowering.lark_contextual import Places
 from fairlead.lowering.lark_indentation import Place, ReadLine
 from fairlead.lowering.lark_sketch import HAS_NEWLINE, Choice, LarkSketch, Row
-from fairlead.lowering.nodes import Ahead, Alt, Call, Concat, Expr, Repeat, Rule, Stop
+from fairlead.lowering.nodes import Ahead, Alt, Call, Concat, Expr, Repeat, Rule, Stop, operands
 
-MOST: Final = 20_000  # ways in one search, before it is given up,
-_TRIES: Final = 3  # and searches that are, before none is begun
-_PAIRS: Final = 200  # pairs of expressions of which one is to hold the other
+MOST: Final = 250_000  # ways in one search, before it is given up,
+_GREED: Final = 2  # how many bytes longer a way may be for one less to be looked ahead for
+_MEETS: Final = 8  # of what is looked ahead for in rules that call themselves ever more meets
+_TRIES: Final = 16  # and searches that are, before none is begun
 _NEAR: Final = 8  # parts among which Lark's automaton is looked for
-
-Arcs: TypeAlias = list[tuple[int, Expr]]
 
 
 @final
 class _Part:
     """A part that begins with something looked ahead for, as far as it is known."""
 
-    __slots__ = ("before", "begins", "found", "node", "told")
+    __slots__ = ("before", "begins", "bits", "found", "node", "told")
 
     def __init__(self, before: Expr, node: "_Node", begins: int) -> None:
         self.before, self.node, self.begins = before, node, begins
         self.found: dict[Expr, int] = {}
+        self.bits = 0  # those of what is found
         self.told: list[tuple[_Part, int, _Node | None]] = []
 
 
 _Node: TypeAlias = Expr | Row | Choice | tuple[LarkSketch, Frame]
-_Way: TypeAlias = tuple[int, int, int, _Part, Expr]
+_Way: TypeAlias = tuple[int, int, int, _Part, Expr | None]  # None: a part is to be begun
 
 
 @final
@@ -65,6 +67,10 @@ class Sketch:
         alive: whether an expression that does not look ahead has a text.
         loose: the shortest text if nothing were looked ahead for.
         fuel: called with the number of ways found, raises when there are too many.
+
+    Attributes:
+        inclusion: which regular expressions are within which,
+        is_within: and whether one is.
     """
 
     def __init__(
@@ -74,16 +80,15 @@ class Sketch:
         loose: Callable[[Expr], Word | None],
         fuel: Callable[[int], None],
     ) -> None:
-        self._arcs, self._alive, self._loose, self.fuel = arcs, alive, loose, fuel
+        self._alive, self._loose, self.fuel = alive, loose, fuel
+        self.inclusion = Inclusion(arcs, alive)
+        self.is_within = self.inclusion.is_within
         self._levels: dict[int, _Level] = {}
-        self._tables: dict[Expr, Arcs] = {}
-        self._within: dict[tuple[Expr, Expr], bool] = {}
 
     def forget(self) -> None:
         """Drop everything memoised."""
         self._levels.clear()
-        self._tables.clear()
-        self._within.clear()
+        self.inclusion.forget()
 
     def length(self, root: Expr) -> int | None:
         """About how long a text of `root` is, None if it surely has none.
@@ -104,7 +109,8 @@ class Sketch:
         And before that, how much was looked at.
         """
         found: dict[Expr, int] = {}
-        seen: dict[Expr, list[Expr]] = {expr: [before]}
+        inclusion = self.inclusion
+        seen = {expr: inclusion.bit(before)}
         todo = [(0, before, expr)]
         for read, left, rest in todo:  # grows while we go
             if left is ANYTHING:
@@ -114,71 +120,21 @@ class Sketch:
                 continue
             if rest.nullable:
                 found.setdefault(left, read)
-            for after, target in self._both(left, rest):
-                known = seen.setdefault(target, [])
-                if not self.is_any_within(after, known):
-                    known.append(after)
+            for after, target in inclusion.both(left, rest):
+                known = seen.get(target, 0)
+                if not inclusion.is_any_within(after, known):
+                    seen[target] = known | inclusion.bit(after)
                     todo.append((read + 1, after, target))
         self.fuel(len(todo))
         return len(todo), found
 
-    def _both(self, left: Expr, rest: Expr) -> list[tuple[Expr, Expr]]:
-        others = self._table(left)
-        return [
-            (after, target)
-            for members, target in self._table(rest)
-            for more, after in others
-            if members & more
-        ]
-
-    def _table(self, expr: Expr) -> Arcs:
-        """Where an expression leads, each living one once."""
-        found = self._tables.get(expr)
-        if found is None:
-            made: dict[Expr, int] = {}
-            for members, target in self._arcs(expr):
-                made[target] = made.get(target, 0) | members
-            found = [(members, to) for to, members in made.items() if self._alive(to)]
-            self._tables[expr] = found
-        return found
-
-    def is_any_within(self, one: Expr, others: Iterable[Expr]) -> bool:
-        """Whether all strings of one are strings of another: nothing more comes of it.
-
-        Not if that is not soon seen.
-        """
-        return any(one is other or self.is_within(one, other) for other in others)
-
-    def is_within(self, one: Expr, other: Expr) -> bool:
-        """The same of one other."""
-        if one is ANYTHING or other is ANYTHING:
-            return other is ANYTHING
-        key = one, other
-        found = self._within.get(key)
-        if found is None:
-            counted = one in superfluous((one, other))
-            found = self._within[key] = counted or self._contained(one, other)
-        return found
-
-    def _contained(self, one: Expr, other: Expr) -> bool:
-        met, todo = {(one, other)}, [(one, other)]
-        for left, right in todo:  # grows while we go
-            if (left.nullable and not right.nullable) or len(todo) > _PAIRS:
-                return False
-            every = sum(members for members, _ in self._table(right))
-            if any(members & ~every for members, _ in self._table(left)):
-                return False
-            fresh = [pair for pair in self._both(left, right) if pair not in met]
-            met.update(fresh)
-            todo += fresh
-        self._within.update(dict.fromkeys(met, True))
-        return True
-
     def joined(self, before: Expr, item: Expr) -> Expr:
-        """What is looked ahead for where there is more of it."""
+        """What is looked ahead for where there is more of it; more is allowed where it is much."""
         met = both(before, item)
         if met is before or before is ANYTHING:
             return met
+        if len(operands(met)) > _MEETS:
+            return before
         return met if self._alive(met) else EMPTY
 
     def least(self, expr: Expr) -> int | None:
@@ -194,7 +150,6 @@ class _Level:
     def __init__(self, sketch: Sketch, level: int) -> None:
         self._sketch, self._level = sketch, level
         self._parts: dict[tuple[Expr, _Node], _Part] = {}
-        self._fresh: list[_Part] = []
         self._ways: list[_Way] = []
         self._serial, self._tries = count(), _TRIES
 
@@ -202,17 +157,19 @@ class _Level:
         """As `Sketch.length`."""
         root = self._part(before, core, 0)
         found = [length for after, length in root.found.items() if after.nullable]
-        left = MOST if self._tries > 0 else 0
-        while not found and left:
-            while self._fresh:
-                left -= self._begin(self._fresh.pop())
+        left, inclusion = MOST if self._tries > 0 else 0, self._sketch.inclusion
+        while not found and left > 0:
             if not self._ways:
                 return None
             _, _, length, part, after = heappop(self._ways)
-            left = max(left - 1, 0)
-            if self._sketch.is_any_within(after, part.found):
+            left -= 1
+            if after is None:
+                left -= self._begin(part)
+                continue
+            if inclusion.is_any_within(after, part.bits):
                 continue  # what goes on from there goes on from another one
             part.found[after] = length
+            part.bits |= inclusion.bit(after)
             for asking, more, then in part.told:
                 self._tell(asking, length + more, after, then)
             if part is root and after.nullable:
@@ -225,9 +182,14 @@ class _Level:
         """A way to the end of a part, or to that of the first of two."""
         if then is not None:
             self._ask(asking, after, then, None, length)
-        elif not self._sketch.is_any_within(after, asking.found):
-            far = asking.begins + length
-            heappush(self._ways, (far, next(self._serial), length, asking, after))
+        elif not self._sketch.inclusion.is_any_within(after, asking.bits):
+            self._wait(length, asking, after)
+
+    def _wait(self, length: int, part: _Part, after: Expr | None) -> None:
+        """Look later at a way to the end of a part, or at what a part is made of."""
+        left = self._sketch.least(part.before if after is None else after) or 0
+        far = part.begins + length + _GREED * left
+        heappush(self._ways, (far, next(self._serial), length, part, after))
 
     def _ask(
         self, asking: _Part, before: Expr, node: _Node, then: _Node | None = None, more: int = 0
@@ -243,7 +205,7 @@ class _Level:
         found = self._parts.get(key)
         if found is None:
             found = self._parts[key] = _Part(before, node, begins)
-            self._fresh.append(found)
+            self._wait(0, found, None)
         return found
 
     def _put(self, part: _Part, after: Expr, length: int | None) -> None:
