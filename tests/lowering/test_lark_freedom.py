@@ -60,7 +60,17 @@ def spacer(text: str, spellable: int = ALL_BYTES, **options) -> bytes | None:
         # Spaces are counted, and may not be the last.
         ('start: "a" start | "b"\n%ignore / (?=[ab])/', None),
         # What Lark makes of the end of a text, where it may be two things.
-        ('start: x | y\nx.2: "a"\ny: "a"\n%ignore " "', None),
+        ('start: x | y\nx.2: "a"\ny: "a"\n%ignore " "', b" "),
+        # Before "e" Lark reads on, and another way leads to the end; or what it reads is nowhere.
+        ('start: "i" start "e" start | "i" start | "x" ";"\n%ignore " "', b" "),
+        ('start: "s" x "e"\nx: "i" x ["e" x] | "x"\n%ignore " "', b" "),
+        ('start: "s" x "e" "!"\nx: "i" x ["e" x ";"] | "x"\n%ignore " "', b" "),
+        ('start: "s" x "e" "!"\nx: "i" x | "i" x "e" x | "x"\n%ignore " "', b" "),
+        ('start: "s" x "e"\nx: "i" x | "i" x "e" NO | "x"\n%ignore " "\n%declare NO', None),
+        # What is a name where one may stand is not what leads to the end; or something else is not.
+        ('start: "do" x\nx: N "," x | N /go/ x | N\nN: /[a-zA-Z]+/\n%ignore " "', b" "),
+        ('start: "do" x ";"\nx: N /go/i N | x N\nN: /[a-zA-Z]+/\n%ignore " "', b" "),
+        ('start: "do" x\nx: N x | /go/i\nN: /[a-zA-Z]+/\n%ignore " "', None),
         # At the beginning a terminal is taken that leads nowhere: before all that may stand there,
         # or all but one; or what may stand there is behind what Lark reads first.
         ('start: "a" start | "b" | A NO\nA.2: / +(?=[ab])/\n%ignore " "\n%declare NO', None),

@@ -10,11 +10,15 @@ import fairlead as fl
 from fairlead.automata.derivative import Derivatives
 from fairlead.errors import FairleadError
 from fairlead.lowering.lark_contextual import Places
+from fairlead.lowering.lark_freedom import freedom
+from fairlead.lowering.lark_scanners import Scanners
 from fairlead.masks import gallery, verdicts
 from fairlead.masks.arena import Arena
 from fairlead.masks.bits import unpack
 from fairlead.masks.rows import Rows
 from fairlead.masks.states import States
+from fairlead.syntax.lark_reader import read_lark
+from fairlead.syntax.lark_source import Lark
 from lark_samples import Blocks, Fuel, OutOfFuelError, by_chance, lowered
 from two_engines import compared
 
@@ -190,6 +194,26 @@ def test_a_word_that_is_ignored_and_taken_for_another_is_nothing():
 def test_newlines_among_other_terminals(text, letters):
     expr = lowered(text, postlex=Blocks)
     assert compared(expr, words(letters, 1), 3, 6, 1) > 2
+
+
+BY_STATE = [
+    # Before "e" Lark reads on.
+    ('start: "s" x "e"\nx: "i" x ["e" x] | "x" | x "x"\n%ignore " "', "siex "),
+    # What is a keyword is a name where one may stand; and one keyword begins with what is ignored.
+    ('start: "d" x\nx: N "," x | N /g/ x | N\nN: /[a-g]+/\n%ignore " "', "dag, "),
+    (
+        'start: "s" x ("," x)* /f/ N J?\nx: N ["a" N]\nJ.5: (/l/? " "+)? "j"\nN: /[a-z]+/\n'
+        '%ignore " "',
+        "sfalj, ",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "letters"), BY_STATE)
+def test_stacks_come_to_their_ends_by_what_can_be_written_in_each_state(text, letters):
+    grammar = read_lark(Lark(text))
+    assert freedom(grammar, Scanners(grammar)) is not None
+    assert compared(lowered(text), words(letters, 1, 40), 6, 10, 1) > 12
 
 
 def test_what_is_known_of_a_deep_stack_is_not_gone_through_again(monkeypatch):

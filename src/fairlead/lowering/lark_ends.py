@@ -22,8 +22,9 @@ from typing import Final, TypeAlias, final
 from fairlead.lowering.expr import ALL_BYTES, ANYTHING, EMPTY, EPSILON, concat
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.lark_automaton import Automaton, Frame
-from fairlead.lowering.lark_freedom import Freedom, shortest_words
+from fairlead.lowering.lark_freedom import Freedom
 from fairlead.lowering.lark_scanners import Scanners, Way
+from fairlead.lowering.lark_words import shortest_words
 from fairlead.lowering.nodes import Ahead, Alt, Concat, Expr
 from fairlead.lowering.regular import Remainders, byte_classes, derivative, least_byte
 

@@ -10,27 +10,30 @@ from what is looked at here; it is more than is needed, so that no stack has to 
   behind it, a word that a bracket has to follow;
 - newlines are what they are before each of these, and take any number of blanks.
 
-Where one of these is not so, nothing is said: then each stack is judged by itself.
+Where one of these is not so, and lines are not indented, each state is looked at by itself: which
+terminals have such a text there, and whether those lead on (`lark_completions`). That takes longer:
+.5 s for SQL as sql_to_ibis has it, where what is a keyword depends on the state. If that is not so
+either, nothing is said: then each stack is judged by itself, which for one query of 35 tokens took
+5 s, and for 14 tokens of Python without an indenter 200 s.
 
 What this module does not know: how stacks are read.
 """
 
-from collections.abc import Iterable, Mapping
-from functools import lru_cache
-from itertools import islice
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, final
 
-from fairlead.lowering.expr import ALL_BYTES, ANYTHING, EMPTY
+from fairlead.lowering.expr import ALL_BYTES, ANYTHING
+from fairlead.lowering.lark_completions import each_completed
 from fairlead.lowering.lark_plans import always_completed
 from fairlead.lowering.lark_scanners import Scanners, Way
-from fairlead.lowering.lark_terminals import one_word
+from fairlead.lowering.lark_words import is_last, shortest_words, takes_lines
 from fairlead.lowering.nodes import Ahead, Expr
 from fairlead.lowering.preferred import Exit
-from fairlead.lowering.regular import Remainders, byte_classes, derivative, least_byte
+from fairlead.lowering.regular import Remainders
 from fairlead.syntax.lark_tree import LarkGrammar, LarkTable
 
 _WORDS: Final = 1, 8  # texts of a terminal that are tried; those that others read need more
-_LOOKED_AT: Final = 256  # what is left of its pattern on the way to them
+_SPACES: Final = 3  # texts of what is ignored that are tried for each state by itself
 _PLACES: Final = 16  # of guards, behind one terminal or several
 _REMEMBERED: Final = 10_000  # answers, before all are forgotten
 _NEWLINE: Final = b"\n"
@@ -99,6 +102,7 @@ class _Spelling:
     ) -> None:
         self._grammar, self._table, self._spellable = grammar, table, spellable
         lines = grammar.indentation
+        self._scanners = scanners
         self._newline = "" if lines is None else lines.newline
         declared = set[str]() if lines is None else {lines.indent, lines.dedent}
         # Nothing leads back to the start: only what is ignored comes before it.
@@ -147,12 +151,46 @@ class _Spelling:
             ):
                 spaces.add(word)
         for self._words in _WORDS:
-            for word in sorted(spaces, key=lambda each: (len(each), each != _NEWLINE, each)):
+            for word in _by_length(spaces):
                 lines = self._parts(word)
                 if lines is not None:
                     return Freedom(word, lines, self._last(), self)
             self._kept.clear()
-        return None
+        some = [] if self._newline else _by_length(spaces)[:_SPACES]
+        found = next(filter(self._leads_on, some), None)
+        return None if found is None else Freedom(found, frozenset(), frozenset(), self)
+
+    def _leads_on(self, space: bytes) -> bool:
+        """Whether each stack has terminals to the end that can be written where they come.
+
+        Each is another one in each state: a keyword where a name may stand that is tried first.
+        """
+        known: dict[int, int] = {}
+        for wanted in {*self._table.wanted}:
+            known[wanted] = self._written(self._table.named(wanted), space)
+        written = [known[wanted] for wanted in self._table.wanted]
+        states = {state for row in self._table.shifts for state in row.values()}
+        met = frozenset(self._alike.get(called, called) for called in self._taken)
+        return all(written[state] for state in states) and each_completed(self._table, written, met)
+
+    def _written(self, names: Sequence[str], space: bytes) -> int:
+        """The terminals, END among them, in front of which a space is ignored, as bits.
+
+        Each is what it is whatever follows the space behind it.
+        """
+        ways = self._scanners.ways(names)
+        spaces = [way for way in ways if way.ignored]
+        written = {""} if any(self._stands(way, space, ()) for way in spaces) else set[str]()
+        for way in ways:
+            word = None if way.ignored else self.kept_word(way, space)
+            if word is not None and any(
+                self._stands(each, space, [word + space]) for each in spaces
+            ):
+                written.add(way.terminal)
+        found = "" in written
+        for at, name in enumerate(self._table.terminals):
+            found |= (name in written) << at
+        return found
 
     def _parts(self, space: bytes) -> frozenset[Exit] | None:
         """Where a text may stand between any two terminals, the newlines that begin any line."""
@@ -191,7 +229,7 @@ class _Spelling:
         Terminals are left out until the others lead from each place of a guard to another one where
         the text may end. How wide lines are is not told here, so nothing is said of indentation.
         """
-        words = {} if self._newline else dict(self._spelled(space))
+        words = {} if self._newline else self._standing(space)
         while words:
             places = [*guards]
             left = set[str]()
@@ -205,9 +243,18 @@ class _Spelling:
                     elif after is not ANYTHING and after not in places:
                         places.append(after)
             if not left:
-                return self._is_completed(self._names.difference(words))
+                avoided = self._names.difference(words)
+                return self._stands_first(space, words) and self._is_completed(avoided)
             words = {name: word for name, word in words.items() if name not in left}
         return False
+
+    def _standing(self, space: bytes) -> dict[str, bytes]:
+        """Those of `_spelled` in front of which the space is ignored in every state."""
+        return {
+            name: word
+            for name, word in self._spelled(space).items()
+            if any(self._stands(way, space, [word]) for way in self._ignored)
+        }
 
     def kept_word(self, way: Way, space: bytes) -> bytes | None:
         """A text of a terminal that it is whatever follows the space behind it."""
@@ -277,79 +324,16 @@ class _Spelling:
             each
             for way in self._newlines
             for each in way.exits
-            if _is_last(each.after) and _takes_lines(each.text, self._spellable)
+            if is_last(each.after) and takes_lines(each.text, self._spellable)
         )
 
     def _begins_lines(self, newline: Exit, words: Iterable[bytes]) -> bool:
         return (
             newline.after.nullable
             and all(self._after(newline.after, word) is ANYTHING for word in words)
-            and _takes_lines(newline.text)
+            and takes_lines(newline.text)
         )
 
 
-@lru_cache(maxsize=1 << 10)
-def shortest_words(text: Expr, spellable: int, most: int) -> tuple[bytes, ...]:
-    """Some of the shortest strings of bytes that exist."""
-    word = one_word(text)
-    if word is not None:
-        return (word,) if all(spellable >> byte & 1 for byte in word) else ()
-    return tuple(islice(_shortest(text, spellable), most))
-
-
-def _shortest(text: Expr, spellable: int) -> Iterable[bytes]:
-    todo, seen = [(b"", text)], {text}
-    for word, node in todo:  # grows while we go
-        readable = (members & spellable for members in byte_classes(node))
-        for byte in sorted(least_byte(members) for members in readable if members):
-            after = derivative(node, byte)
-            if after is not EMPTY and after not in seen and len(seen) < _LOOKED_AT:
-                longer = word + bytes((byte,))
-                if after.nullable:
-                    yield longer
-                seen.add(after)
-                todo.append((longer, after))
-
-
-def _is_last(after: Expr) -> bool:
-    """Whether nothing may follow."""
-    return after.nullable and all(
-        derivative(after, least_byte(members)) is EMPTY for members in byte_classes(after)
-    )
-
-
-def _takes_lines(text: Expr, ending: int = 0) -> bool:
-    """Whether, wherever a newline may come, it may end there, with any number of blanks behind.
-
-    Args:
-        text: what newlines match.
-        ending: bytes that may come before the end, blanks and newlines excepted.
-    """
-    todo, seen, begun = [text], {text}, False
-    ending &= ~sum(1 << byte for byte in b"\n\t ")
-    for node in todo:  # grows while we go
-        if len(seen) > _LOOKED_AT:
-            return False
-        line = derivative(node, _NEWLINE[0])
-        if line is not EMPTY:
-            begun = True
-            if not _takes_blanks(line, ending):
-                return False
-        for members in byte_classes(node):
-            after = derivative(node, least_byte(members))
-            if after is not EMPTY and after not in seen:
-                seen.add(after)
-                todo.append(after)
-    return begun
-
-
-def _takes_blanks(line: Expr, ending: int) -> bool:
-    seen: set[Expr] = set()
-    while line not in seen and len(seen) < _LOOKED_AT and _may_end(line, ending):
-        seen.add(line)
-        line = derivative(line, _BLANK)
-    return line in seen
-
-
-def _may_end(line: Expr, ending: int) -> bool:
-    return line.nullable or any(True for _ in islice(_shortest(line, ending), 1))
+def _by_length(spaces: Iterable[bytes]) -> list[bytes]:
+    return sorted(spaces, key=lambda each: (len(each), each != _NEWLINE, each))
