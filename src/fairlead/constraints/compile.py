@@ -29,7 +29,7 @@ from fairlead.lowering.sources import lower_source
 from fairlead.lowering.special import shown
 from fairlead.masks.rows import Rows
 from fairlead.masks.schemas import lower_plain
-from fairlead.syntax.collecting import collected, uncollected
+from fairlead.syntax.collecting import uncollected
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.sources import Source, source
 from fairlead.vocabulary.cutter import Cutter
@@ -118,8 +118,7 @@ def compile(  # noqa: A001  the contract fixes the name
     except RecursionError:  # parts are compared with those of sources that were compiled before
         raise _too_deep() from None
     if made is None:
-        with collected():
-            made = _compile(*parts)
+        made = _compile(*parts)
         remembered.put(key, made)
     return made
 
