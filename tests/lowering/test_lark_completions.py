@@ -16,7 +16,9 @@ from fairlead.syntax.lark_tree import END, LarkGrammar, LarkTable
 from lark_samples import by_chance
 
 _LONGEST = 5  # states of a path,
-_SEARCHED = 4000  # and stacks that are looked at for the end of one
+_SEARCHED = (
+    400  # and stacks that are looked at for the end of one: too few for one of 3,000 grammars
+)
 
 
 def table_of(grammar: LarkGrammar) -> LarkTable:
@@ -25,7 +27,7 @@ def table_of(grammar: LarkGrammar) -> LarkTable:
 
 
 def comes_to_its_end(
-    automaton: Automaton, table: LarkTable, stack: Frame, written: list[int]
+    automaton: Automaton, table: LarkTable, stack: Frame, written: list[int], searched: int
 ) -> bool:
     """Whether terminals that can be written lead there, looked for breadth first."""
     todo, seen = [stack], {stack}
@@ -35,7 +37,7 @@ def comes_to_its_end(
             return True
         for name in table.named(table.wanted[frame.state] & can):
             after = automaton.feed(frame, name)
-            if after is not None and after not in seen and len(seen) < _SEARCHED:
+            if after is not None and after not in seen and len(seen) < searched:
                 seen.add(after)
                 todo.append(after)
     return False
@@ -76,7 +78,7 @@ def some(seed: int) -> tuple[LarkTable, LarkGrammar, list[int], frozenset[str]] 
     return table, grammar, written, met
 
 
-def compared(seeds: range) -> dict[bool, int]:
+def compared(seeds: range, searched: int = _SEARCHED) -> dict[bool, int]:
     count = {True: 0, False: 0}
     for seed in seeds:
         given = some(seed)
@@ -85,10 +87,9 @@ def compared(seeds: range) -> dict[bool, int]:
         table, grammar, written, met = given
         automaton = Automaton(table, grammar.start, dict.fromkeys(table.terminals, 1))
         told = each_completed(table, written, met)
-        each = (
-            comes_to_its_end(automaton, table, p, written) for p in paths(table, automaton, met)
-        )
-        assert told is all(each), (seed, by_chance(seed))
+        each = paths(table, automaton, met)
+        ended = all(comes_to_its_end(automaton, table, path, written, searched) for path in each)
+        assert told is ended, (seed, by_chance(seed))
         count[told] += 1
     return count
 
@@ -101,9 +102,9 @@ def test_each_path_comes_to_its_end_or_not():
 
 @pytest.mark.slow
 def test_each_of_many_paths_comes_to_its_end_or_not():
-    count = compared(range(1000, 6000))
-    assert count[True] > 500
-    assert count[False] > 500
+    count = compared(range(1000, 2500), 50 * _SEARCHED)
+    assert count[True] > 250
+    assert count[False] > 100
 
 
 def test_nothing_is_said_of_too_many_classes(monkeypatch: pytest.MonkeyPatch):
