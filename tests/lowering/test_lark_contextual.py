@@ -71,6 +71,15 @@ GRAMMARS = [
     'start: ("a" | "b" | B NO "a")+\nB.2: /bb/\n%ignore "c"\n%declare NO',
     'start: ("a" | x y)+\nx: "b"\ny: NO | "c" y NO\n%declare NO',
     'start: "a" | x | x "b" "a"\nx: y NO | "a" "c"\ny: "b"+\n%declare NO',
+    # What is ignored is not read: nor are strings that it matches, if nothing else does.
+    'start: "a" start | "b" "c" | "ab"\n%ignore /c+/',
+    'start: W "a" | "b" W? "a"\nW: /c+/\n%ignore W',
+    'start: "a" "c" | "b" X\nX: /[bc]/\n%ignore /c/',
+    'start: "a" K | "b" "b"+\nK: "c"i\n%ignore /c/',
+    'start: "a" K | "b" "b"+\nK.1: "c"\n%ignore /c/',
+    'start: "a" "c" L | "b"\nL: "c"i\n%ignore /c+/',
+    'start: "a" ("b" | "c")\n%ignore /c/',
+    'start: "a" ("bc" | "c") | "b"\n%ignore /b?c/',
     # Priorities of rules tell reductions apart.
     'start: x "b" | y "b" "c"\nx.2: "a"\ny: "a"',
 ]

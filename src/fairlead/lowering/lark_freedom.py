@@ -109,7 +109,8 @@ class _Spelling:
         begun = table.named(table.wanted[table.start])
         others = {wanted for at, wanted in enumerate(table.wanted) if at != table.start}
         states = [table.named(wanted) for wanted in others]
-        self._names = frozenset(begun).union(*states) - declared
+        # Of what no state has an action for nothing can be written, whatever rules say.
+        self._names = frozenset(table.terminals[1:]) - declared
         self._alike = table.alike
         self._first = scanners.ways(begun)
         self._newlines: list[Way] = []

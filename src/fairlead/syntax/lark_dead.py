@@ -1,9 +1,14 @@
-"""What leads nowhere in Lark's automaton: behind it stands a terminal that nothing matches.
+r"""What leads nowhere in Lark's automaton: behind it stands a terminal that nothing matches.
 
 A terminal that is declared, and of which nothing says what it matches, makes Lark's lexer take what
 comes before it, and then no text: so a grammar says that something must not stand in a place.
 
     start: a | WRONG _NOTHING        a text that begins with WRONG is not read, whatever `a` takes
+
+The same is so where a terminal is never read: one that is ignored, and a string that only what is
+ignored matches, which Lark takes instead of it.
+
+    start: "a" | "//" /.*/ "\n"     %ignore /\s+/: no text begins with "//"
 
 The automaton is told so at once, as no text ends there: it has no action for WRONG. The lexer
 tries what it tried before.
@@ -11,10 +16,37 @@ tries what it tried before.
 What this module does not know: what other terminals match.
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from fairlead.syntax.lark_tree import Cells, LarkTable, Production
+from fairlead.syntax.lark_tree import Cells, LarkTable, LarkTerminal, Production
+
+
+def never_read(
+    terminals: Collection[LarkTerminal], ignored: Collection[str], table: LarkTable
+) -> set[str]:
+    """Terminals of a table that its lexer never gives: what it takes instead is ignored.
+
+    A string that a regex of the same priority matches is not tried by itself where that has its
+    flags: what the regex takes is called after the string that it equals.
+    """
+    regexes = [each for each in terminals if each.text is None]
+    found = {each.name for each in regexes if each.name in ignored}
+    for each in terminals:
+        if each.text is not None and each.name not in ignored:
+            taking = [regex for regex in regexes if _calls(regex, each, each.text)]
+            unread = taking and all(regex.name in ignored for regex in taking)
+            if unread and any(each.flags <= regex.flags for regex in taking):
+                found.add(each.name)
+    read = {first for name, first in table.alike.items() if not {name, first} <= found}
+    return found - read
+
+
+def _calls(regex: LarkTerminal, string: LarkTerminal, text: str) -> bool:
+    """Whether what a regex takes may be called after a string."""
+    match = re.match(regex.pattern, text) if regex.priority == string.priority else None
+    return match is not None and match.group() == text
 
 
 def without_dead(table: LarkTable, nothing: Collection[str]) -> LarkTable:
@@ -33,7 +65,10 @@ def without_dead(table: LarkTable, nothing: Collection[str]) -> LarkTable:
         for state, kernel in enumerate(table.kernels)
         if kernel and all(read <= rests[number] for number, read in kernel)
     }
-    shifts = [{name: to for name, to in row.items() if to not in dead} for row in table.shifts]
+    shifts = [
+        {name: to for name, to in row.items() if to not in dead and name not in nothing}
+        for row in table.shifts
+    ]
     reached = _reached(table, shifts)
     shifts = [row if state in reached else {} for state, row in enumerate(shifts)]
     numbers = {name: at for at, name in enumerate((*table.rules, *table.terminals))}
