@@ -19,7 +19,7 @@ from fairlead.lowering.expr import (
     repeat,
 )
 from fairlead.lowering.lark import lower_lark
-from fairlead.lowering.lark_contextual import lower_lark_contextual
+from fairlead.lowering.lark_contextual import Places, lower_lark_contextual
 from fairlead.lowering.lark_indentation import ReadLine
 from fairlead.lowering.lark_terminals import firsts, one_word
 from fairlead.lowering.nodes import Concat
@@ -287,3 +287,30 @@ def test_a_grammar_without_a_table_has_no_automaton():
     assert accepted(lower_lark(grammar, lower_source), "a", 2) == {"a"}
     with pytest.raises(UnsatisfiableError):
         lower_lark_contextual(grammar)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        # What is ignored is not read; nor is a string that it matches, unless something else does,
+        # with other flags, another priority, or instead of one that is as good.
+        ('start: "a" | W "b"\nW: /c+/\n%ignore W', {"A"}),
+        ('start: "a" | "b" "c"\n%ignore /c+/', {"A"}),
+        ('start: "a" | "b" "c" | X\nX: /[bc]x?/\n%ignore /c/', {"A", "B", "X"}),
+        ('start: "a" | "b" K\nK: "c"i\n%ignore /c/', {"A", "B"}),
+        ('start: "a" | "b" K\nK.1: "c"\n%ignore /c/', {"A", "B"}),
+        ('start: "a" | "b" "c"\n%ignore "c"', {"A", "B"}),
+        ('start: "a" | "b" ("d" | "c")\n%ignore /c/', {"A", "B"}),
+        ('start: "a" | "b" ("cc" | "c")\n%ignore /c+/', {"A"}),
+    ],
+)
+def test_what_is_never_read_leads_nowhere(text, kept):
+    table = Places(read_lark(Lark(text)), {}).table
+    assert table.shifts[table.start].keys() == kept
+
+
+def test_whether_a_string_is_swallowed_is_told_without_backtracking():
+    word = "a" * 60  # `re.match` would try 2^60 ways
+    text = f'start: "x" | "{word}b" "x" | "{word}c" "b"\n%ignore /(a+)+c/'
+    table = Places(read_lark(Lark(text)), {}).table
+    assert table.shifts[table.start].keys() == {"X", f"{'A' * 60}B"}

@@ -81,7 +81,6 @@ def spacer(text: str, spellable: int = ALL_BYTES, **options) -> bytes | None:
         ('start: x "a" | A NO\nx:\nA.2: / +(?=a)/\n%ignore " "\n%declare NO', None),
         # What the table has no action for cannot be written.
         ('start: "a" "c"\n%ignore / |c/', None),
-        ('start: "a" x | "b"\nx: "c" | "b" "c" "b"\n%ignore / |c/', b" "),
         # Each rule has to have a text.
         ('start: "a" | "b" x\nx: "b" x\n%ignore " "', None),
     ],

@@ -32,16 +32,6 @@ def test_it_has_no_action_for_what_leads_nowhere():
         # Rules that have no text by that.
         ('start: "a" | "b" x\nx: y "c"\ny: NO | "c" NO\n%declare NO', {"A"}),
         ('start: "a" | "b" x\nx: y "c"\ny: NO | "c"\n%declare NO', {"A", "B"}),
-        # What is ignored is not read; nor is a string that it matches, unless something else does,
-        # with other flags, another priority, or instead of one that is as good.
-        ('start: "a" | W "b"\nW: /c+/\n%ignore W', {"A"}),
-        ('start: "a" | "b" "c"\n%ignore /c+/', {"A"}),
-        ('start: "a" | "b" "c" | X\nX: /[bc]x?/\n%ignore /c/', {"A", "B", "X"}),
-        ('start: "a" | "b" K\nK: "c"i\n%ignore /c/', {"A", "B"}),
-        ('start: "a" | "b" K\nK.1: "c"\n%ignore /c/', {"A", "B"}),
-        ('start: "a" | "b" "c"\n%ignore "c"', {"A", "B"}),
-        ('start: "a" | "b" ("d" | "c")\n%ignore /c/', {"A", "B"}),
-        ('start: "a" | "b" ("cc" | "c")\n%ignore /c+/', {"A"}),
         # Nothing is declared.
         ('start: "a" | "b" x\nx: "b" x', {"A", "B"}),
     ],

@@ -14,6 +14,7 @@ What this module does not know: how stacks work, what a terminal matches, how wi
 """
 
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Final, cast, final
 
@@ -29,6 +30,7 @@ from fairlead.lowering.lark_sketch import LarkSketch
 from fairlead.lowering.nodes import Expr, Look
 from fairlead.lowering.uncaptured import Uncaptured
 from fairlead.lowering.unending import unending
+from fairlead.syntax.lark_dead import without_dead
 from fairlead.syntax.lark_tree import LarkGrammar
 
 REMEMBERED: Final = 4096  # places that are unfolded, before all are forgotten
@@ -56,7 +58,6 @@ def lower_lark_contextual(grammar: LarkGrammar, parts: Mapping[str, Expr] | None
     """
     places = Places(grammar, parts or {})
     start = places.start
-    places.check()
     needed = places.needs(start)
     if needed is None:
         raise places.unending()
@@ -88,15 +89,18 @@ class Places(Uncaptured):
         # What looks ahead here looks over what does within a part.
         self.level = max((each.looks for each in parts.values()), default=0)
         self._scanners = Scanners(grammar, parts, self.level)
+        self._scanners.check()  # refuse now what cannot be taken exactly
+        self.table = without_dead(grammar.table, self._scanners.unread)
+        grammar = replace(grammar, table=self.table)
         self._grammar_parts = parts
-        self._grammar, self.table, self.indentation = grammar, grammar.table, grammar.indentation
+        self._grammar, self.indentation = grammar, grammar.indentation
         told, lines = grammar.indentation, None
         if told is not None:
             # A block is as much wider as one character, at least; its end takes none.
             widths |= {told.newline: 1, told.indent: 1, told.dedent: 0}
             lines = told.newline, told.indent, told.dedent
         self._automaton, self._widths = (
-            Automaton(grammar.table, grammar.start, widths, lines),
+            Automaton(self.table, grammar.start, widths, lines),
             widths,
         )
         self._lines = None if told is None else Lines(told, self._automaton)
@@ -111,10 +115,6 @@ class Places(Uncaptured):
     def sketch(self) -> LarkSketch:
         """All texts, and some more."""
         return LarkSketch(self._grammar, self.table, self.start.stack, self._grammar_parts)
-
-    def check(self) -> None:
-        """Refuse now what cannot be taken exactly."""
-        self._scanners.check()
 
     def unending(self) -> UnsatisfiableError:
         """The error where no text ends."""

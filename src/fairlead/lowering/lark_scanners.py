@@ -195,6 +195,26 @@ class Scanners:
                 way = self._way(called, each, called.rivals & before)
                 yield called.terminal.shape.name, way
 
+    @property
+    def unread(self) -> set[str]:
+        """What the automaton is never given, by its names for it, as what is taken is ignored.
+
+        That is what is ignored, and strings that are not tried, as what is ignored swallows them,
+        where nothing else does, by which they would be called.
+        """
+        rivals, found = self._rivals, set[str]()
+        swallowed, called = 0, 0
+        for each in rivals.among(rivals.regexes):
+            strings, held = self._inside(each)
+            if each.shape.name in self._ignored:
+                found.add(each.shape.name)
+                swallowed |= held
+            else:
+                called |= strings
+        found |= {e.shape.name for e, bit in rivals.strings if swallowed & ~called & bit}
+        read = {first for name, first in self._first.items() if name not in found}
+        return found - read
+
     def _bits(self, names: Iterable[str]) -> int:
         """The set of those that are tried for these names, and of what is tried always."""
         return reduce(int.__or__, map(self._own.get, (*names, *self._extra), repeat(0)), 0)

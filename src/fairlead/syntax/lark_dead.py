@@ -16,37 +16,10 @@ tries what it tried before.
 What this module does not know: what other terminals match.
 """
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from fairlead.syntax.lark_tree import Cells, LarkTable, LarkTerminal, Production
-
-
-def never_read(
-    terminals: Collection[LarkTerminal], ignored: Collection[str], table: LarkTable
-) -> set[str]:
-    """Terminals of a table that its lexer never gives: what it takes instead is ignored.
-
-    A string that a regex of the same priority matches is not tried by itself where that has its
-    flags: what the regex takes is called after the string that it equals.
-    """
-    regexes = [each for each in terminals if each.text is None]
-    found = {each.name for each in regexes if each.name in ignored}
-    for each in terminals:
-        if each.text is not None and each.name not in ignored:
-            taking = [regex for regex in regexes if _calls(regex, each, each.text)]
-            unread = taking and all(regex.name in ignored for regex in taking)
-            if unread and any(each.flags <= regex.flags for regex in taking):
-                found.add(each.name)
-    read = {first for name, first in table.alike.items() if not {name, first} <= found}
-    return found - read
-
-
-def _calls(regex: LarkTerminal, string: LarkTerminal, text: str) -> bool:
-    """Whether what a regex takes may be called after a string."""
-    match = re.match(regex.pattern, text) if regex.priority == string.priority else None
-    return match is not None and match.group() == text
+from fairlead.syntax.lark_tree import Cells, LarkTable, Production
 
 
 def without_dead(table: LarkTable, nothing: Collection[str]) -> LarkTable:
@@ -54,7 +27,7 @@ def without_dead(table: LarkTable, nothing: Collection[str]) -> LarkTable:
 
     Args:
         table: any.
-        nothing: terminals that nothing matches.
+        nothing: terminals that nothing matches, or that are never read.
     """
     if not nothing:
         return table

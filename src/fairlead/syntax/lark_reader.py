@@ -16,7 +16,7 @@ from itertools import chain
 from typing import Any, Final
 
 from fairlead.errors import SourceError, UnsupportedError
-from fairlead.syntax.lark_dead import never_read, without_dead
+from fairlead.syntax.lark_dead import without_dead
 from fairlead.syntax.lark_empty import with_empty
 from fairlead.syntax.lark_errors import Reading, placed_by_text, refusals, within
 from fairlead.syntax.lark_expansions import check_expansions
@@ -90,10 +90,7 @@ def read_lark(source: Lark, spend: Spend = _free) -> LarkGrammar:
         )
     lined = indentation.names if indentation is not None else frozenset[str]()
     if table is not None:
-        nowhere = {*table.terminals[1:]}.difference(read, parts, lined)
-        table = without_dead(
-            table, nowhere | never_read(read.values(), {*map(str, ignored)}, table)
-        )
+        table = without_dead(table, {*table.terminals[1:]}.difference(read, parts, lined))
     expansions = dict[str, list[tuple[str, ...]]]()
     for each in map(production, rules):
         expansions.setdefault(each.rule, []).append(each.symbols)
