@@ -18,9 +18,11 @@ What this module does not know: what terminals match; indentation.
 
 from collections import deque
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import Final, TypeAlias, final
 
 from fairlead.lowering.fuel import spend
+from fairlead.syntax.lark_dead import dead_states
 from fairlead.syntax.lark_tree import LarkTable
 
 _MOST: Final = 50_000  # classes, before nothing is said
@@ -51,6 +53,12 @@ def each_completed(table: LarkTable, written: Sequence[int], met: frozenset[str]
     >>> each_completed(table, [bits & 0b1011 for bits in table.wanted], frozenset("ABC"))
     False
     """
+    some = reduce(int.__or__, written)
+    never = [name for at, name in enumerate(table.terminals) if not some >> at & 1]
+    shifted = {after for row in table.shifts for name, after in row.items() if name in met}
+    # What each text has from there on is never written: of mermaid 11 ms earlier known.
+    if not shifted.isdisjoint(dead_states(table, never)):
+        return False
     return _Completions(table, written).hold(met)
 
 

@@ -29,15 +29,9 @@ def without_dead(table: LarkTable, nothing: Collection[str]) -> LarkTable:
         table: any.
         nothing: terminals that nothing matches, or that are never read.
     """
-    if not nothing:
-        return table
-    void = _void(table.productions, nothing)
-    rests = [_last(each, void) for each in table.productions]
-    dead = {
-        state
-        for state, kernel in enumerate(table.kernels)
-        if kernel and all(read <= rests[number] for number, read in kernel)
-    }
+    if not {*nothing}.intersection(table.terminals):
+        return table  # 3 of the 18 ms from python.lark to the first mask
+    dead = dead_states(table, nothing)
     shifts = [
         {name: to for name, to in row.items() if to not in dead and name not in nothing}
         for row in table.shifts
@@ -56,6 +50,24 @@ def without_dead(table: LarkTable, nothing: Collection[str]) -> LarkTable:
         wanted=tuple(some if state in reached else 0 for state, some in enumerate(table.wanted)),
         cells=(Cells.of(rows), *table.cells[1:]),
     )
+
+
+def dead_states(table: LarkTable, nothing: Collection[str]) -> set[int]:
+    r"""The states in which all that is being read needs one of these terminals.
+
+    >>> from fairlead.syntax.lark_reader import read_lark
+    >>> from fairlead.syntax.lark_source import Lark
+    >>> table = read_lark(Lark('start: "a" | "b" x\nx: "c" start')).table
+    >>> dead_states(table, ["C"]) == {table.shifts[table.start]["B"]}
+    True
+    """
+    void = _void(table.productions, nothing)
+    rests = [_last(each, void) for each in table.productions]
+    return {
+        state
+        for state, kernel in enumerate(table.kernels)
+        if kernel and all(read <= rests[number] for number, read in kernel)
+    }
 
 
 def _void(productions: Sequence[Production], nothing: Collection[str]) -> set[str]:
