@@ -155,6 +155,8 @@ INDENTED = [
     "%declare _IN _OUT\n%ignore / /",
     'start: item+\nitem: "a"+ ")"? _NL | "(" "a"* ")" _NL _IN item+ _OUT\n_NL: /(\\n|b)+[ b]*/\n'
     "%declare _IN _OUT",
+    'start: item+\nitem: "a" _NL | "(" _NL _IN item+ _OUT _NL\n_NL: /(\\n *)+/\n%ignore /[ b]+/\n'
+    "%declare _IN _OUT",
 ]
 
 

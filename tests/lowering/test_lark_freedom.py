@@ -1,6 +1,7 @@
 """Where each stack of Lark's automaton has a text to the end, that is told once, and is so."""
 
 import pytest
+from lark.indenter import PythonIndenter
 
 from fairlead.lowering.expr import ALL_BYTES
 from fairlead.lowering.lark_freedom import freedom
@@ -8,7 +9,7 @@ from fairlead.lowering.lark_plans import always_completed
 from fairlead.lowering.lark_scanners import Scanners
 from fairlead.syntax.lark_reader import read_lark
 from fairlead.syntax.lark_source import Lark
-from lark_samples import Blocks, python_tree
+from lark_samples import Blocks, python_lark, python_tree
 
 
 def spacer(text: str, spellable: int = ALL_BYTES, **options) -> bytes | None:
@@ -127,6 +128,34 @@ def test_lines_begin_and_end_as_rules_have_them(text, free):
     assert grammar.table is not None
     assert always_completed(grammar, grammar.table) is free
     assert (spacer(text + LINES, postlex=Blocks) == b" ") is free
+
+
+PARTED = 'start: item+\nitem: "a" _NL | "b" _NL _IN item+ _OUT _NL' + LINES
+
+
+@pytest.mark.parametrize(
+    ("more", "space"),
+    [
+        ("", None),
+        ("\n%ignore /-/", b"-"),
+        # A newline goes on over it, or is not what it is before it.
+        ("\n%ignore /\\n/", None),
+        ("\n%ignore /-/\nX.2: /\\n+(?=-)/\n%extend item: X _NL", None),
+    ],
+)
+def test_a_newline_comes_behind_another_where_something_ignored_parts_them(more, space):
+    grammar = read_lark(Lark(PARTED + more, postlex=Blocks))
+    assert grammar.table is not None
+    assert not always_completed(grammar, grammar.table)
+    assert always_completed(grammar, grammar.table, parted=True)
+    assert spacer(PARTED + more, postlex=Blocks) == space
+
+
+@pytest.mark.parametrize("start", ["single_input", "eval_input"])
+def test_other_beginnings_of_python_are_free(start):
+    # What is read at Python's prompt took more than 30 s to the first mask.
+    text = python_lark().read_text()
+    assert spacer(text, start=start, postlex=PythonIndenter) is not None
 
 
 def test_stacks_get_shorter_where_only_what_is_below_a_state_says_so():

@@ -119,6 +119,12 @@ INDENTED = [
         "_NL: /(\\r?\\n[\\t ]*)+/\n%ignore /[\\t ]+/\n%declare _IN _OUT",
         "ab\n\t\r ()",
     ),
+    # A newline behind the end of a block: something ignored parts them.
+    (
+        'start: item+\nitem: "a" _NL | "b" _NL _IN item+ _OUT _NL\n_NL: /(\\n *)+/\n'
+        "%ignore /[ -]+/\n%declare _IN _OUT",
+        "ab\n -",
+    ),
 ]
 
 

@@ -8,7 +8,8 @@ from what is looked at here; it is more than is needed, so that no stack has to 
   the first of them, where nothing else is on the stack, in front of one is enough;
 - the end is reached without terminals for which that is not so: a newline that takes the blanks
   behind it, a word that a bracket has to follow;
-- newlines are what they are before each of these, and take any number of blanks.
+- newlines are what they are before each of these, and take any number of blanks; before the spacer,
+  too, where one newline has to come behind another.
 
 Where one of these is not so, and lines are not indented, each state is looked at by itself: which
 terminals have such a text there, and whether those lead on (`lark_completions`). That takes longer:
@@ -128,7 +129,7 @@ class _Spelling:
         self._begun = [[name] for name in begun if name in table.shifts[table.start]] or [begun]
         self._kept: dict[tuple[Way, bytes], bytes | None] = {}
         self._words = _WORDS[0]
-        self._completed: dict[frozenset[str], bool] = {}
+        self._completed: dict[tuple[frozenset[str], bool], bool] = {}
         self._after = Remainders()
 
     def _take(self, called: str, way: Way) -> None:
@@ -196,19 +197,26 @@ class _Spelling:
     def _parts(self, space: bytes) -> frozenset[Exit] | None:
         """Where a text may stand between any two terminals, the newlines that begin any line."""
         words = self._spelled(space)
-        spelled = {*words.values()}
+        spelled = [*words.values()]
         if not any(self._stands(way, space, spelled) for way in self._ignored):
             return None
         if not self._stands_first(space, words):
             return None
-        if not self._is_completed(self._names.difference(words)):
-            return None
-        return self._lines(spelled) if self._newline else frozenset()
+        avoided = self._names.difference(words)
+        others = [word for name, word in words.items() if name != self._newline]
+        if self._is_completed(avoided):
+            return self._lines(others) if self._newline else frozenset()
+        # A newline may have to come behind the end of a block, as it does at Python's prompt.
+        lines = self._lines([*others, space]) if self._newline else None
+        return lines if lines and self._is_completed(avoided, parted=True) else None
 
-    def _is_completed(self, avoided: frozenset[str]) -> bool:
-        if avoided not in self._completed:
-            self._completed[avoided] = always_completed(self._grammar, self._table, avoided)
-        return self._completed[avoided]
+    def _is_completed(self, avoided: frozenset[str], *, parted: bool = False) -> bool:
+        key = avoided, parted
+        if key not in self._completed:
+            self._completed[key] = always_completed(
+                self._grammar, self._table, avoided, parted=parted
+            )
+        return self._completed[key]
 
     def _spelled(self, space: bytes) -> dict[str, bytes]:
         """A text of each terminal of the automaton that has one before a space in every state.
@@ -304,16 +312,16 @@ class _Spelling:
         guard = way.guard
         return not isinstance(guard, Ahead) or self._after(guard.item, text) is ANYTHING
 
-    def _lines(self, words: Iterable[bytes]) -> frozenset[Exit] | None:
+    def _lines(self, words: Sequence[bytes]) -> frozenset[Exit] | None:
         """The newlines of any width, before each word and before the end; None if some may not be.
 
         Not before another newline: that would be one with it.
         """
         if not self._spellable >> _NEWLINE[0] & self._spellable >> _BLANK & 1:
             return None
-        found, beginning = set[Exit](), [word for word in words if word != _NEWLINE]
+        found = set[Exit]()
         for way in self._newlines:
-            taken = {each for each in way.exits if self._begins_lines(each, beginning)}
+            taken = {each for each in way.exits if self._begins_lines(each, words)}
             if not taken or not self._holds(way, _NEWLINE):
                 return None
             found |= taken

@@ -5,8 +5,8 @@ on the way otherwise, or lines cannot be indented so. What is looked at is more 
 
 - of what is being read in each state something can be completed, each rule as briefly as can be,
   where no terminal comes before which Lark does not reduce (`LarkTable.denied`);
-- where lines are indented, blocks begin behind newlines and end behind lines, no line is empty, and
-  brackets close in the rule that opens them, with no line in between;
+- where lines are indented, they can be written (`lark_blocks`), and no line is empty unless
+  something ignored can stand in it;
 - where terminals are to be avoided, something can be completed without them, and the stack gets
   shorter by that sooner or later.
 
@@ -19,15 +19,26 @@ from typing import TypeAlias, final
 
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.lark_automaton import briefest_texts
-from fairlead.syntax.lark_tree import END, Indentation, LarkGrammar, LarkTable, Production
+from fairlead.lowering.lark_blocks import Blocks
+from fairlead.syntax.lark_tree import END, LarkGrammar, LarkTable
 
 _Step: TypeAlias = tuple[int, str]  # a state and what is read from it: a terminal or a rule
 
 
 def always_completed(
-    grammar: LarkGrammar, table: LarkTable, avoided: frozenset[str] = frozenset()
+    grammar: LarkGrammar,
+    table: LarkTable,
+    avoided: frozenset[str] = frozenset(),
+    *,
+    parted: bool = False,
 ) -> bool:
     """Whether they do without the terminals to be avoided; False where that is not known.
+
+    Args:
+        grammar: whose rules they complete.
+        table: its automaton.
+        avoided: terminals to do without.
+        parted: whether a newline may come behind another one, something ignored in between.
 
     >>> from fairlead.syntax.lark_reader import read_lark
     >>> from fairlead.syntax.lark_source import Lark
@@ -37,15 +48,18 @@ def always_completed(
     >>> always_completed(grammar, grammar.table, frozenset({"B"}))
     False
     """
-    return _Plan(grammar, table, avoided).holds()
+    return _Plan(grammar, table, avoided, parted).holds()
 
 
 @final
 class _Plan:
     """Which terminals lead to the end from each stack."""
 
-    def __init__(self, grammar: LarkGrammar, table: LarkTable, avoided: frozenset[str]) -> None:
+    def __init__(
+        self, grammar: LarkGrammar, table: LarkTable, avoided: frozenset[str], parted: bool
+    ) -> None:
         self._grammar, self._table, self._avoided = grammar, table, avoided
+        self._parted = parted
         self._rules: dict[str, list[int]] = {}
         for number, each in enumerate(table.productions):
             self._rules.setdefault(each.rule, []).append(number)
@@ -76,7 +90,7 @@ class _Plan:
         if lines is None:
             return True
         least = {rule: least for rule, (least, _) in self._whole.items()}
-        return _Blocks(lines, self._table.productions, least).hold()
+        return Blocks(lines, self._table.productions, least).hold()
 
     def _begin(self) -> None:
         """Find the steps behind which a terminal is not what a rule would have."""
@@ -90,7 +104,7 @@ class _Plan:
                 known[key] = [(under, each.rule) for under in unders]
             begun.setdefault(terminal, set()).update(known[key])
         lines = self._grammar.indentation
-        if lines is not None:
+        if lines is not None and not self._parted:
             # A line that ends behind another is no line: its newline belongs to that one.
             begun.setdefault(lines.newline, set()).update(
                 (state, end)
@@ -329,69 +343,3 @@ def _empties(ways: Mapping[int, Sequence[set[int]]]) -> bool:
                 found.add(after)
                 done.append(after)
     return len(found) == len(ways)
-
-
-@final
-class _Blocks:
-    """Where rules begin and end blocks, lines and brackets."""
-
-    def __init__(
-        self, lines: Indentation, productions: Sequence[Production], least: Mapping[str, int]
-    ) -> None:
-        self._productions, self._least = productions, least
-        self._newline, self._indent, self._dedent = lines.newline, lines.indent, lines.dedent
-        self._opening, self._closing = lines.opening, lines.closing
-        self._having: dict[str, list[Production]] = {}
-        for each in productions:
-            for symbol in each.symbols:
-                self._having.setdefault(symbol, []).append(each)
-
-    def hold(self) -> bool:
-        """Whether any way to complete a text can be written in lines."""
-        lined, ended = self._lined(), self._ended()
-        marked = self._opening | self._closing | {self._indent, self._dedent}
-        some = (each.symbols for each in self._productions if not marked.isdisjoint(each.symbols))
-        return all(self._is_written(symbols, lined, ended) for symbols in some)
-
-    def _lined(self) -> set[str]:
-        """The symbols in which there may be a newline, or the beginning or end of a block."""
-        found = {self._newline, self._indent, self._dedent}
-        todo = [*found]
-        while todo:
-            for each in self._having.get(todo.pop(), ()):
-                if each.rule not in found:
-                    found.add(each.rule)
-                    todo.append(each.rule)
-        return found
-
-    def _ended(self) -> set[str]:
-        """The symbols whose texts, if they are not empty, all end with a line."""
-        found, todo = {*self._least, self._newline, self._dedent}, [*self._productions]
-        while todo:
-            each = todo.pop()
-            if each.rule in found and not self._ends(each.symbols, found, True):
-                found.remove(each.rule)
-                todo += self._having.get(each.rule, ())
-        return found
-
-    def _ends(self, symbols: Sequence[str], ended: set[str], empty: bool) -> bool:
-        """Whether what these stand for ends with a line, or, if it may, is empty."""
-        for symbol in reversed(symbols):
-            if symbol not in ended:
-                return False
-            if self._least.get(symbol, 1):
-                return True
-        return empty
-
-    def _is_written(self, symbols: Sequence[str], lined: set[str], ended: set[str]) -> bool:
-        brackets, blocks = 0, 0
-        for place, symbol in enumerate(symbols):
-            brackets += (symbol in self._opening) - (symbol in self._closing)
-            blocks += (symbol == self._indent) - (symbol == self._dedent)
-            if brackets < 0 or blocks < 0 or (brackets and symbol in lined):
-                return False
-            if symbol == self._indent and symbols[max(place - 1, 0)] != self._newline:
-                return False
-            if symbol == self._dedent and not self._ends(symbols[:place], ended, False):
-                return False
-        return brackets == 0 and blocks == 0
