@@ -10,6 +10,7 @@ import fairlead as fl
 from fairlead.errors import UnsatisfiableError, UnsupportedError
 from fairlead.lowering.lark_dynamic import lower_lark_dynamic
 from fairlead.lowering.nodes import Expr
+from fairlead.lowering.sources import lower_source
 from fairlead.masks.bits import unpack
 from fairlead.syntax.lark_reader import read_lark
 from fairlead.syntax.lark_source import Lark
@@ -140,6 +141,17 @@ def spelled(grammar: str, size: int) -> set[str]:
         longer = [(text + tokens[t], constraint.advance(state, t)) for t in allowed]
         todo += [(text, state) for text, state in longer if len(text) <= size]
     return found
+
+
+@pytest.mark.parametrize("grammar", HAND[:-2])
+def test_what_may_be_empty_may_be_repeated(grammar: str):
+    try:
+        texts = accepted(lowered(grammar), "abc", 4)
+    except UnsatisfiableError:
+        return
+    twice = fl.repeat(Lark(grammar, "s", "dynamic"), 0, 2)
+    pairs = {a + b for a, b in product({*texts, ""}, repeat=2)}
+    assert accepted(lower_source(twice), "abc", 4) == {text for text in pairs if len(text) <= 4}
 
 
 @pytest.mark.parametrize("grammar", [HAND[1], HAND[5], HAND[7], HAND[9], HAND[12], HAND[13]])

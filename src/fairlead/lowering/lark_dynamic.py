@@ -16,10 +16,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from fairlead.errors import LimitError, SourceError, UnsupportedError
-from fairlead.lowering.expr import EMPTY, ahead, alt, concat, repeat, stop
+from fairlead.lowering.expr import EMPTY, EPSILON, ahead, alt, concat, repeat, stop
 from fairlead.lowering.grammar import lower_grammar
 from fairlead.lowering.lark_automaton import check_length, least_texts
 from fairlead.lowering.lark_terminals import limited
+from fairlead.lowering.meets import solid
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.preferred import exits
 from fairlead.syntax.grammar_tree import Alternative, Grammar, Item, Name, Terminal
@@ -71,7 +72,11 @@ def lower_lark_dynamic(grammar: LarkGrammar, parts: Mapping[str, Expr] | None = 
         Grammar(rules, grammar.start, unnamed),
         {name: concat(ignored, text) for name, text in terminals.items()},
     )
-    return concat(found, ignored, stop(level))
+    texts = concat(found, ignored)
+    if not texts.nullable:
+        return concat(texts, stop(level))
+    # Nothing looks at the empty text: so it may be repeated.
+    return alt(concat(solid(texts), stop(level)), EPSILON)
 
 
 def _check_length(grammar: LarkGrammar, others: Mapping[str, Expr]) -> None:
