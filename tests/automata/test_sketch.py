@@ -7,10 +7,10 @@ import lark
 import pytest
 
 import fairlead as fl
-from fairlead.automata import passages, sketch
+from fairlead.automata import inclusion, passages, sketch
 from fairlead.automata.derivative import Derivatives
 from fairlead.automata.sketch import Sketch
-from fairlead.errors import FairleadError
+from fairlead.errors import FairleadError, LimitError
 from fairlead.lowering.expr import (
     ANYTHING,
     EMPTY,
@@ -226,4 +226,16 @@ def test_one_of_fifty_characters_is_found_before_all_short_ones() -> None:
     machine = Derivatives(expr)
     one = Sketch(machine._disjoint, machine.living.check, machine._least.word, made.append)
     assert 50 <= (one.length(expr) or 0) <= 60
-    assert sum(made) < 60_000  # 2.5 million before, and then no answer
+    ways = [work for work in made if work != inclusion._PAIR]
+    assert sum(ways) < 60_000  # 2.5 million before, and then no answer
+
+
+def test_what_is_compared_is_paid_for() -> None:
+    schemas = {"type": "array", "items": {"type": "integer"}}, {"not": {"type": "integer"}}
+    numbers, others = (fl.JsonSchema(schema, whitespace="compact") for schema in schemas)
+    with pytest.raises(LimitError, match="compiling takes more than 400000 parts"):
+        fl.compile(
+            (numbers + "x") & others,
+            fl.Vocabulary([bytes((b,)) for b in range(256)]),
+            fl.Budget.untrusted(),
+        )

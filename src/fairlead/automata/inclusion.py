@@ -15,6 +15,7 @@ from fairlead.lowering.expr import ANYTHING
 from fairlead.lowering.nodes import Expr
 
 _PAIRS: Final = 200  # pairs of expressions of which one is to hold the other
+_PAIR: Final = 4  # parts of automata that one counts as: 150,000 of them take a second
 
 Arcs: TypeAlias = list[tuple[int, Expr]]
 
@@ -26,11 +27,12 @@ class Inclusion:
     Args:
         arcs: disjoint byte sets and derivatives of a regular expression.
         alive: whether an expression that does not look ahead has a text.
+        fuel: called with the work done, raises when there is too much.
 
     >>> from fairlead.automata.derivative import Derivatives
     >>> from fairlead.lowering.expr import EMPTY, literal, repeat
     >>> machine = Derivatives(EMPTY)
-    >>> inclusion = Inclusion(machine.arcs, machine.alive)
+    >>> inclusion = Inclusion(machine.arcs, machine.alive, lambda work: None)
     >>> some, any_ = repeat(literal("a"), 1, 2), repeat(literal("a"))
     >>> inclusion.is_within(some, any_), inclusion.is_within(any_, some)
     (True, False)
@@ -38,8 +40,13 @@ class Inclusion:
     True
     """
 
-    def __init__(self, arcs: Callable[[Expr], Arcs], alive: Callable[[Expr], bool]) -> None:
-        self._arcs, self._alive = arcs, alive
+    def __init__(
+        self,
+        arcs: Callable[[Expr], Arcs],
+        alive: Callable[[Expr], bool],
+        fuel: Callable[[int], None],
+    ) -> None:
+        self._arcs, self._alive, self._fuel = arcs, alive, fuel
         self._tables: dict[Expr, Arcs] = {}
         self._within: dict[tuple[Expr, Expr], bool] = {}
         self._numbers: dict[Expr, int] = {}
@@ -128,6 +135,7 @@ class Inclusion:
         came: dict[tuple[Expr, Expr], tuple[Expr, Expr] | None] = {first: None}
         todo = [first]
         for pair in todo:  # grows while we go
+            self._fuel(_PAIR)
             if len(todo) > _PAIRS:
                 return False
             if not self._may_hold(*pair):

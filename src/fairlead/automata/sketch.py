@@ -81,7 +81,7 @@ class Sketch:
         fuel: Callable[[int], None],
     ) -> None:
         self._alive, self._loose, self.fuel = alive, loose, fuel
-        self.inclusion = Inclusion(arcs, alive)
+        self.inclusion = Inclusion(arcs, alive, fuel)
         self.is_within = self.inclusion.is_within
         self._levels: dict[int, _Level] = {}
 
