@@ -75,6 +75,20 @@ def test_tools_are_described_as_chat_templates_take_them():
     assert fl.compile(source, PLAIN).matches('{"name": "bare", "parameters": {"z": [null]}}')
 
 
+def test_arguments_are_an_object_whether_the_description_says_so_or_not():
+    untyped = {"name": "f", "parameters": {"properties": {"a": {"type": "integer"}}}}
+    tools = fl.tools([untyped, {"name": "g", "parameters": {}}], "llama3", "required")
+    constraint = fl.compile(tools, PLAIN)
+    for name, arguments, allowed in [
+        ("f", '{"a": 1}', 1),
+        ("f", "1", 0),
+        ("g", "{}", 1),
+        ("g", "0", 0),
+    ]:
+        call = f'{{"name": "{name}", "parameters": {arguments}}}'
+        assert constraint.matches(call) == bool(allowed), call
+
+
 @pytest.mark.parametrize(
     ("attempt", "message"),
     [
@@ -83,6 +97,10 @@ def test_tools_are_described_as_chat_templates_take_them():
         (lambda: fl.tools([3]), "3 is no tool"),
         (lambda: fl.tools([lambda x: x]), "'<lambda>'"),
         (lambda: fl.tools([int]), "int are no JSON object"),
+        (
+            lambda: fl.tools([{"name": "f", "parameters": {"type": "array"}}]),
+            "f are no JSON object",
+        ),
         (lambda: fl.tools([add, add]), "two tools have the name 'add'"),
         (lambda: fl.tools([{"type": "function", "name": "auto"}]), "'auto'"),
         (lambda: fl.tools([{"function": 1}]), "has a name and parameters"),

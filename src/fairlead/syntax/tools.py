@@ -271,11 +271,15 @@ def _check_object(tool: Tool) -> None:
     if prefix == "#/$defs":  # a type that mentions itself
         schema = whole["$defs"][name]
     if schema.get("type") != "object":
-        raise UnsupportedError(
-            f"the arguments of the tool {tool.name} are no JSON object: give a model, a dataclass, "
-            "a TypedDict or a callable",
-            feature="tool whose arguments are no object",
-        )
+        raise _no_object(tool.name)
+
+
+def _no_object(name: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"the arguments of the tool {name} are no JSON object: give a model, a dataclass, a "
+        'TypedDict, a callable, or a schema whose type is "object"',
+        feature="tool whose arguments are no object",
+    )
 
 
 def _described(given: Mapping[str, object]) -> Tool:
@@ -285,9 +289,11 @@ def _described(given: Mapping[str, object]) -> Tool:
     if not isinstance(name, str) or not isinstance(parameters, dict):
         raise SourceError(f"a description of a tool has a name and parameters; not {given!r}"[:300])
     _check_name(name)
-    schema = JsonSchema(
-        cast("dict[str, Any]", parameters), "declared", whitespace="natural", spelling="plain"
-    )
+    # Whoever writes none means an object, too: of {} the arguments would else be any JSON.
+    whole: dict[str, Any] = {"type": "object", **cast("dict[str, Any]", parameters)}
+    schema = JsonSchema(whole, "declared", whitespace="natural", spelling="plain")
+    if whole["type"] != "object":
+        raise _no_object(name)
     return Tool(name, schema, given, str(function.get("description") or ""))
 
 
