@@ -8,7 +8,7 @@ import pytest
 from fairlead.errors import FairleadError
 from fairlead.lowering import lark_completions
 from fairlead.lowering.lark_automaton import Automaton, Frame
-from fairlead.lowering.lark_completions import each_completed
+from fairlead.lowering.lark_completions import completions
 from fairlead.lowering.lark_plans import always_completed
 from fairlead.syntax.lark_reader import read_lark
 from fairlead.syntax.lark_source import Lark
@@ -24,6 +24,12 @@ _SEARCHED = (
 def table_of(grammar: LarkGrammar) -> LarkTable:
     assert grammar.table is not None
     return grammar.table
+
+
+def each_completed(table: LarkTable, written: list[int], met: frozenset[str]) -> bool:
+    """Whether each stack is."""
+    found = completions(table, written, met)
+    return found is not None and found.hold()
 
 
 def comes_to_its_end(
@@ -88,8 +94,11 @@ def compared(seeds: range, searched: int = _SEARCHED) -> dict[bool, int]:
         automaton = Automaton(table, grammar.start, dict.fromkeys(table.terminals, 1))
         told = each_completed(table, written, met)
         each = paths(table, automaton, met)
-        ended = all(comes_to_its_end(automaton, table, path, written, searched) for path in each)
-        assert told is ended, (seed, by_chance(seed))
+        ended = [comes_to_its_end(automaton, table, path, written, searched) for path in each]
+        assert told is all(ended), (seed, by_chance(seed))
+        one_by_one = completions(table, written, met)
+        if one_by_one is not None:
+            assert [one_by_one.completes(path) for path in each] == ended, (seed, by_chance(seed))
         count[told] += 1
     return count
 
@@ -112,6 +121,11 @@ def test_nothing_is_said_of_too_many_classes(monkeypatch: pytest.MonkeyPatch):
     assert each_completed(table, table.wanted, frozenset(table.terminals))
     monkeypatch.setattr(lark_completions, "_MOST", 2)
     assert not each_completed(table, table.wanted, frozenset(table.terminals))
+
+
+def test_answers_are_the_same_after_stacks_are_forgotten(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(lark_completions, "_REMEMBERED", 0)
+    compared(range(20))
 
 
 def test_a_text_has_to_begin():

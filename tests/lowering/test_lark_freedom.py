@@ -15,7 +15,7 @@ from lark_samples import Blocks, python_lark, python_tree
 def spacer(text: str, spellable: int = ALL_BYTES, **options) -> bytes | None:
     grammar = read_lark(Lark(text, **options))
     found = freedom(grammar, Scanners(grammar), spellable)
-    return None if found is None else found.spacer
+    return None if found is None or not found.total else found.spacer
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,7 @@ class Automaton:
         lines: what ends a line, begins a block and ends one, if lines are indented.
 
     Attributes:
+        table: the table.
         start: the stack before anything is read.
     """
 
@@ -89,7 +90,7 @@ class Automaton:
         widths: Mapping[str, int],
         lines: tuple[str, str, str] | None = None,
     ) -> None:
-        self._table, self._start, self._widths, self._lines = table, start, widths, lines
+        self.table, self._start, self._widths, self._lines = table, start, widths, lines
         self._fed: dict[tuple[Frame, str, int | None], Frame | None] = {}
         self._ended: dict[Frame, bool] = {}
         self._stepped: dict[tuple[Frame, int], tuple[Frame, int]] = {}
@@ -106,7 +107,7 @@ class Automaton:
             if len(self._fed) > REMEMBERED:
                 self._fed.clear()
             top = self._reduced(stack, terminal)
-            shifted = None if top is None else self._table.shifts[top.state].get(terminal)
+            shifted = None if top is None else self.table.shifts[top.state].get(terminal)
             self._fed[key] = None if top is None or shifted is None else top.push(shifted, margin)
         return self._fed[key]
 
@@ -117,12 +118,12 @@ class Automaton:
             if len(self._ended) > REMEMBERED:
                 self._ended.clear()
             top = self._reduced(stack, END)
-            found = self._ended[stack] = top is not None and top.state == self._table.end
+            found = self._ended[stack] = top is not None and top.state == self.table.end
         return found
 
     def terminals(self, state: int) -> list[str]:
         """The terminals with an action in a state, the end of the text excepted."""
-        return self._table.named(self._table.wanted[state])
+        return self.table.named(self.table.wanted[state])
 
     def _reduced(self, stack: Frame, terminal: str) -> Frame | None:
         """The stack after all reductions before a terminal; None if there is no end of them.
@@ -130,7 +131,7 @@ class Automaton:
         What reads END stops as soon as all is read.
         """
         seen: set[Frame] = set()
-        table, lowest = self._table, stack.depth
+        table, lowest = self.table, stack.depth
         while True:
             number = table.reductions[stack.state].get(terminal)
             if number is None:
@@ -155,9 +156,9 @@ class Automaton:
             if len(self._stepped) > REMEMBERED:
                 self._stepped.clear()
             spend(1)
-            production = self._table.productions[number]
+            production = self.table.productions[number]
             below = stack.under(len(production.symbols))
-            reduced = below.push(self._table.gotos[below.state][production.rule])
+            reduced = below.push(self.table.gotos[below.state][production.rule])
             found = self._stepped[key] = reduced, below.depth
         return found
 
@@ -165,7 +166,7 @@ class Automaton:
     def total(self) -> bool:
         """Whether every rule has a text, and so every stack an end."""
         known = self._rests(0).rules.keys() | self._widths.keys()
-        productions = self._table.productions
+        productions = self.table.productions
         rules = known.issuperset(each.rule for each in productions)
         return rules and known.issuperset(chain.from_iterable(e.symbols for e in productions))
 
@@ -192,7 +193,7 @@ class Automaton:
             widths = dict(self._widths)
             if self._lines is not None:
                 widths[self._lines[0]] += margin
-            found = self._rests_in[margin] = _Rests(self._table.productions, widths, self._lines)
+            found = self._rests_in[margin] = _Rests(self.table.productions, widths, self._lines)
         return found
 
     def _need(self, frame: Frame, below: Frame) -> tuple[Sequence[Frame], int | None]:
@@ -211,14 +212,14 @@ class Automaton:
                 continue
             seen.add((state, margin))
             spend(1)
-            if state == self._table.end and below is self.start:
+            if state == self.table.end and below is self.start:
                 found.append(far)
             rests = self._rests(margin)
-            for number, read in self._table.kernels[state]:
+            for number, read in self.table.kernels[state]:
                 rest = rests.behind[number][read]
                 under = below.under(read - 1)
                 key = (
-                    self._table.gotos[under.state][self._table.productions[number].rule],
+                    self.table.gotos[under.state][self.table.productions[number].rule],
                     under.margin,
                 )
                 if rest is None:

@@ -22,10 +22,12 @@ from functools import reduce
 from typing import Final, TypeAlias, final
 
 from fairlead.lowering.fuel import spend
+from fairlead.lowering.lark_automaton import Frame
 from fairlead.syntax.lark_dead import dead_states
 from fairlead.syntax.lark_tree import LarkTable
 
 _MOST: Final = 50_000  # classes, before nothing is said
+_REMEMBERED: Final = 100_000  # stacks, before all are forgotten
 _END: Final = 1  # that of END, as a set of terminals
 
 _Rows: TypeAlias = tuple[tuple[int, int], ...]
@@ -36,8 +38,12 @@ _Chain: TypeAlias = tuple[int, tuple[_Part, ...]]  # before what a production is
 _Class: TypeAlias = tuple[int, tuple[int, ...]]  # a state, and what may follow what it has begun
 
 
-def each_completed(table: LarkTable, written: Sequence[int], met: frozenset[str]) -> bool:
-    """Whether each stack leads to the end by terminals that can be written; False if too many.
+def completions(
+    table: LarkTable, written: Sequence[int], met: frozenset[str]
+) -> "Completions | None":
+    """What tells which stacks lead to the end by terminals that can be written.
+
+    None where some are plainly without one, whatever is below them.
 
     Args:
         table: the automaton, no lines of which are indented.
@@ -48,26 +54,26 @@ def each_completed(table: LarkTable, written: Sequence[int], met: frozenset[str]
     >>> from fairlead.syntax.lark_reader import read_lark
     >>> from fairlead.syntax.lark_source import Lark
     >>> table = read_lark(Lark('start: "a" start "b" | "c"')).table
-    >>> each_completed(table, table.wanted, frozenset("ABC"))
+    >>> completions(table, table.wanted, frozenset("ABC")).hold()
     True
-    >>> each_completed(table, [bits & 0b1011 for bits in table.wanted], frozenset("ABC"))
-    False
+    >>> completions(table, [bits & 0b1011 for bits in table.wanted], frozenset("ABC")) is None
+    True
     """
     some = reduce(int.__or__, written)
     never = [name for at, name in enumerate(table.terminals) if not some >> at & 1]
     shifted = {after for row in table.shifts for name, after in row.items() if name in met}
     # What each text has from there on is never written: of mermaid 11 ms earlier known.
     if not shifted.isdisjoint(dead_states(table, never)):
-        return False
-    return _Completions(table, written).hold(met)
+        return None
+    return Completions(table, written, met)
 
 
 @final
-class _Completions:
+class Completions:
     """What completes stacks."""
 
-    def __init__(self, table: LarkTable, written: Sequence[int]) -> None:
-        self._table, self._written = table, written
+    def __init__(self, table: LarkTable, written: Sequence[int], met: frozenset[str]) -> None:
+        self._table, self._written, self._met = table, written, met
         self._bits = {name: 1 << at for at, name in enumerate(table.terminals)}
         self._rules: dict[str, list[int]] = {}
         for number, each in enumerate(table.productions):
@@ -82,11 +88,32 @@ class _Completions:
         self._chains: dict[tuple[int, int, int], _Chain] = {}
         self._left: dict[tuple[int, int, int], tuple[_Rows, int]] = {}
         self._follows: dict[_Step, tuple[_Rows, int]] = {}  # and what follows no text at all
+        self._classes: dict[Frame, _Class] = {}
+        self._behind: dict[_Class, Mapping[str, int]] = {}
         self._relate()
 
-    def hold(self, met: frozenset[str]) -> bool:
-        """Whether each stack has some."""
-        table = self._table
+    def completes(self, stack: Frame) -> bool:
+        """Whether one stack has some."""
+        if len(self._classes) > _REMEMBERED:
+            self._classes.clear()
+            self._behind.clear()
+        frames: list[Frame] = []
+        frame = stack
+        while frame not in self._classes and frame.below is not None:
+            frames.append(frame)
+            frame = frame.below
+        found: _Class = self._classes.get(frame) or (self._table.start, ())
+        for each in reversed(frames):
+            behind = self._behind.get(found)
+            if behind is None:
+                behind = self._behind[found] = self._sets(found)[0]
+            found = self._classes[each] = each.state, self._begun(found, each.state, behind)
+        begun = self._completing(*found) if stack.below else self._sets(found)[1]
+        return begun & self._written[stack.state] > 0
+
+    def hold(self) -> bool:
+        """Whether each stack has some; False if there are too many."""
+        table, met = self._table, self._met
         start: _Class = table.start, ()
         if not self._sets(start)[1] & self._written[table.start]:
             return False

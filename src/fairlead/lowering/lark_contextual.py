@@ -150,7 +150,7 @@ class Places(Uncaptured):
         return self._scanners.ways(self._automaton.terminals(state))
 
     def freedom(self, spellable: int) -> Freedom | None:
-        """Behind what each stack has a text to the end in these bytes, if that is known."""
+        """Behind what stacks have a text to the end in these bytes, if that is known."""
         if spellable not in self._free:
             self._free[spellable] = freedom(self._grammar, self._scanners, spellable)
         return self._free[spellable]
@@ -168,7 +168,8 @@ class Places(Uncaptured):
 
     def surely_ends(self, place: Place, spellable: int) -> bool:
         """Whether it is plain that texts of these bytes go on from a place to the end."""
-        if self.freedom(spellable) is not None:
+        free = self.freedom(spellable)
+        if free is not None and free.total:
             return True
         ends = self.ends(spellable)
         return ends is not None and len(ends.beginnings(place.stack)) > 0

@@ -3,15 +3,16 @@
 Where nothing is ignored everywhere (`lark_freedom`), each stack has to be judged by itself. A text
 to the end is mostly found at once: of the terminals that bring the automaton nearer to the end,
 one of the shortest texts each, and between two of them nothing or what is ignored. Each has to be
-what it is whatever comes behind the one that follows it; where each stack is known to come to an
-end, the first one is enough, and what is looked for in all that follows may let one of these ends
+what it is whatever comes behind the one that follows it; where a stack is known to come to an end,
+the first one is enough, and what is looked for in all that follows may let one of these ends
 pass (`Freedom.lasts`):
 
     beginnings(stack)   texts, each of some terminal or of what is ignored and then of one; behind
                         each of them a text comes to its end, whatever came before the stack
 
 So what is read at the moment is alive if it can be ended before one of them. It is dead if nothing
-that may follow begins with a byte that has to, however it ends. Elsewhere nothing is said.
+that may follow begins with a byte that has to, however it ends, or if the automaton comes to no end
+from the stack by any terminals (`lark_completions`). Elsewhere nothing is said.
 
 What this module does not know: what is read at the moment, indentation.
 """
@@ -22,6 +23,7 @@ from typing import Final, TypeAlias, final
 from fairlead.lowering.expr import ALL_BYTES, ANYTHING, EMPTY, EPSILON, concat
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.lark_automaton import Automaton, Frame
+from fairlead.lowering.lark_completions import Completions
 from fairlead.lowering.lark_freedom import Freedom
 from fairlead.lowering.lark_scanners import Scanners, Way
 from fairlead.lowering.lark_words import shortest_words
@@ -54,7 +56,7 @@ class Ends:
         scanners: what they match.
         spellable: the bytes that there are.
         level: at which it looks ahead.
-        free: behind what each stack has a text to the end, if that is known.
+        free: behind what stacks have a text to the end, if that is known.
     """
 
     def __init__(
@@ -75,16 +77,15 @@ class Ends:
         self._stands: dict[tuple[Way, bytes, Beginning], bool] = {}
         self._firsts: dict[Expr, int] = {}
         self._stuck: dict[tuple[Expr, Frame], bool] = {}
+        self._possible: Completions | None = None
 
     def beginnings(self, stack: Frame) -> Sequence[Beginning]:
         """Some of them, those first that are nearest to the end."""
-        if self._free is not None and stack not in self._found:
-            self._found[stack] = self._freely(stack, self._free)
         todo, left = [stack], _LOOKED_AT
         while todo and left:
             frame = todo[-1]
-            steps = [] if frame in self._found else self._nearer(frame)
-            missing = [after for _, after in steps if after not in self._found]
+            steps = [] if self._is_known(frame) else self._nearer(frame)
+            missing = [after for _, after in steps if not self._is_known(after)]
             if missing:
                 todo += missing
                 left -= 1
@@ -100,7 +101,7 @@ class Ends:
         """The same by the nearest way alone, which may be long: 3,000 terminals in a row."""
         way: list[tuple[Frame, list[_Step]]] = []
         frame = stack
-        while frame not in self._found and len(way) < _FARTHEST:
+        while not self._is_known(frame) and len(way) < _FARTHEST:
             spend(1)
             way.append((frame, self._nearer(frame)[:1]))
             if not way[-1][1]:
@@ -109,12 +110,33 @@ class Ends:
         for frame, steps in reversed(way):
             self._found[frame] = self._settled(frame, steps, _FEW)
 
+    def _is_known(self, stack: Frame) -> bool:
+        if stack not in self._found:
+            if self._free is not None and self._free.completes(stack):
+                self._found[stack] = self._freely(stack, self._free)
+            elif self._possible is not None and not self._possible.completes(stack):
+                self._found[stack] = ()
+        return stack in self._found
+
+    def _is_dead(self, stack: Frame) -> bool:
+        """Whether no terminals lead to the end, if all could be written.
+
+        So it is where Lark has resolved a conflict for what is read next, as behind "between some"
+        in FEEL, where "and" is what "some" goes on with: one such stack took 23 s to search.
+        """
+        if self._possible is None:  # made once a stack has no beginnings: few grammars have such
+            table = self._automaton.table
+            everything = [(1 << len(table.terminals)) - 1] * len(table.shifts)
+            self._possible = Completions(table, everything, frozenset(table.terminals))
+        return not self._possible.completes(stack)
+
     def _freely(self, stack: Frame, free: Freedom) -> Sequence[Beginning]:
-        """The same where behind these each stack has a text to the end."""
+        """The same where behind these stacks have a text to the end."""
         words = dict.fromkeys((free.spacer,))
         for way in self._ways(stack.state):
             word = free.word(way)
-            if word is not None and self._automaton.feed(stack, way.terminal) is not None:
+            after = None if word is None else self._automaton.feed(stack, way.terminal)
+            if word is not None and after is not None and free.completes(after):
                 words[word] = None
         return [*([END] if self._automaton.ends(stack) else []), *words]
 
@@ -137,9 +159,12 @@ class Ends:
                 known.clear()
         if self._is_stuck(read, stack):
             return False
-        if self._may_end(read, self.beginnings(stack), self._free):
+        words = self.beginnings(stack)
+        if self._may_end(read, words, self._free):
             return True
-        return self._may_end(read, self._more(stack), None) or None
+        if self._may_end(read, self._more(stack), None):
+            return True
+        return False if not words and self._is_dead(stack) else None
 
     def _is_stuck(self, read: Expr, stack: Frame) -> bool:
         """Whether something has to follow what is read, and no text from the stack begins so."""

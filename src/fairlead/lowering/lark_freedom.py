@@ -13,9 +13,9 @@ from what is looked at here; it is more than is needed, so that no stack has to 
 
 Where one of these is not so, and lines are not indented, each state is looked at by itself: which
 terminals have such a text there, and whether those lead on (`lark_completions`). That takes longer:
-.5 s for SQL as sql_to_ibis has it, where what is a keyword depends on the state. If that is not so
-either, nothing is said: then each stack is judged by itself, which for one query of 35 tokens took
-5 s, and for 14 tokens of Python without an indenter 200 s.
+.5 s for SQL as sql_to_ibis has it, where what is a keyword depends on the state. If only some
+stacks lead on so, those are told one by one. Of the others nothing is said: each is searched,
+which for one query of 35 tokens took 5 s, and for 14 tokens of Python without an indenter 200 s.
 
 What this module does not know: how stacks are read.
 """
@@ -24,7 +24,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, final
 
 from fairlead.lowering.expr import ALL_BYTES, ANYTHING
-from fairlead.lowering.lark_completions import each_completed
+from fairlead.lowering.lark_automaton import Frame
+from fairlead.lowering.lark_completions import Completions, completions
 from fairlead.lowering.lark_plans import always_completed
 from fairlead.lowering.lark_scanners import Scanners, Way
 from fairlead.lowering.lark_words import is_last, shortest_words, takes_lines
@@ -43,20 +44,31 @@ _BLANK: Final = ord(" ")
 
 @final
 class Freedom:
-    """Behind what each stack has a text to the end.
+    """Behind what each stack has a text to the end, or some have.
 
     Attributes:
         spacer: this, where no guard is left behind it.
         lines: and what newlines match of which each newline is the beginning of any line.
         last: and those of which each is the beginning of a last line, of any width.
+        total: whether each stack has one.
     """
 
     def __init__(
-        self, spacer: bytes, lines: frozenset[Exit], last: frozenset[Exit], spelling: "_Spelling"
+        self,
+        spacer: bytes,
+        lines: frozenset[Exit],
+        last: frozenset[Exit],
+        spelling: "_Spelling",
+        some: Completions | None = None,
     ) -> None:
         self.spacer, self.lines, self.last = spacer, lines, last
+        self.total, self._some = some is None, some
         self._spelling = spelling
         self._lasting: dict[frozenset[Expr], bool] = {}
+
+    def completes(self, stack: Frame) -> bool:
+        """Whether a stack has one."""
+        return self._some is None or self._some.completes(stack)
 
     def word(self, way: Way) -> bytes | None:
         """A text that a terminal is whatever follows, the spacer behind; not one of newlines."""
@@ -77,7 +89,7 @@ class Freedom:
 
 
 def freedom(grammar: LarkGrammar, scanners: Scanners, spellable: int = ALL_BYTES) -> Freedom | None:
-    r"""What may stand between any two terminals, if each stack has a text to the end behind it.
+    r"""What may stand between any two terminals, if stacks have a text to the end behind it.
 
     Example:
         >>> from fairlead.syntax.lark_reader import read_lark
@@ -158,12 +170,16 @@ class _Spelling:
                 if lines is not None:
                     return Freedom(word, lines, self._last(), self)
             self._kept.clear()
-        some = [] if self._newline else _by_length(spaces)[:_SPACES]
-        found = next(filter(self._leads_on, some), None)
-        return None if found is None else Freedom(found, frozenset(), frozenset(), self)
+        found: Freedom | None = None
+        for word in () if self._newline else _by_length(spaces)[:_SPACES]:
+            free = self._by_state(word)
+            if free is not None and free.total:
+                return free
+            found = found or free
+        return found
 
-    def _leads_on(self, space: bytes) -> bool:
-        """Whether each stack has terminals to the end that can be written where they come.
+    def _by_state(self, space: bytes) -> Freedom | None:
+        """Which stacks have terminals to the end that can be written where they come.
 
         Each is another one in each state: a keyword where a name may stand that is tried first.
         """
@@ -173,7 +189,13 @@ class _Spelling:
         written = [known[wanted] for wanted in self._table.wanted]
         states = {state for row in self._table.shifts for state in row.values()}
         met = frozenset(self._alike.get(called, called) for called in self._taken)
-        return all(written[state] for state in states) and each_completed(self._table, written, met)
+        some = None
+        if all(written[state] for state in states):
+            some = completions(self._table, written, met)
+        if some is None:
+            return None
+        nothing = frozenset[Exit]()
+        return Freedom(space, nothing, nothing, self, None if some.hold() else some)
 
     def _written(self, names: Sequence[str], space: bytes) -> int:
         """The terminals, END among them, in front of which a space is ignored, as bits.

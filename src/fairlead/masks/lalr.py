@@ -49,7 +49,8 @@ class LalrNodes:
         self._newline = "" if self._lines is None else self._lines.newline
         self._names = [*places.table.terminals[1:], END]
         self._numbers = {name: number for number, name in enumerate(self._names)}
-        self._free: Freedom | None = places.freedom(lexicon.spellable)
+        free = places.freedom(lexicon.spellable)
+        self._free: Freedom | None = free if free is not None and free.total else None
         self._ends = places.ends(lexicon.spellable)
         self._known: dict[tuple[tuple[Way, ...], bool], tuple[int, int]] = {}
         self._scanned: dict[int, int] = {}
