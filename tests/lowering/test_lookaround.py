@@ -78,6 +78,21 @@ def test_lookaround_means_what_it_means_in_re(pattern: str) -> None:
     check(pattern, every("ab\n", 4))
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    ["a(?:a|b(?=a)){0,38}", "a(?:a|b(?=a)){0,38}b?", "(?:a|b(?=a)){2,20}(?:a|c)",
+     "(?:b(?!b)a*)*", "(?:b(?!b)a*)+b?", "(?:(?=a)[ab]c?)*", r"(?:b(?!\Z)|a)*",
+     r"(?:b(?=\Z)|a)*c?", r"(?:b(?=a|\Z)|a)+", "(?:b(?=(?:[ac]))|a|c(?=b)|c(?!c))*",
+     "(?:(?:b(?!b)|a(?!a)){3,}c?)*", "(?:a|(?=b)){14}b", "(?:b(?=a)|b(?=c)|a)*.?",
+     "(?:(?=[ab])(?=[bc]).a?)*c*", "(?=(?:a|b(?=c))*c).*", "(?:a(?!)|b)*", "(?:a|b(?!a)){9}",
+     "(?:a|b(?=a)){0,9}.", "(?:b(?=b)(?=a)|a)*b", "(?:(?=a)bc|c)*", "a|a(?:[abc](?!bb))*a",
+     "(?:[ab](?!ab|c))*(?:ab|c)?", "(?:[ab](?!ab)){2,}b*", "(?:.(?!bb)){13}", "(?:b(?!ab))*c?",
+     "(?i:(?:A(?!B)|C)*)b?"],
+)  # fmt: skip
+def test_loops_may_ask_for_the_next_character(pattern: str) -> None:
+    assert check(pattern, [*every("abc", 5), "a" * 38, "a" * 39, "ab" * 19, "ba" * 20, "ba" * 6])
+
+
 @pytest.mark.untraced
 @one_in(3)
 @given(trees(WORDS))
@@ -136,11 +151,14 @@ def test_references_to_few_texts_are_written_out(pattern: str) -> None:
      (r"(?=(a|b))\1", "left out"), (r"(a)(?i:\1)", "ignores case"), (r"(^a)\1", "256 texts"),
      (r"([a-z])([a-z])(?:\1\2){3}" + "x*" * 99, "50000 parts"), (r"(a{300})\1", "256 texts"),
      (r"([a-z]{2})\1", "256 texts"), (r"((?:[a-z]|aa){0,2})\1", "256 texts"),
-     (r"(?:a(?!b)\w+(?<!c)d)", "both in the middle"), ("(?:(?=a)bc)*", "more than single"),
+     (r"(?:a(?!b)\w+(?<!c)d)", "both in the middle"), ("(?:(?=ab)ab)*", "more than single"),
      ("(?:(?!.*b)a)*b", "reach beyond"), ("(?=a(?<=a))a", "lookbehind inside"),
      ("a(?<=a(?=b))b", "lookahead inside"), ("(?:(?!a$)b)*", "an anchor beside"),
      ("(?:(?=ab)a)*b", "must match"), ("(?=" * 13 + "a" + ")" * 13, "nested more than 12"),
-     ("(?:a|b(?!a)){9}", "256 alternatives"), ("(?:(?!" + "ab" * 30 + ").)*b", "reach beyond"),
+     ("(?:a|b(?!ab)){9}", "256 alternatives"), ("(?:(?!" + "ab" * 30 + ").)*b", "reach beyond"),
+     ("(?:a|b(?=c)){300}", "more than single"),
+     ("(?:(?:(?:(?:a|b(?=c))*)*)*)*", "more than single"),
+     ("(?:a(?=[ab])|b(?=[bc])|c(?=[cd])|d(?=[de]))*", "more than single"),
      ("(?:(?!ab).)*(?<!b)b", "both in the middle"), (r"b(?<=(?:(?!ab).))b", "lookahead"),
      (r"\b(?a:\b)", "with and without flag a"), ("(?:(?!(?=a)b)a)*", "more than single")],
 )  # fmt: skip
@@ -160,6 +178,11 @@ def test_lookaround_can_be_spelled_as_json() -> None:
     for text, good in [('a"', True), ('a""', False), ('"a', False), ("a", False)]:
         for quote in ('\\"', "\\u0022"):
             assert accepts(text.replace('"', quote)) == good
+    names = parse_regex(r"^[a-z](?:[a-z]|-(?=[a-z])){0,38}$", "ecma")  # GitHub's
+    accepts = reader(lower_search(names, spell))  # type: ignore[arg-type]
+    for text, good in [("a-b", True), ("a--b", False), ("a-", False), ("a" * 40, False)]:
+        for dash in ("-", "\\u002d"):
+            assert accepts(text.replace("-", dash)) == good
     bounded = reader(lower_search(parse_regex(r"\ba\b", "ecma"), spell))  # type: ignore[arg-type]
     assert bounded(r"\u0061 b")
     assert bounded(r"é\u0061")

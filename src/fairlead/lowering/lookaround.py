@@ -7,8 +7,9 @@ So a pattern is read from both ends: what stands before a lookbehind is put toge
 what stands behind a lookahead from the right, and intersections do the rest. That needs all
 lookbehinds before all lookaheads, except where one looks at the whole text anyway, like a lookahead
 at the beginning. Alternatives and bounded counts with lookaround inside are multiplied out. Of the
-unbounded ones there is the one that everybody writes, `(?:(?!y)c)*` with one character c: strings
-without a y in them, or beginning in them and ending behind them.
+unbounded ones there are those that people write: `(?:(?!y)c)*` with one character c, strings that
+have no y in them, or beginning in them and ending behind them; `(?:c(?!y))*`, the same after a
+first c; and loops that ask for the next character alone (`lowering.next_characters`).
 
 All else is refused by name: `a(?!b)\w+(?<!c)d`, lookaround in other loops, a lookbehind in a
 lookahead. What sequences, anchors and counts denote is known to `lowering.anchors` alone.
@@ -23,6 +24,7 @@ from fairlead.errors import FairleadError
 from fairlead.lowering.anchors import AFTER, BEFORE, END, START, Sided, Sides, Value, any_of, at
 from fairlead.lowering.expr import EMPTY, EPSILON, alt, both, complement, concat, repeat
 from fairlead.lowering.fuel import spend
+from fairlead.lowering.next_characters import ANY, NextCharacters
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.texts import finite_texts
 from fairlead.syntax.regex_tree import (
@@ -228,6 +230,10 @@ class Lookaround:
         looks = [part for part in first if isinstance(part, Look) and part.ahead]
         if simple and looks and looks == first and width(last, {}) == (1, 1):
             return [(self._loop(node, looks, self._plain(last)),)]
+        if not _is_small(node, len(options)):
+            found = self._next_characters(node) or self._trailing(node, item, simple)
+            if found:
+                return self._limited(found, node)
         if node.high is None or node.high > MOST_ROUNDS:
             raise self._refuse("lookaround in a loop over more than single characters", node)
         counts = range(node.low, node.high + 1)
@@ -250,6 +256,30 @@ class Lookaround:
         padded = [put((*o, text) if look.ahead else (text, *o)) for o in options]
         self._depth -= 1
         return _Condition(look, any_of(padded))
+
+    def _next_characters(self, node: Repeat) -> _Options:
+        """A loop that asks for the next character alone; none if it asks for more."""
+        sides = self._sides
+        made = NextCharacters(sides.character, sides.text, self._plain, _holding(node))
+        found: _Options = []
+        for strings, condition in made.strings(node) or ():
+            ahead = Look(node.item, ahead=True, negated=False, place=node.place)
+            after = () if condition == ANY else (_Condition(ahead, made.after(condition)),)
+            found.append((strings, *after))
+        return found
+
+    def _trailing(self, node: Repeat, item: Node, simple: bool) -> _Options:
+        """(?:c(?!y))*, in which c is one character: none, or c(?:(?!y)c)*(?!y)."""
+        first, *looks = item.items if isinstance(item, Parts) else (item,)
+        ahead = [part for part in looks if isinstance(part, Look) and part.ahead]
+        if not simple or not ahead or ahead != looks or width(first, {}) != (1, 1):
+            return []
+        high = None if node.high is None else node.high - 1
+        again = Repeat(node.item, max(node.low - 1, 0), high, node.lazy, node.place)
+        character = self._plain(first)
+        loop = self._loop(again, ahead, character)
+        some = (character, loop, *(self._condition(look) for look in ahead))
+        return [some] if node.low else [(), some]
 
     def _loop(self, node: Repeat, looks: list[Look], character: Expr) -> _Item:
         """(?:(?!y)c){low,high}, in which c is one character."""
@@ -274,6 +304,13 @@ class Lookaround:
         strings = both(strings, complement(concat(text, alt(*wrong), text)))
         few = words is not None and sum(map(len, words)) <= _MOST_LETTERS
         return _Without(node, strings, tuple(words or ()) if few else None)
+
+
+def _is_small(node: Repeat, options: int) -> bool:
+    """Whether every number of rounds can be multiplied out."""
+    if node.high is None or node.high > MOST_ROUNDS:
+        return False
+    return sum(options**count for count in range(node.low, node.high + 1)) <= MOST_MULTIPLIED
 
 
 def _looks(item: _Item, ahead: bool) -> bool:
