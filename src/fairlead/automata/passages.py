@@ -68,7 +68,7 @@ _Way: TypeAlias = tuple[Leads, Control]  # the control: DONE where none is left
 _Step: TypeAlias = tuple[Leads, Expr]
 
 MOST: Final = 20_000  # ways through all parts together,
-FEW: Final = 1_000  # and where the answer is to be had soon,
+FEW: Final = 1_000  # and where the answer is to be had soon, new or not: 1,000 new ones took 1 s,
 PARTS: Final = 10_000  # and calls unfolded;
 REMEMBERED: Final = 200_000  # parts, before all are forgotten
 
@@ -168,7 +168,7 @@ class Passages:
             if fresh:
                 self._todo.extend(self._asking.get(self._now, ()))
             self._now = None
-            self._count(fresh)
+            self._count(fresh, len(found))
         return True
 
     def _passes(self, place: _Place) -> bool:
@@ -196,10 +196,11 @@ class Passages:
             for level, item in others
         )
 
-    def _count(self, found: int) -> None:
-        self._fuel(1 + found)  # to find that nothing is new takes as long
-        self._found += found
-        if self._found > self._most and (self._most < MOST or paying()):
+    def _count(self, fresh: int, found: int) -> None:
+        self._fuel(1 + fresh)  # to find that nothing is new takes as long
+        brief = self._most < MOST
+        self._found += found if brief else fresh
+        if self._found > self._most and (brief or paying()):
             raise _undecided(f"after {MOST} ways through its parts", self._found)
 
     def _ask(self, place: _Place) -> set[Leads]:
@@ -323,7 +324,7 @@ class Passages:
                 if not self._is_any_within(after, known):
                     known.append(after)
                     todo.append((after, target))
-            self._count(1)
+            self._count(1, 1)
         return found
 
     def _steps(self, leads: Leads, node: Expr) -> Iterable[_Step]:
