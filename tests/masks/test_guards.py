@@ -348,3 +348,27 @@ def test_what_is_settled_can_be_asked_for() -> None:
     network._serve(at.NEED_SETTLED, node)
     assert network.arena._array(at.SETTLED)[node] == 2
     assert not network._verdicts.settled(guarded)
+
+
+def test_a_key_is_read_to_its_end_before_other_keys_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each text of a key is a place of its own: `dict[str, int] - Regex(".*12.*")` took a minute.
+
+    And is looked at no further than told: a place for each token, not for each that is near it.
+    """
+    letters = [bytes((a, b)) for a in b"abcdefghijklm" for b in b"nopqrstuvwxyz"]
+    bodies = [bytes((b,)) for b in range(256)] + letters + [b"<end>"]
+    words = fl.Vocabulary(bodies, eos_ids={len(bodies) - 1})
+    schema = {"type": "object", "additionalProperties": {"type": "integer"}}
+    source = fl.JsonSchema(schema, spelling="plain") - fl.Regex(".*12.*")
+    made = fl.compile(source, words)
+    asked, judge = list[int](), verdicts.Verdicts.judge
+
+    def counted(self: verdicts.Verdicts, place: int, search: Any) -> None:
+        asked.append(place)
+        judge(self, place, search)
+
+    monkeypatch.setattr(verdicts.Verdicts, "judge", counted)
+    state = made.advance(made.advance(made.start(), ord("{")), ord('"'))
+    row = made.mask(state)
+    assert unpack(row)[256 : 256 + len(letters)].all()
+    assert len(asked) < len(letters)
