@@ -16,8 +16,8 @@ from fairlead.lowering.expr import ANYTHING, EPSILON, alt, complement, concat, l
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.preferred import Exit, begins, exits
 from fairlead.lowering.preferred_free import is_free
-from fairlead.lowering.preferred_machine import Machine
 from fairlead.lowering.preferred_program import program
+from fairlead.lowering.preferred_watches import Watches
 from fairlead.lowering.regex import lower_regex
 from fairlead.lowering.regular import contains
 from fairlead.lowering.sources import lower_source
@@ -119,6 +119,9 @@ def test_what_is_preferred_is_what_re_prefers_of_many_patterns():
         r"a+\b",
         r"a\Bb|a",
         r"a[^b]*?(?<!c)b",
+        "a(?=b(?<=ab))b?",
+        "a(?:b|c)(?=[bc](?<!bc))",
+        "[ab](?!b(?=c(?<=[ab]bc)))b*",
         "[^ab]",
         "[abc]{2,}(?:c(?<!(?:ab|b[bc])c)|ab(?<=[^c]{2})c)",
         "[^\\s\\S]",
@@ -231,7 +234,7 @@ def test_what_looks_elsewhere_is_refused_with_its_place(pattern: str, feature: s
 def test_what_is_too_large_is_refused():
     with pytest.raises(LimitError, match="states") as error:
         exits(parse_regex("(?:[ab]*a[ab]{13})?b"))
-    assert error.value.limit == "states of a terminal"
+    assert error.value.limit == "states of a pattern"
     with pytest.raises(LimitError, match="300 sets of characters") as error:
         exits(parse_regex("|".join(f"{chr(code)}+?b" for code in range(0x4E00, 0x4E00 + 298))))
     assert error.value.needed == 300
@@ -302,8 +305,8 @@ def test_a_string_of_two_quotes_is_one_unless_a_third_comes():
 
 def is_told_free(pattern: str, *, solid: bool = False) -> bool:
     read = program(parse_regex(pattern), False)
-    machine = Machine(read)
-    return is_free(machine, machine.start(read.start, solid=solid))
+    machine = Watches(read).machine
+    return is_free(machine, machine.start(read.start, machine.pasts, solid=solid))
 
 
 def is_really_free(pattern: str, words: list[str], *, solid: bool) -> bool:
@@ -365,5 +368,5 @@ def test_a_terminal_of_a_huge_automaton(lexer, monkeypatch):
 
 @pytest.mark.parametrize("lexer", ["contextual", "dynamic"])
 def test_a_terminal_that_is_too_large_is_named(lexer):
-    with pytest.raises(LimitError, match=r"the terminal BIG: the automaton of a terminal has more"):
+    with pytest.raises(LimitError, match=r"the terminal BIG: the automaton of a pattern has more"):
         lower_source(fl.Lark(f'start: BIG "c"\nBIG: /{HUGE}/', lexer=lexer))

@@ -7,12 +7,12 @@ So a pattern is read from both ends: what stands before a lookbehind is put toge
 what stands behind a lookahead from the right, and intersections do the rest. That needs all
 lookbehinds before all lookaheads, except where one looks at the whole text anyway, like a lookahead
 at the beginning. Alternatives and bounded counts with lookaround inside are multiplied out. Of the
-unbounded ones there are those that people write: `(?:(?!y)c)*` with one character c, strings that
-have no y in them, or beginning in them and ending behind them; `(?:c(?!y))*`, the same after a
-first c; and loops that ask for the next character alone (`lowering.next_characters`).
+unbounded ones there are `(?:(?!y)c)*` with one character c at the end: strings without a y in them.
 
-All else is refused by name: `a(?!b)\w+(?<!c)d`, lookaround in other loops, a lookbehind in a
-lookahead. What sequences, anchors and counts denote is known to `lowering.anchors` alone.
+So counts stay one node, and conditions are intersections, made as far as they are needed: as one
+automaton `(?=.{1,255}$)` before the pattern of a host name is too large. Everything else is left to
+`lowering.whole_matches`. What sequences, anchors and counts denote is known to `lowering.anchors`
+alone.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -20,22 +20,21 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TypeAlias, final
 
-from fairlead.errors import FairleadError
 from fairlead.lowering.anchors import AFTER, BEFORE, END, START, Sided, Sides, Value, any_of, at
 from fairlead.lowering.expr import EMPTY, EPSILON, alt, both, complement, concat, repeat
 from fairlead.lowering.fuel import spend
-from fairlead.lowering.next_characters import ANY, NextCharacters
 from fairlead.lowering.nodes import Expr
-from fairlead.lowering.texts import finite_texts
+from fairlead.lowering.whole_matches import NotByParts
 from fairlead.syntax.regex_tree import (
     Alternation,
+    Anchor,
+    Boundary,
     Group,
     Look,
-    Mode,
     Node,
     Repeat,
-    Text,
     children,
+    nodes_of,
 )
 from fairlead.syntax.regex_tree import Sequence as Parts
 from fairlead.syntax.regex_width import width
@@ -43,9 +42,6 @@ from fairlead.syntax.regex_width import width
 MOST_MULTIPLIED = 256
 MOST_NESTED = 12
 MOST_ROUNDS = 12
-_MOST_LETTERS = 40
-
-Refuse: TypeAlias = Callable[[str, Node], FairleadError]
 
 
 @final
@@ -60,11 +56,9 @@ class _Condition:
 @final
 @dataclass(frozen=True, slots=True)
 class _Without:
-    """`strings`, in which none of `words` begins, even if it ends behind them; None: unknown."""
+    """`strings`, in which no word begins, even if it ends behind them."""
 
-    node: Node
     strings: Expr
-    words: tuple[str, ...] | None
 
 
 _Item: TypeAlias = Value | _Condition | _Without
@@ -78,11 +72,10 @@ class Lookaround:
     Args:
         sides: how sequences are put together.
         value: lowers the parts without lookaround.
-        refuse: the error for what has no place here: a message, where.
     """
 
-    def __init__(self, sides: Sides, value: Callable[[Node], Value], refuse: Refuse) -> None:
-        self._sides, self._value, self._refuse = sides, value, refuse
+    def __init__(self, sides: Sides, value: Callable[[Node], Value]) -> None:
+        self._sides, self._value = sides, value
         self._depth = 0
 
     def lower(self, root: Node, around: Expr) -> Expr:
@@ -97,8 +90,7 @@ class Lookaround:
             gone = next((i for i, _ in crossing if self._sees_all(items, i)), None)
             condition = None if gone is None else items[gone]
             if gone is None or not isinstance(condition, _Condition):
-                message = "a lookahead before a lookbehind, both in the middle"
-                raise self._refuse(message, _node(crossing[0][1]))
+                raise NotByParts
             found = both(found, at(self._strings(condition), START, END))
             items = items[:gone] + items[gone + 1 :]
             crossing = _crossing(items)
@@ -130,7 +122,7 @@ class Lookaround:
                 found = self._before(item, found)
             elif isinstance(item, _Condition):
                 if not item.look.ahead:
-                    raise self._refuse("a lookbehind inside a lookahead", item.look)
+                    raise NotByParts
                 found = self._sides.meet(found, self._strings(item))
             else:
                 found = self._sides.then(item, found)
@@ -143,41 +135,21 @@ class Lookaround:
             if isinstance(item, _Condition) and not item.look.ahead:
                 found = self._sides.meet(found, self._strings(item))
             elif isinstance(item, _Condition | _Without):
-                raise self._refuse("a lookahead inside a lookbehind", _node(item))
+                raise NotByParts
             else:
                 found = self._sides.then(found, item)
         return found
 
     def _before(self, item: _Without, rest: Value) -> Value:
-        """The strings without the words, before the rest, into which none of them may reach."""
-        sides, strings = self._sides, item.strings
-        if {at(rest, side, END) for side in BEFORE} <= {EPSILON, EMPTY}:
-            return sides.then(strings, rest)
-        if item.words is None:
-            raise self._refuse("a lookahead in a loop that may reach beyond it", item.node)
-        beginnings = {word[:i] for word in item.words for i in range(len(word))}
-        found: list[Value] = []
-        for ending in sorted(beginnings):
-            longer = [other for other in beginnings if _ends(other, ending)]
-            here = both(strings, concat(sides.text, self._spelled([ending])))
-            here = both(here, complement(concat(sides.text, self._spelled(longer))))
-            bad = [
-                word[i:]
-                for word in item.words
-                for i in range(1, len(word))
-                if ending.endswith(word[:i])
-            ]
-            after = sides.opposite(concat(self._spelled(bad), sides.text)) if bad else sides.text
-            found.append(sides.then(here, sides.meet(rest, after)))
-        return any_of(found)
-
-    def _spelled(self, words: Iterable[str]) -> Expr:
-        return alt(*(self._plain(Text(word, Mode(), 0)) for word in words))
+        """The strings without the words, before nothing else: a word might reach into the rest."""
+        if not {at(rest, side, END) for side in BEFORE} <= {EPSILON, EMPTY}:
+            raise NotByParts
+        return self._sides.then(item.strings, rest)
 
     def _plain(self, node: Node) -> Expr:
         value = self._value(node)
         if isinstance(value, Sided):
-            raise self._refuse("an anchor beside lookaround in a loop", node)
+            raise NotByParts
         return value
 
     # multiplying out
@@ -207,15 +179,15 @@ class Lookaround:
         if isinstance(node, Group):
             return parts[0]
         if isinstance(node, Alternation):
-            return self._limited([o for options in parts for o in options], node)
+            return self._limited([o for options in parts for o in options])
         if isinstance(node, Repeat):
             return self._repeated(node, parts[0])
-        return self._product(parts, node)
+        return self._product(parts)
 
-    def _product(self, parts: Iterable[_Options], node: Node) -> _Options:
+    def _product(self, parts: Iterable[_Options]) -> _Options:
         found: _Options = [()]
         for options in parts:
-            found = self._limited([(*a, *b) for a, b in product(found, options)], node)
+            found = self._limited([(*a, *b) for a, b in product(found, options)])
         return found
 
     def _repeated(self, node: Repeat, options: _Options) -> _Options:
@@ -223,6 +195,8 @@ class Lookaround:
         item = node.item
         while isinstance(item, Group):
             item = item.item
+        if _is_contained(item):
+            return [(repeat(alt(*map(self._whole, options)), node.low, node.high),)]
         simple = len(options) == 1 and len(_holding(item)) == 1 + sum(
             isinstance(part, Look) for part in children(item)
         )
@@ -230,25 +204,21 @@ class Lookaround:
         looks = [part for part in first if isinstance(part, Look) and part.ahead]
         if simple and looks and looks == first and width(last, {}) == (1, 1):
             return [(self._loop(node, looks, self._plain(last)),)]
-        if not _is_small(node, len(options)):
-            found = self._next_characters(node) or self._trailing(node, item, simple)
-            if found:
-                return self._limited(found, node)
         if node.high is None or node.high > MOST_ROUNDS:
-            raise self._refuse("lookaround in a loop over more than single characters", node)
+            raise NotByParts
         counts = range(node.low, node.high + 1)
-        rounds = [self._product([options] * count, node) for count in counts]
-        return self._limited([option for options in rounds for option in options], node)
+        rounds = [self._product([options] * count) for count in counts]
+        return self._limited([option for options in rounds for option in options])
 
-    def _limited(self, options: _Options, node: Node) -> _Options:
+    def _limited(self, options: _Options) -> _Options:
         spend(sum(map(len, options)))
         if len(options) > MOST_MULTIPLIED:
-            raise self._refuse(f"lookaround in more than {MOST_MULTIPLIED} alternatives", node)
+            raise NotByParts
         return options
 
     def _condition(self, look: Look) -> _Condition:
         if self._depth >= MOST_NESTED:
-            raise self._refuse(f"lookaround nested more than {MOST_NESTED} deep", look)
+            raise NotByParts
         self._depth += 1
         text = self._sides.text
         put = self._forward if look.ahead else self._backward
@@ -257,68 +227,54 @@ class Lookaround:
         self._depth -= 1
         return _Condition(look, any_of(padded))
 
-    def _next_characters(self, node: Repeat) -> _Options:
-        """A loop that asks for the next character alone; none if it asks for more."""
-        sides = self._sides
-        made = NextCharacters(sides.character, sides.text, self._plain, _holding(node))
-        found: _Options = []
-        for strings, condition in made.strings(node) or ():
-            ahead = Look(node.item, ahead=True, negated=False, place=node.place)
-            after = () if condition == ANY else (_Condition(ahead, made.after(condition)),)
-            found.append((strings, *after))
-        return found
-
-    def _trailing(self, node: Repeat, item: Node, simple: bool) -> _Options:
-        """(?:c(?!y))*, in which c is one character: none, or c(?:(?!y)c)*(?!y)."""
-        first, *looks = item.items if isinstance(item, Parts) else (item,)
-        ahead = [part for part in looks if isinstance(part, Look) and part.ahead]
-        if not simple or not ahead or ahead != looks or width(first, {}) != (1, 1):
-            return []
-        high = None if node.high is None else node.high - 1
-        again = Repeat(node.item, max(node.low - 1, 0), high, node.lazy, node.place)
-        character = self._plain(first)
-        loop = self._loop(again, ahead, character)
-        some = (character, loop, *(self._condition(look) for look in ahead))
-        return [some] if node.low else [(), some]
-
     def _loop(self, node: Repeat, looks: list[Look], character: Expr) -> _Item:
-        """(?:(?!y)c){low,high}, in which c is one character."""
-        words: list[str] | None = []
+        """(?:(?!y)c){low,high}, in which c is one character and some y is longer."""
         wrong: list[Expr] = []
         for look in looks:
             body = self._plain(look.item)
             if width(look.item, {}) == (1, 1):
                 character = both(character, complement(body) if look.negated else body)
             elif not look.negated:
-                raise self._refuse("a lookahead that must match in a loop", look)
+                raise NotByParts
             else:
                 wrong.append(body)
-                more = finite_texts(look.item, _MOST_LETTERS)
-                words = None if words is None or more is None else words + more
         if any(body.nullable for body in wrong):
             return EMPTY if node.low else EPSILON
         strings = repeat(character, node.low, node.high)
-        if not wrong:
-            return strings
         text = self._sides.text
-        strings = both(strings, complement(concat(text, alt(*wrong), text)))
-        few = words is not None and sum(map(len, words)) <= _MOST_LETTERS
-        return _Without(node, strings, tuple(words or ()) if few else None)
+        return _Without(both(strings, complement(concat(text, alt(*wrong), text))))
 
 
-def _is_small(node: Repeat, options: int) -> bool:
-    """Whether every number of rounds can be multiplied out."""
-    if node.high is None or node.high > MOST_ROUNDS:
+def _is_contained(root: Node) -> bool:
+    """Whether what looks around in a part surely sees nothing beyond it."""
+    todo = [root]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, Look | Anchor | Boundary):
+            return False
+        if not isinstance(node, Parts):
+            todo += children(node)
+            continue
+        for place, item in enumerate(node.items):
+            if not isinstance(item, Look):
+                todo.append(item)
+            elif not _fits(
+                item.item, node.items[place + 1 :] if item.ahead else node.items[:place]
+            ):
+                return False
+    return True
+
+
+def _fits(looked_at: Node, parts: Sequence[Node]) -> bool:
+    """Whether what is looked at is never longer than these parts, and looks at nothing itself."""
+    _, most = width(looked_at, {})
+    if most is None or most > sum(width(part, {})[0] for part in parts):
         return False
-    return sum(options**count for count in range(node.low, node.high + 1)) <= MOST_MULTIPLIED
+    return not any(isinstance(node, Look | Anchor | Boundary) for node in nodes_of(looked_at))
 
 
 def _looks(item: _Item, ahead: bool) -> bool:
     return isinstance(item, _Condition) and item.look.ahead == ahead
-
-
-def _node(item: _Condition | _Without) -> Node:
-    return item.look if isinstance(item, _Condition) else item.node
 
 
 def _crossing(items: Sequence[_Item]) -> list[tuple[int, _Condition | _Without]]:
@@ -331,19 +287,10 @@ def _crossing(items: Sequence[_Item]) -> list[tuple[int, _Condition | _Without]]
     return [(i, x) for i, x in looks if (i > aheads[0] if i in behinds else i < behinds[-1])]
 
 
-def _ends(word: str, ending: str) -> bool:
-    return len(word) > len(ending) and word.endswith(ending)
-
-
 def _holding(root: Node) -> set[int]:
     """The nodes with lookaround in them, by id."""
-    order, todo = list[Node](), [root]
-    while todo:
-        node = todo.pop()
-        order.append(node)
-        todo += children(node)
     found: set[int] = set()
-    for node in reversed(order):
+    for node in reversed(nodes_of(root)):
         if isinstance(node, Look) or any(id(child) in found for child in children(node)):
             found.add(id(node))
     return found

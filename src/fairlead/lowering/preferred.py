@@ -37,8 +37,10 @@ from fairlead.lowering.nodes import Expr
 from fairlead.lowering.preferred_followed import told
 from fairlead.lowering.preferred_free import is_free
 from fairlead.lowering.preferred_languages import ALL, NONE, Languages, explored
-from fairlead.lowering.preferred_machine import History, Machine, Place, Thread
-from fairlead.lowering.preferred_program import Ahead, Behind, Guard, program
+from fairlead.lowering.preferred_machine import Place
+from fairlead.lowering.preferred_program import program
+from fairlead.lowering.preferred_steps import Ahead, Behind, Guard
+from fairlead.lowering.preferred_watches import Watch, Watches
 from fairlead.lowering.regex import lower_regex
 from fairlead.lowering.special import MARKS
 from fairlead.lowering.unicode import character
@@ -56,7 +58,7 @@ from fairlead.syntax.regex_tree import (
     Repeat,
     Shorthand,
     Text,
-    children,
+    nodes_of,
 )
 from fairlead.syntax.regex_tree import Sequence as Parts
 
@@ -72,16 +74,6 @@ class Exit:
 
     text: Expr
     after: Expr
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _Watch:
-    """Behind an exit: the ways that are preferred to it, and where its guard holds."""
-
-    threads: tuple[Thread, ...]
-    history: History
-    guard: int
 
 
 def exits(pattern: Pattern, marks: bool = False, solid: bool = False) -> tuple[Exit, ...]:
@@ -126,10 +118,7 @@ class _Key:
 
 def _modes(pattern: Pattern) -> tuple[Hashable, ...]:
     found: list[Hashable] = []
-    todo = [pattern.body]
-    while todo:
-        node = todo.pop()
-        todo += children(node)
+    for node in nodes_of(pattern.body):
         if isinstance(node, Text | Class | Shorthand | Dot | Boundary | Back):
             found.append(node.mode)
         elif isinstance(node, Anchor):
@@ -192,15 +181,11 @@ def _of_words(words: Sequence[str]) -> tuple[tuple[Exit, ...], Expr]:
 
 def _is_plain(root: Node) -> bool:
     """Whether there is never a choice: always as many characters, each out of one set."""
-    todo = [root]
-    while todo:
-        node = todo.pop()
-        todo += children(node)
-        if isinstance(node, Repeat) and node.low == node.high:
-            continue
-        if not isinstance(node, Text | Class | Shorthand | Dot | Group | Parts):
-            return False
-    return True
+    return all(
+        isinstance(node, Text | Class | Shorthand | Dot | Group | Parts)
+        or (isinstance(node, Repeat) and node.low == node.high)
+        for node in nodes_of(root)
+    )
 
 
 @final
@@ -210,27 +195,22 @@ class _Reader:
     def __init__(self, pattern: Pattern, marks: bool, solid: bool) -> None:
         self._pattern, self._program, self._solid = pattern, program(pattern, marks), solid
         self._marks = 1 << len(self._program.atoms) - 1 if marks else 0
-        self._machine = Machine(self._program)
+        self._watches = Watches(self._program)
+        self._machine = self._watches.machine
         self._languages = self._machine.languages
-        self._rows: dict[tuple[tuple[Thread, ...], History], Sequence[Place]] = {}
-        self._known: dict[_Watch, int] = {}
         self._characters: dict[int, Expr] = {}
-        for step in self._program.steps:
-            if isinstance(step, Ahead):
-                start = self._machine.start(step.item)
-                self._machine.looks_for(step.item, self._begun(start))
 
     def read(self) -> tuple[tuple[Exit, ...], Expr]:
         """The exits, and what begins with a match."""
-        start = self._machine.start(self._program.start, solid=self._solid)
+        start = self._machine.start(self._program.start, self._machine.pasts, solid=self._solid)
         try:
-            places, rows = explored([start], self._row, FEW_STATES)
+            places, rows = explored([start], self._machine.row, FEW_STATES)
         except LimitError:
             if self._takes_all() and is_free(self._machine, start):
                 text = self._whole()
                 return (Exit(text, ANYTHING),), concat(text, ANYTHING)
-            places, rows = explored([start], self._row)
-        begins = self._begun(start)
+            places, rows = explored([start], self._machine.row)
+        begins = self._watches.begun(self._program.start, self._machine.pasts, solid=self._solid)
         afters = self._afters(places)
         texts, _ = smallest(Automaton(rows, afters))
         told = _Told(self._languages, self._spelled)
@@ -256,7 +236,7 @@ class _Reader:
     def _afters(self, places: Sequence[Place]) -> Sequence[int]:
         """For each place, what may follow where the preferred match ends there."""
         watches = dict.fromkeys(each for place in places for each in _watches(place))
-        found = dict(zip(watches, self._watched_from([*watches]), strict=True))
+        found = dict(zip(watches, self._watches.unmatched([*watches]), strict=True))
         afters: list[int] = []
         for place in places:
             after = NONE
@@ -264,53 +244,6 @@ class _Reader:
                 after = self._languages.either(after, found[watch])
             afters.append(after)
         return afters
-
-    def _begun(self, start: Place) -> int:
-        """The texts of which something is matched from a place on."""
-        (never,) = self._watched_from([self._on(start, ALL)])
-        return self._languages.opposite(never)
-
-    def _watched_from(self, starts: Sequence[_Watch]) -> Sequence[int]:
-        """The texts that hold for each guard, and that no watched way matches any of."""
-        self._known |= self._languages.found(starts, self._watched, self._holds, self._told)
-        return [self._known[each] for each in starts]
-
-    def _told(self, watch: _Watch) -> int | None:
-        """What is known of it: with nobody to watch, the guard is all."""
-        return self._known.get(watch) if watch.threads else watch.guard
-
-    def _holds(self, watch: _Watch) -> bool:
-        return self._languages.ends[watch.guard]
-
-    def _watched(self, watch: _Watch) -> Sequence[_Watch]:
-        """What is left to be watched after each atom."""
-        places = self._row(Place(watch.threads, watch.history, ()))
-        guards = self._languages.rows[watch.guard]
-        known: dict[tuple[int, int], _Watch] = {}  # many atoms lead to the same
-        found: list[_Watch] = []
-        for place, guard in zip(places, guards, strict=True):
-            key = id(place), guard
-            if key not in known:
-                known[key] = self._on(place, guard)
-            found.append(known[key])
-        return found
-
-    def _on(self, place: Place, guard: int) -> _Watch:
-        """What is to be watched at a place: all that ends there is preferred."""
-        languages = self._languages
-        for _, other in place.ends:
-            guard = languages.both(guard, languages.opposite(other))
-        return (
-            _Watch((), (), NONE) if guard == NONE else _Watch(place.threads, place.history, guard)
-        )
-
-    def _row(self, place: Place) -> Sequence[Place]:
-        """The places after each atom."""
-        key = place.threads, place.history
-        row = self._rows.get(key)
-        if row is None:
-            row = self._rows[key] = self._machine.row(place)
-        return row
 
     def _spelled(self, atoms: int) -> Expr:
         found = self._characters.get(atoms)
@@ -322,10 +255,10 @@ class _Reader:
         return found
 
 
-def _watches(place: Place) -> Sequence[_Watch]:
+def _watches(place: Place) -> Sequence[Watch]:
     """For each match that ends at a place, the ways that are preferred to it."""
     return [
-        _Watch(place.threads[:count], place.history if count else (), guard)
+        Watch(place.threads[:count], place.history if count else (), guard)
         for count, guard in place.ends
     ]
 

@@ -46,7 +46,7 @@ from fairlead.syntax.regex_tree import (
     Pattern,
     Shorthand,
     Text,
-    children,
+    nodes_of,
 )
 from fairlead.syntax.regex_tree import Sequence as Items
 
@@ -291,10 +291,8 @@ def _words(root: Node) -> tuple[Node, CodePoints | None]:
 
 def _characters(root: Node) -> set[CodePoints] | None:
     """The characters that its texts are made of; None if it looks around."""
-    found, todo = set[CodePoints](), [root]
-    while todo:
-        node = todo.pop()
-        todo += children(node)
+    found = set[CodePoints]()
+    for node in nodes_of(root):
         match node:
             case Text(text, mode):
                 found |= {literal_points(char, mode) for char in {*text}}

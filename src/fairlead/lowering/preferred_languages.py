@@ -14,12 +14,16 @@ from typing import Final, TypeVar, final
 from fairlead.errors import LimitError
 from fairlead.lowering.circles import circles
 from fairlead.lowering.equations import Automaton, smallest
+from fairlead.lowering.fuel import spend
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.regular import derivative
 
 ALL: Final = 0
 NONE: Final = 1
 MOST_STATES: Final = 5_000
+_STATE: Final = (
+    10  # of fuel: a state takes about 10 µs, so that a budget of 4 million lasts for 4 s
+)
 
 State = TypeVar("State", bound=Hashable)
 
@@ -222,6 +226,7 @@ def _explored(
         if number is not None:
             numbers[state] = number
             continue
+        spend(_STATE)
         rows[state] = following(state)
         todo += dict.fromkeys(rows[state])
         _check_size(len(rows))
@@ -260,7 +265,7 @@ def explored(
 def _check_size(states: int, most: int = MOST_STATES) -> None:
     if states > most:
         raise LimitError(
-            f"the automaton of a terminal has more than {most} states",
-            limit="states of a terminal",
+            f"the automaton of a pattern has more than {most} states",
+            limit="states of a pattern",
             given=most,
         )

@@ -12,14 +12,15 @@ beside the threads; if that depends on what stands before the start, it is refus
 What this module does not know: characters, bytes. It reads atoms (`lowering.preferred_program`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, TypeAlias, assert_never, final
 
 from fairlead.errors import UnsupportedError
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.preferred_languages import ALL, NONE, Languages
-from fairlead.lowering.preferred_program import (
+from fairlead.lowering.preferred_steps import (
     Ahead,
     Behind,
     Choice,
@@ -28,14 +29,20 @@ from fairlead.lowering.preferred_program import (
     Program,
     Read,
     Row,
+    Seen,
     Silent,
 )
 from fairlead.syntax.source import describe_place
 
 Thread: TypeAlias = tuple[int, int]  # the numbers of a stack, which begins with a Read, and a guard
-History: TypeAlias = tuple[tuple[int, int], ...]  # of each past, surely and perhaps
+History: TypeAlias = "tuple[tuple[int, int] | Place, ...]"  # each past: surely, perhaps; or ways
+
+_Way: TypeAlias = tuple[int, int, Sequence[int]]  # atoms to read, a stack, the row of a guard
 
 _DONE: Final = 0
+_WAY: Final = (
+    5  # of fuel: a way takes about 5 µs, so that a budget of 4 million lasts for 4 s of them
+)
 
 
 @final
@@ -80,58 +87,102 @@ class Machine:
 
     Args:
         program: what is matched.
+        begins: the language of all texts that begin with a match of the step of an Ahead.
 
     Attributes:
         languages: those that guards and pasts are.
         cuts: whether a way was given up because a match was preferred to it.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, begins: Callable[[int, History], int]) -> None:
         self.languages = Languages(len(program.atoms))
         self.cuts = False
-        self._program = program
+        self._program, self._begins = program, begins
         self._stacks: list[Frame] = [Frame(-1, _DONE)]
         self._numbers: dict[Frame, int] = {}
         self._resumed = {_DONE: _DONE}
-        self._begins: dict[int, int] = {}
-        self._places: dict[tuple[tuple[Thread, ...], History], Place] = {}
-        number = self.languages.number
-        self._pasts = tuple((number(p.surely), number(p.perhaps)) for p in program.pasts)
+        self._places: dict[tuple[tuple[Thread, ...], History, bool], Place] = {}
 
-    def start(self, step: int, *, solid: bool = False) -> Place:
+    def start(self, step: int, history: History, *, solid: bool = False) -> Place:
         """Before any text of this step; no match ends here, if it has to be `solid`."""
-        return self._settled([(self._entered(step, _DONE), ALL)], self._pasts, solid=solid)
+        return self._settled([(self._entered(step, _DONE), ALL)], history, solid=solid)
 
-    def looks_for(self, step: int, begins: int) -> None:
-        """Tell the language of all texts that begin with a match of the step of an Ahead."""
-        self._begins[step] = begins
+    def unordered(self, step: int, history: History) -> Place:
+        """The same for whoever asks what matches, not what is preferred."""
+        return self._gathered([(self._entered(step, _DONE), ALL)], history)
 
-    def row(self, place: Place) -> list[Place]:
+    @cached_property
+    def pasts(self) -> History:
+        """What lookbehinds know where the program starts."""
+        found, number = (), self.languages.number
+        for past in self._program.pasts:
+            if isinstance(past, Seen):
+                found += (self.unordered(past.step, found),)
+            else:
+                found += ((number(past.surely), number(past.perhaps)),)
+        return found
+
+    def row(self, place: Place, *, ordered: bool = True) -> list[Place]:
         """The places after one more atom, for each atom."""
+        ways = self._reading(place.threads)
+        return [
+            self._after(_over(ways, atom), self._remembered(place.history, atom), ordered)
+            for atom in range(len(self._program.atoms))
+        ]
+
+    def _reading(self, threads: Iterable[Thread]) -> Sequence[_Way]:
+        """What threads read, the stacks behind, and the rows of their guards."""
         left, steps = self.languages.rows, self._program.steps
-        frames = [(self._stacks[stack], left[guard]) for stack, guard in place.threads]
-        ways = [
+        frames = [(self._stacks[stack], left[guard]) for stack, guard in threads]
+        return [
             (read.atoms, self._again(frame.below), row)
             for frame, row in frames
             if isinstance(read := steps[frame.step], Read)
         ]
-        return [
-            self._after(
-                tuple((stack, row[atom]) for atoms, stack, row in ways if atoms >> atom & 1),
-                tuple((left[a][atom], left[b][atom]) for a, b in place.history),
-            )
-            for atom in range(len(self._program.atoms))
-        ]
 
-    def _after(self, ways: tuple[Thread, ...], history: History) -> Place:
+    def _remembered(self, history: History, atom: int) -> History:
+        """What lookbehinds know after one more atom."""
+        left, found = self.languages.rows, ()
+        for known in history:
+            if isinstance(known, Place):
+                ways = _over(self._reading(known.threads), atom)
+                found += (self._after(ways, found, ordered=False),)
+            else:
+                found += ((left[known[0]][atom], left[known[1]][atom]),)
+        return found
+
+    def _after(self, ways: tuple[Thread, ...], history: History, ordered: bool) -> Place:
         """The place where stacks begin so, made once."""
-        key = ways, history
+        key = ways, history, ordered
         if key not in self._places:
-            self._places[key] = self._settled(ways, history)
+            put = self._settled if ordered else self._gathered
+            self._places[key] = put(ways, history)
         return self._places[key]
 
+    def _gathered(self, ways: Iterable[Thread], history: History) -> Place:
+        """Each thread as far as it comes without reading; those with one stack are put together."""
+        either, todo = self.languages.either, [*ways]
+        guards: dict[int, int] = {}
+        reading: list[int] = []
+        while todo:
+            stack, guard = todo.pop()
+            before = guards.get(stack, NONE)
+            guards[stack] = either(before, guard)
+            if guards[stack] == before:
+                continue
+            spend(_WAY)
+            frame = self._stacks[stack]
+            step = self._program.steps[frame.step] if stack != _DONE else None
+            if isinstance(step, Read):
+                reading += [stack] if before == NONE else []
+            elif step is not None:
+                todo += self._opened(step, frame, guards[stack], history)
+        threads = tuple((stack, guards[stack]) for stack in sorted(reading))
+        ends = ((0, guards[_DONE]),) if guards.get(_DONE, NONE) != NONE else ()
+        return Place(threads, history if threads else (), ends)
+
     def _settled(self, ways: Iterable[Thread], history: History, *, solid: bool = False) -> Place:
-        """The place where stacks begin: every thread as far as it comes without reading."""
+        """The place where stacks begin: each thread as far as it comes without reading."""
         languages, todo = self.languages, [*ways]
         todo.reverse()
         threads: list[Thread] = []
@@ -175,9 +226,9 @@ class Machine:
             case Count():
                 stacks = self._rounds(step, frame)
             case Ahead() | Guard():
-                return [(below, self.languages.both(guard, self._wanted(step)))]
+                return [(below, self.languages.both(guard, self._wanted(step, history)))]
             case Behind():
-                stacks = [below] if self._is_behind(step, history) else []
+                return [(below, self.languages.both(guard, self._behind(step, history)))]
             case _:
                 assert_never(step)
         return [(stack, guard) for stack in stacks]
@@ -193,11 +244,11 @@ class Machine:
             rest = self._number(Frame(frame.step, rest, done + 1))
         return self._entered(row.items[done], rest)
 
-    def _wanted(self, step: Ahead | Guard) -> int:
+    def _wanted(self, step: Ahead | Guard, history: History) -> int:
         """The language of all that follows."""
         if isinstance(step, Guard):
             return self.languages.number(step.rest)
-        begins = self._begins[step.item]
+        begins = self._begins(step.item, history)
         return self.languages.opposite(begins) if step.negated else begins
 
     def _rounds(self, count: Count, frame: Frame) -> list[int]:
@@ -212,10 +263,17 @@ class Machine:
         another = self._entered(count.item, self._number(following))
         return [another, frame.below] if count.lazy else [frame.below, another]
 
-    def _is_behind(self, step: Behind, history: History) -> bool:
-        surely, perhaps = (self.languages.ends[each] for each in history[step.past])
+    def _behind(self, step: Behind, history: History) -> int:
+        """The language of all that follows if what has been read is to be what it asks for."""
+        known, languages = history[step.past], self.languages
+        if isinstance(known, Place):
+            found = NONE
+            for _, guard in known.ends:
+                found = languages.either(found, guard)
+            return languages.opposite(found) if step.negated else found
+        surely, perhaps = (languages.ends[each] for each in known)
         if surely == perhaps:
-            return surely != step.negated
+            return ALL if surely != step.negated else NONE
         text, at = self._program.text, step.place
         raise UnsupportedError(
             "what stands before a terminal is not known where it is read, and this looks there",
@@ -251,3 +309,8 @@ class Machine:
             again = Frame(frame.step, below, frame.low, frame.high)
             below = self._resumed[each] = self._number(again)
         return below
+
+
+def _over(ways: Iterable[_Way], atom: int) -> tuple[Thread, ...]:
+    """The stacks, and what is left of their guards, over an atom."""
+    return tuple((stack, row[atom]) for atoms, stack, row in ways if atoms >> atom & 1)

@@ -1,26 +1,13 @@
 r"""A regular expression as the steps of a matcher that reads atoms, for `lowering.preferred`.
 
 Characters that no part of the pattern tells apart are one atom: in `[^\W\d]\w*` there are three,
-letters, digits and all others. Sets of characters are bit sets of atoms, and what looks ahead or
-back is an expression of the core over them: the byte b stands for the atom b there.
-
-    step      does
-    Read      reads one of some atoms
-    Row       its items, one after another
-    Choice    the first option that leads to a match
-    Count     its item `low` to `high` times, as often or, lazily, as seldom as can be
-    Ahead     nothing, where what follows begins with the item, or does not
-    Guard     nothing, where all that follows is in a language
-    Behind    nothing, where what has been read is in a language, or is not
-
-Steps name their parts by number, and parts come before what they are part of.
+letters, digits and all others. Sets of characters are bit sets of atoms.
 
 What this module does not know: which match is preferred.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, TypeAlias, assert_never, final
+from typing import Final, assert_never, final
 
 from fairlead.errors import LimitError, UnsupportedError
 from fairlead.lowering.characters import leaf_points, literal_points, word_points
@@ -37,8 +24,21 @@ from fairlead.lowering.expr import (
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.preferred_references import in_order
+from fairlead.lowering.preferred_steps import (
+    Ahead,
+    Behind,
+    Choice,
+    Count,
+    Guard,
+    Past,
+    Program,
+    Read,
+    Row,
+    Seen,
+    Step,
+)
 from fairlead.lowering.regular import derivative
-from fairlead.lowering.unicode import SCALARS, CodePoints, points, union
+from fairlead.lowering.unicode import SCALARS, CodePoints, points
 from fairlead.syntax.regex_tree import (
     Alternation,
     Anchor,
@@ -53,147 +53,71 @@ from fairlead.syntax.regex_tree import (
     Shorthand,
     Text,
     children,
+    nodes_of,
 )
 from fairlead.syntax.regex_tree import Sequence as Parts
 from fairlead.syntax.source import describe_place
 
 MOST_ATOMS: Final = 256
+MOST_NESTED: Final = 12
 _NEWLINE: Final = points([0x0A])
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Read:
-    """One of these atoms."""
-
-    atoms: int
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Row:
-    """The items, in order."""
-
-    items: tuple[int, ...]
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The options, the preferred ones first."""
-
-    options: tuple[int, ...]
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Count:
-    """The item, `low` to `high` times (None: any number)."""
-
-    item: int
-    low: int
-    high: int | None
-    lazy: bool
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Ahead:
-    """A place before a match of the item, or before none."""
-
-    item: int
-    negated: bool
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Guard:
-    """A place with all that follows in this language of atoms."""
-
-    rest: Expr
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Behind:
-    """A place behind a text of the past of this number, or not; `place` is where that is asked."""
-
-    past: int
-    negated: bool
-    place: int
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Past:
-    """Languages of atoms that have been read: surely, and with what is unknown before the start."""
-
-    surely: Expr
-    perhaps: Expr
-
-
-Silent: TypeAlias = Row | Choice | Count | Ahead | Guard | Behind
-Step: TypeAlias = Read | Silent
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Program:
-    """The steps of a pattern.
-
-    Attributes:
-        text: the pattern.
-        atoms: the characters of each atom.
-        steps: what is done.
-        start: the step that is the whole pattern.
-        pasts: what lookbehinds ask about.
-        sets: the characters of some sets of atoms, the pattern's own.
-    """
-
-    text: str
-    atoms: tuple[CodePoints, ...]
-    steps: tuple[Step, ...]
-    start: int
-    pasts: tuple[Past, ...]
-    sets: Mapping[int, CodePoints]
-
-    def characters(self, atoms: int) -> CodePoints:
-        """The characters of a set of atoms."""
-        found = self.sets.get(atoms)
-        if found is None:
-            return union(*(each for n, each in enumerate(self.atoms) if atoms >> n & 1))
-        return found
-
-
 def program(pattern: Pattern, marks: bool = False) -> Program:
-    """The steps of `pattern`.
+    """The steps of `pattern`, before which there may be anything.
 
     With `marks` the last atom is what is no character, and has none.
 
     Raises:
-        UnsupportedError: references to groups with many texts, lookarounds in lookbehinds.
+        UnsupportedError: references to groups with many texts, lookarounds in lookbehinds, or
+            within each other more than 12 deep.
         LimitError: it tells more than 256 sets of characters apart.
     """
-    return _Compiler(pattern, marks).compile()
+    compiler = _Compiler(pattern, marks, begun=False)
+    return compiler.program(compiler.body())
+
+
+def whole_program(pattern: Pattern, search: bool) -> Program:
+    """The steps of `pattern` for a text from its beginning to its end, or to `search` it.
+
+    Raises:
+        UnsupportedError: references to groups with many texts, lookarounds within each other more
+            than 12 deep.
+        LimitError: it tells more than 256 sets of characters apart.
+    """
+    compiler = _Compiler(pattern, marks=False, begun=True)
+    return compiler.program(compiler.whole(search))
 
 
 @final
 class _Compiler:
-    def __init__(self, pattern: Pattern, marks: bool) -> None:
-        self._pattern = pattern
+    def __init__(self, pattern: Pattern, marks: bool, begun: bool) -> None:
+        self._pattern, self._begun = pattern, begun
         self._body = pattern.body
         if pattern.backs:
             self._body = in_order(pattern.body, self._refuse_reference)
-        self._nodes = _below(self._body)
+        self._nodes = nodes_of(self._body)
         self._atoms, self._bits = _apart(_sets(self._nodes), pattern.text, marks)
         self._steps: list[Step] = []
-        self._pasts: dict[Past, int] = {}
+        self._pasts: dict[Past | Seen, int] = {}
 
-    def compile(self) -> Program:
+    def body(self) -> int:
+        """The step of the pattern."""
         numbers: dict[int, int] = {}  # of the steps of nodes, by their ids
+        depths: dict[int, int] = {}
         for node in reversed(self._nodes):
+            depths[id(node)] = self._depth(node, [depths[id(n)] for n in children(node)])
             numbers[id(node)] = self._node(node, [numbers[id(n)] for n in children(node)])
-        start = numbers[id(self._body)]
+        return numbers[id(self._body)]
+
+    def whole(self, search: bool) -> int:
+        """The step of the pattern with nothing behind it, or anything before it."""
+        body = self.body()
+        items = [self._anything(), body] if search else [body, self._step(Guard(EPSILON))]
+        return self._row(items)
+
+    def program(self, start: int) -> Program:
+        """The program that begins with this step."""
         steps, pasts = tuple(self._steps), tuple(self._pasts)
         sets = {bits: each for each, bits in self._bits.items()}
         return Program(self._pattern.text, self._atoms, steps, start, pasts, sets)
@@ -207,7 +131,7 @@ class _Compiler:
             case Look(item, ahead, negated, place):
                 if ahead:
                     return self._step(Ahead(parts[0], negated))
-                return self._behind(self._past(item), negated, place)
+                return self._behind(self._past(item, parts[0]), negated, place)
             case Repeat(_, low, high, lazy):
                 return self._step(Count(parts[0], low, high, lazy))
             case Parts():
@@ -218,6 +142,15 @@ class _Compiler:
                 return parts[0]
             case _:
                 return self._row([self._step(Read(self._bits[each])) for each in _sets([node])])
+
+    def _depth(self, node: Node, below: Sequence[int]) -> int:
+        """How deep lookaround is nested in a part."""
+        depth = max(below, default=0) + isinstance(node, Look)
+        if depth > MOST_NESTED:
+            raise self._refused(
+                f"lookaround nested more than {MOST_NESTED} deep", "lookaround", node
+            )
+        return depth
 
     def _step(self, step: Step) -> int:
         spend(1)
@@ -231,9 +164,9 @@ class _Compiler:
         newline = byte_set(self._bits[_NEWLINE])
         match node.kind:
             case "text start":
-                return self._behind(Past(EMPTY, EPSILON), False, node.place)
+                return self._behind(self._begins(Past(EMPTY, EPSILON)), False, node.place)
             case "line start":
-                return self._behind(self._ended(newline), False, node.place)
+                return self._behind(self._begins(self._ended(newline)), False, node.place)
             case "text end":
                 return self._step(Guard(EPSILON))
             case "line end":
@@ -255,14 +188,32 @@ class _Compiler:
             )
             for negated in (False, True)
         )
-        return self._step(Choice((after_word, after_other)))
+        found = self._step(Choice((after_word, after_other)))
+        if not self._begun or not node.negated or node.mode.dialect == "ecma":
+            return found
+        some = complement(EPSILON)  # in the empty text there is no \\B before Python 3.14
+        behind = self._behind(Past(some, some), False, node.place)
+        return self._row([self._step(Choice((behind, self._step(Guard(some))))), found])
 
-    def _behind(self, past: Past, negated: bool, place: int) -> int:
+    def _behind(self, past: Past | Seen, negated: bool, place: int) -> int:
+        if self._begun and isinstance(past, Past):
+            past = Past(past.surely, past.surely)
         number = self._pasts.setdefault(past, len(self._pasts))
         return self._step(Behind(number, negated, place))
 
-    def _past(self, item: Node) -> Past:
+    def _begins(self, past: Past) -> Past:
+        """With the beginning of the text, where that is known."""
+        return Past(alt(EPSILON, past.surely), past.perhaps) if self._begun else past
+
+    def _past(self, item: Node, step: int) -> Past | Seen:
+        if self._begun and any(isinstance(n, Look | Anchor | Boundary) for n in nodes_of(item)):
+            return Seen(self._row([self._anything(), step]))
         return self._ended(self._language(item))
+
+    def _anything(self) -> int:
+        """The step that reads any text."""
+        any_atom = self._step(Read((1 << len(self._atoms)) - 1))
+        return self._step(Count(any_atom, 0, None, lazy=True))
 
     def _ended(self, texts: Expr) -> Past:
         """What ends in one of the texts, all of one length; `perhaps` with the rest of one."""
@@ -280,7 +231,7 @@ class _Compiler:
     def _language(self, root: Node) -> Expr:
         """The texts of a part that looks nowhere, over atoms."""
         found: dict[int, Expr] = {}
-        for node in reversed(_below(root)):
+        for node in reversed(nodes_of(root)):
             parts = [found[id(each)] for each in children(node)]
             found[id(node)] = self._texts(node, parts)
         return found[id(root)]
@@ -305,21 +256,14 @@ class _Compiler:
 
     def _refused(self, what: str, feature: str, node: Node) -> UnsupportedError:
         text = self._pattern.text
+        where = "here" if self._begun else "in a terminal"
         return UnsupportedError(
-            f"{what} has no automaton in a terminal; write it without",
+            f"{what} has no automaton {where}; write it without",
             feature=feature,
             place=describe_place(text, node.place),
             text=text,
             position=node.place,
         )
-
-
-def _below(root: Node) -> list[Node]:
-    """A part and all that it is made of, each after what it is part of."""
-    found = [root]
-    for node in found:  # grows while we go
-        found += children(node)
-    return found
 
 
 def _sets(nodes: Iterable[Node]) -> Iterator[CodePoints]:
@@ -358,7 +302,7 @@ def _apart(
         inside, begin = inside ^ 1 << number, place
     if len(alike) + marks > MOST_ATOMS:
         raise LimitError(
-            f"a terminal tells {len(alike)} sets of characters apart, {MOST_ATOMS} are allowed: "
+            f"a pattern tells {len(alike)} sets of characters apart, {MOST_ATOMS} are allowed: "
             f"{text:.60}",
             limit="sets of characters",
             given=MOST_ATOMS,

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from fairlead.errors import FairleadError
 from fairlead.lowering.fuel import spend
-from fairlead.lowering.references import MOST_PARTS, MOST_TEXTS, mapped, nodes_of, paths_to
+from fairlead.lowering.references import MOST_PARTS, MOST_TEXTS, mapped, paths_to
 from fairlead.lowering.texts import finite_texts, folded
 from fairlead.syntax.regex_tree import (
     Alternation,
@@ -30,6 +30,7 @@ from fairlead.syntax.regex_tree import (
     Shorthand,
     Text,
     children,
+    nodes_of,
 )
 
 Refuse: TypeAlias = Callable[[str, Node], FairleadError]

@@ -23,6 +23,7 @@ from fairlead.syntax.regex_tree import (
     Sequence,
     Text,
     children,
+    nodes_of,
 )
 
 MOST_TEXTS = 256
@@ -118,17 +119,6 @@ def _rebuilt(node: Node, parts: list[Node]) -> Node:
     if isinstance(node, Alternation):
         return replace(node, options=tuple(parts))
     return replace(node, item=parts[0]) if isinstance(node, Group | Repeat | Look) else node
-
-
-def nodes_of(root: Node, stop: frozenset[int] = frozenset()) -> list[Node]:
-    """All nodes from the left, but not what is below, and none of, those with these ids."""
-    found, todo = list[Node](), [root]
-    while todo:
-        node = todo.pop()
-        if id(node) not in stop:
-            found.append(node)
-            todo += reversed(children(node))
-    return found
 
 
 def paths_to(root: Node, number: int) -> list[list[Node]]:

@@ -9,7 +9,8 @@ The tree is walked with a stack of its own, from the leaves up.
 """
 
 from collections.abc import Callable
-from functools import lru_cache
+from dataclasses import replace
+from functools import lru_cache, partial
 from typing import assert_never
 
 from fairlead.errors import FairleadError, UnsupportedError
@@ -33,6 +34,7 @@ from fairlead.lowering.lookaround import Lookaround
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.references import written_out
 from fairlead.lowering.unicode import CodePoints, character
+from fairlead.lowering.whole_matches import NotByParts, whole_matches
 from fairlead.syntax.regex_tree import (
     Alternation,
     Anchor,
@@ -50,6 +52,7 @@ from fairlead.syntax.regex_tree import (
     Shorthand,
     Text,
     children,
+    nodes_of,
 )
 from fairlead.syntax.source import describe_place
 
@@ -68,11 +71,12 @@ def lower_regex(pattern: Pattern, spell: Spell = character) -> Expr:
         spell: one character out of a set, as bytes; UTF-8, or as it stands in a JSON string.
 
     Raises:
-        UnsupportedError: lookaround or a reference back that is not known to be regular.
-        LimitError: a part that looks at lines, as `(?m:^a$)` does, is counted beyond 1,000.
+        UnsupportedError: a reference back that is not known to be regular, or lookaround nested
+            more than 12 deep.
+        LimitError: a part that looks at lines, as `(?m:^a$)` does, is counted beyond 1,000; the
+            automaton of lookaround in loops is too large.
     """
-    lowering = _Lowering(pattern, spell)
-    return lowering.between(EPSILON)
+    return _lowered(pattern, spell, search=False)
 
 
 def lower_search(pattern: Pattern, spell: Spell = character) -> Expr:
@@ -83,8 +87,29 @@ def lower_search(pattern: Pattern, spell: Spell = character) -> Expr:
     >>> lower_search(parse_regex("^a")) is concat(literal("a"), TEXT)
     True
     """
-    lowering = _Lowering(pattern, spell)
-    return lowering.between(lowering.sides.text)
+    return _lowered(pattern, spell, search=True)
+
+
+def _lowered(pattern: Pattern, spell: Spell, *, search: bool) -> Expr:
+    if pattern.backs:
+        body = written_out(pattern.body, partial(_refuse_reference, pattern))
+        pattern = replace(pattern, body=body, backs=False)
+    try:
+        lowering = _Lowering(pattern, spell)
+        return lowering.between(lowering.sides.text if search else EPSILON)
+    except NotByParts:
+        return whole_matches(pattern, search, spell)
+
+
+def _refuse_reference(pattern: Pattern, what: str, node: Node) -> UnsupportedError:
+    text, position = pattern.text, node.place
+    return UnsupportedError(
+        f"{what} has no automaton here; write it without",
+        feature="backreference",
+        place=describe_place(text, position),
+        text=text,
+        position=position,
+    )
 
 
 @lru_cache(maxsize=64)
@@ -100,10 +125,8 @@ class _Lowering:
     def between(self, around: Expr) -> Expr:
         """The texts of the pattern, with any of `around` before and after it."""
         sides, body = self.sides, self._pattern.body
-        if self._pattern.backs:
-            body = written_out(body, self._refuse_reference)
         if self._pattern.looks:
-            return Lookaround(sides, self.value, self._refuse_look).lower(body, around)
+            return Lookaround(sides, self.value).lower(body, around)
         framed = None if self._pattern.boundaries else self._framed(body, around)
         if framed is not None:
             return framed
@@ -132,28 +155,14 @@ class _Lowering:
 
     def _words(self) -> CodePoints:
         r"""What \b takes for a word, anywhere in the pattern."""
-        found: set[CodePoints] = set()
-        todo = [self._pattern.body]
-        while todo:
-            node = todo.pop()
-            todo += children(node)
-            if isinstance(node, Boundary):
-                found.add(word_points(node.mode))
-                if len(found) > 1:
-                    raise self._refused("word boundaries with and without flag a", node)
+        found = {
+            word_points(node.mode)
+            for node in nodes_of(self._pattern.body)
+            if isinstance(node, Boundary)
+        }
+        if len(found) > 1:
+            raise NotByParts
         return found.pop()
-
-    def _refuse_reference(self, what: str, node: Node) -> UnsupportedError:
-        return self._refused(what, node, "backreference")
-
-    def _refuse_look(self, what: str, node: Node) -> UnsupportedError:
-        return self._refused(what, node, "lookaround")
-
-    def _refused(self, what: str, node: Node, feature: str = "word boundary") -> UnsupportedError:
-        text, at_place = self._pattern.text, node.place
-        place = describe_place(text, at_place)
-        message = f"{what} has no automaton here; write it without"
-        return UnsupportedError(message, feature=feature, place=place, text=text, position=at_place)
 
     def value(self, root: Node) -> Value:
         """What a part without lookaround denotes between all sides."""

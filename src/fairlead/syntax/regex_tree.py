@@ -209,6 +209,17 @@ def children(node: Node) -> tuple[Node, ...]:
             return ()
 
 
+def nodes_of(root: Node, stop: frozenset[int] = frozenset()) -> list[Node]:
+    """All nodes from the left, each after what it is part of, without those with these ids."""
+    found, todo = list[Node](), [root]
+    while todo:
+        node = todo.pop()
+        if id(node) not in stop:
+            found.append(node)
+            todo += reversed(children(node))
+    return found
+
+
 def refers_by_number(pattern: Pattern) -> bool:
     r"""Whether it refers back to a group by its number: by its name is (?P=name).
 
@@ -216,12 +227,8 @@ def refers_by_number(pattern: Pattern) -> bool:
     >>> refers_by_number(parse_regex(r"(a)\1")), refers_by_number(parse_regex(r"(?P<b>a)(?P=b)"))
     (True, False)
     """
-    todo = [pattern.body] if pattern.backs else list[Node]()
-    for node in todo:  # grows
-        if isinstance(node, Back) and pattern.text[node.place] == "\\":
-            return True
-        todo += children(node)
-    return False
+    nodes = nodes_of(pattern.body) if pattern.backs else ()
+    return any(isinstance(node, Back) and pattern.text[node.place] == "\\" for node in nodes)
 
 
 def outline(pattern: Pattern) -> Iterator[str]:
