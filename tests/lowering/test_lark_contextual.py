@@ -311,6 +311,14 @@ def test_what_is_never_read_leads_nowhere(text, kept):
     assert table.shifts[table.start].keys() == kept
 
 
+def test_what_is_never_read_in_one_state_alone_leads_nowhere_there():
+    grammar = read_lark(Lark('start: /[ab]+/ "aa" | "aa" "c"\n%ignore /a{1,2}/\n%ignore " "'))
+    expr = lower_lark(grammar, lower_source)
+    machine = Derivatives(expr)
+    begun = [chr(byte) for byte in range(256) if machine.step(expr, byte) is not None]
+    assert begun == [" ", "a"]  # as Lark ignores "aa" behind "b"
+
+
 def test_whether_a_string_is_swallowed_is_told_without_backtracking():
     word = "a" * 60  # `re.match` would try 2^60 ways
     text = f'start: "x" | "{word}b" "x" | "{word}c" "b"\n%ignore /(a+)+c/'

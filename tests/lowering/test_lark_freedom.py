@@ -49,6 +49,8 @@ def spacer(text: str, spellable: int = ALL_BYTES, **options) -> bytes | None:
             b" ",
         ),
         ("start: A start | B\nA.2: /0x*|1b/\nB: /0x*|1b/\n%ignore / /", None),
+        # "aa" is ignored where no name can come, so behind a name there is no end.
+        ('start: /[ab]+/ "aa" | "aa" "c"\n%ignore /a{1,2}/\n%ignore " "', None),
         # It would be completed by more of the same only.
         ('start: "x" | more NAME\nmore: more "a" | "a"\nNAME: /b$/\n%ignore " "', None),
         # Nothing is ignored; or not in front of each.

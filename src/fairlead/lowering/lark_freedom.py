@@ -129,6 +129,7 @@ class _Spelling:
         self._newlines: list[Way] = []
         self._ignored: list[Way] = []
         self._taken: dict[str, list[Way]] = {}
+        self._withheld = scanners.withheld([begun, *states])
         for called, way in scanners.widest(states):
             if way.ignored:
                 self._ignored.append(way)
@@ -247,6 +248,8 @@ class _Spelling:
         """
         found: dict[str, bytes] = {}
         for called, ways in self._taken.items():
+            if called in self._withheld:
+                continue
             words = [self.kept_word(way, space) for way in ways]
             if words[0] is not None and None not in words:
                 found[self._alike.get(called, called)] = words[0] + space

@@ -215,6 +215,23 @@ class Scanners:
         read = {first for name, first in self._first.items() if name not in found}
         return found - read
 
+    def withheld(self, states: Iterable[Iterable[str]]) -> set[str]:
+        """What has an action in some of these states, and is never given there, by its own names.
+
+        Of a string it depends on the state which regexes swallow it.
+        """
+        rivals, found = self._rivals, {*self._ignored}
+        spaces = [each for each in rivals.among(rivals.regexes) if each.shape.name in found]
+        if not any(self._inside(each)[1] for each in spaces):
+            return found  # .7 of the 5 ms from SQL to the first mask
+        for there in {self._bits(names) for names in states}:
+            called = 0
+            for each in rivals.among(there & rivals.regexes):
+                called |= 0 if each.shape.name in self._ignored else self._inside(each)[0]
+            lost = there & ~self._tried(there) & ~called
+            found.update(each.shape.name for each in rivals.among(lost))
+        return found
+
     def _bits(self, names: Iterable[str]) -> int:
         """The set of those that are tried for these names, and of what is tried always."""
         return reduce(int.__or__, map(self._own.get, (*names, *self._extra), repeat(0)), 0)
