@@ -27,6 +27,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
+from operator import itemgetter
 from typing import Final, TypeAlias, cast, final
 
 from fairlead.errors import LimitError
@@ -63,12 +64,49 @@ class _Spot:
     on: Frame | int
 
 
-_Place: TypeAlias = tuple[Leads, Expr | _Spot]
+@final
+class _Part:
+    """An expression or a spot with what is looked ahead for, how it is passed, and who asks.
+
+    Attributes:
+        ways: what is left to look for behind it, by the control (DONE of an expression).
+        asking: told of every way.
+    """
+
+    __slots__ = ("asking", "leads", "node", "ways")
+
+    def __init__(self, leads: Leads, node: Expr | _Spot) -> None:
+        self.leads, self.node = leads, node
+        self.ways: dict[Control, list[Leads]] = {}
+        self.asking: dict[_Asking, None] = {}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """What is done with a way through another part: on through the rest, and then through `part`.
+
+    Attributes:
+        part: which asks; told when the rest is passed.
+        tail: of a sequence.
+        states: of a stack, from the topmost down.
+        after: the control behind the way, if that is not its own.
+        again: the part is looked at anew instead.
+    """
+
+    part: _Part
+    tail: Expr = EPSILON
+    states: tuple[Frame | int, ...] = ()
+    after: Control | None = None
+    again: bool = False
+
+
 _Way: TypeAlias = tuple[Leads, Control]  # the control: DONE where none is left
 _Step: TypeAlias = tuple[Leads, Expr]
+_Task: TypeAlias = tuple[_Part | _Asking, _Way | None]
 
 MOST: Final = 20_000  # ways through all parts together,
-FEW: Final = 1_000  # and where the answer is to be had soon, new or not: 1,000 new ones took 1 s,
+FEW: Final = 2_000  # and tasks where the answer is to be had soon (about 20 ms),
 PARTS: Final = 10_000  # and calls unfolded;
 REMEMBERED: Final = 200_000  # parts, before all are forgotten
 
@@ -96,20 +134,17 @@ class Passages:
     ) -> None:
         self._arcs, self._alive, self._unfold, self._fuel = arcs, alive, unfold, fuel
         self._within = within
-        self._ways: dict[_Place, dict[Control, list[Leads]]] = {}
-        self._asking: dict[_Place, set[_Place]] = {}
-        self._todo: deque[_Place] = deque()
-        self._calls: list[_Place] = []
-        self._now: _Place | None = None
+        self._parts: dict[tuple[Leads, Expr | _Spot], _Part] = {}
+        self._todo: deque[_Task] = deque()
+        self._calls: list[_Part] = []
         self._found, self._unfolded, self._most, self._captures = 0, 0, MOST, False
 
     def forget(self) -> None:
         """Drop everything memoised, and who was asking when it broke off."""
-        self._ways.clear()
-        self._asking.clear()
+        self._parts.clear()
         self._todo.clear()
         self._calls.clear()
-        self._now, self._captures = None, False
+        self._captures = False
 
     def soon(self, root: Expr) -> bool | None:
         """Whether `root` has a text; None where that takes long, or is not known to end.
@@ -132,7 +167,7 @@ class Passages:
             LimitError: there are too many ways, while somebody pays for them; or too many calls,
                 or it depends on what is captured.
         """
-        self._todo.extend(self._calls)
+        self._todo.extend((part, None) for part in self._calls)
         self._calls.clear()
         lives = self._told(root, MOST)
         if lives and self._captures:
@@ -141,49 +176,68 @@ class Passages:
         return lives
 
     def _told(self, root: Expr, most: int) -> bool:
-        if len(self._ways) > REMEMBERED:
+        if len(self._parts) > REMEMBERED:
             self.forget()
         self._most = most
-        try:
-            return self._collected(root)
-        except LimitError:  # the next goes on from here
-            if self._now is not None:
-                self._todo.append(self._now)
-                self._now = None
-            raise
-
-    def _collected(self, root: Expr) -> bool:
         leads, core = looking(root)
-        place = tuple((lead.level, lead.item) for lead in leads), core
+        part = self._part(tuple((lead.level, lead.item) for lead in leads), core)
         self._found = self._unfolded = 0
-        self._ask(place)
-        while not self._passes(place):
+        while not _passes(part):
             if not self._todo and self._calls:
                 raise _undecided("soon", 0)
             if not self._todo:
                 return False
-            self._now = self._todo.popleft()
-            found = [*self._on(*self._now)]
-            fresh = self._learn(self._ways[self._now], found)
-            if fresh:
-                self._todo.extend(self._asking.get(self._now, ()))
-            self._now = None
-            self._count(fresh, len(found))
+            fresh = self._do(self._todo[0])
+            self._todo.popleft()  # if that broke off, the next goes on from here
+            self._count(fresh)
         return True
 
-    def _passes(self, place: _Place) -> bool:
-        """Whether a way through a part is known that leaves nothing to look for."""
-        return any(all(i.nullable for _, i in left) for left in self._ways[place].get(DONE, ()))
+    def _part(self, leads: Leads, node: Expr | _Spot) -> _Part:
+        part = self._parts.get((leads, node))
+        if part is None:
+            part = self._parts[leads, node] = _Part(leads, node)
+            self._todo.append((part, None))
+        return part
 
-    def _learn(self, known: dict[Control, list[Leads]], ways: Iterable[_Way]) -> int:
-        """Keep the ways that allow more than those that are known; how many."""
-        fresh = 0
-        for left, control in ways:
-            others = known.setdefault(control, [])
-            if not self._is_any_within(left, others):
-                others.append(left)
-                fresh += 1
-        return fresh
+    def _do(self, task: _Task) -> int:
+        """Look at a part, or go on behind a way; how many ways are new."""
+        who, way = task
+        if isinstance(who, _Asking):
+            return self._go_on(who, *cast("_Way", way))
+        return sum([self._learn(who, *each) for each in self._on(who)])
+
+    def _learn(self, part: _Part, left: Leads, control: Control) -> int:
+        """Keep a way if it allows more than those that are known, and tell; how many are new."""
+        others = part.ways.setdefault(control, [])
+        if self._is_any_within(left, others):
+            return 0
+        others.append(left)
+        self._todo.extend((each, (left, control)) for each in part.asking)
+        return 1
+
+    def _ask(self, leads: Leads, node: Expr | _Spot, asking: _Asking) -> None:
+        """Be told of all ways through a part."""
+        part = self._part(leads, node)
+        if asking not in part.asking:
+            part.asking[asking] = None
+            known = part.ways.items()
+            self._todo.extend((asking, (left, at)) for at, each in known for left in each)
+
+    def _go_on(self, asking: _Asking, left: Leads, control: Control) -> int:
+        part, node, states = asking.part, asking.part.node, asking.states
+        control = control if asking.after is None else asking.after
+        if asking.again:
+            self._todo.append((part, None))
+        elif not isinstance(node, _Spot):
+            if asking.tail is EPSILON:
+                return self._learn(part, left, DONE)
+            self._ask(left, asking.tail, _Asking(part))
+        elif not states or control is DONE:
+            return self._learn(part, left, control)
+        else:
+            on = _Spot(node.pushdown, control, states[0])
+            self._ask(left, on, _Asking(part, states=states[1:]))
+        return 0
 
     def _is_any_within(self, leads: Leads, others: Collection[Leads]) -> bool:
         """Whether one of others allows whatever these allow."""
@@ -196,107 +250,90 @@ class Passages:
             for level, item in others
         )
 
-    def _count(self, fresh: int, found: int) -> None:
+    def _count(self, fresh: int) -> None:
         self._fuel(1 + fresh)  # to find that nothing is new takes as long
         brief = self._most < MOST
-        self._found += found if brief else fresh
+        self._found += 1 if brief else fresh
         if self._found > self._most and (brief or paying()):
             raise _undecided(f"after {MOST} ways through its parts", self._found)
 
-    def _ask(self, place: _Place) -> set[Leads]:
-        """The ways through a part that are known so far."""
-        return {left for left, _ in self._asked(place)}
-
-    def _asked(self, place: _Place) -> set[_Way]:
-        """The same, with what comes then; who asks is asked again when there are more."""
-        if self._now is not None:
-            self._asking.setdefault(place, set()).add(self._now)
-        if place not in self._ways:
-            self._ways[place] = {}
-            self._todo.append(place)
-        known = self._ways[place]
-        return {(left, control) for control, each in known.items() for left in each}
-
-    def _on(self, leads: Leads, node: Expr | _Spot) -> Iterable[_Way]:
+    def _on(self, part: _Part) -> Iterable[_Way]:
+        """The ways through a part that are known at once; of others it will be told."""
+        leads, node = part.leads, part.node
         if not isinstance(node, _Spot):
-            return [(left, DONE) for left in self._through(leads, node)]
-        if isinstance(node.on, int):
-            return self._moved(leads, node, node.on)
-        left = self._asked((leads, replace(node, on=node.on.state)))
-        return self._behind(left, node.pushdown, node.on.below)
+            return [(left, DONE) for left in self._through(part, leads, node)]
+        if isinstance(node.on, Frame):
+            top, below = replace(node, on=node.on.state), node.on.below
+            self._ask(leads, top, _Asking(part, states=() if below is None else (below,)))
+            return ()
+        for move in node.pushdown.moves(node.control, node.on):
+            asking = _Asking(part, states=move.states[::-1], after=move.after)
+            self._ask(leads, move.text, asking)
+        return ()
 
-    def _behind(
-        self, ways: Iterable[_Way], pushdown: Pushdown, below: Frame | int | None
-    ) -> Iterable[_Way]:
-        """On with what is below, where that is reached."""
-        for leads, control in ways:
-            if control is DONE or below is None:
-                yield leads, control
-            else:
-                yield from self._asked((leads, _Spot(pushdown, control, below)))
-
-    def _moved(self, leads: Leads, spot: _Spot, state: int) -> Iterable[_Way]:
-        """The ways to leave a state of an automaton, which takes it off the stack."""
-        for move in spot.pushdown.moves(spot.control, state):
-            ways = {(left, move.after) for left in self._ask((leads, move.text))}
-            for each in reversed(move.states):
-                ways = {*self._behind(ways, spot.pushdown, each)}
-            yield from ways
-
-    def _through(self, leads: Leads, node: Expr) -> Iterable[Leads]:  # noqa: C901, PLR0911  an arm for each node
+    def _through(self, part: _Part, leads: Leads, node: Expr) -> Iterable[Leads]:
         if not leads and not node.looks:
             return [()] if self._alive(node) else []
         match node:
             case Concat(head, tail):
-                middles = self._ask((leads, head))
-                return [way for middle in middles for way in self._ask((middle, tail))]
+                self._ask(leads, head, _Asking(part, tail))
             case Alt(options):
-                return [way for option in options for way in self._ask((leads, option))]
-            case Repeat(item, low, high) if not node.regular:
-                return self._often(leads, item, low, high)
+                for option in options:
+                    self._ask(leads, option, _Asking(part))
             case Rule():
-                return self._ask((leads, node.body))
+                self._ask(leads, node.body, _Asking(part))
             case Call():
-                return self._called(leads, node)
+                self._called(part, leads, node)
+            case Capture():
+                self._captured(part, leads, node)
+            case _:
+                return self._passed(part, leads, node)
+        return ()
+
+    def _passed(self, part: _Part, leads: Leads, node: Expr) -> Iterable[Leads]:
+        match node:
+            case Repeat(item, low, high) if not node.regular:
+                return self._often(part, item, low, high)
             case Ahead(item, level):
                 return self._joined(leads, item, level)
             case Stop(level):
                 over = all(item.nullable for at, item in leads if at == level)
                 return [tuple(lead for lead in leads if lead[0] != level)] if over else []
-            case Capture():
-                return self._captured(leads, node)
             case Unsure():  # whatever is looked ahead for
                 return [()]
             case _:
                 return self._together(leads, node)
 
-    def _called(self, leads: Leads, node: Call) -> Iterable[Leads]:
+    def _called(self, part: _Part, leads: Leads, node: Call) -> None:
         pushdown = node.template.pushdown if isinstance(node.template, Places) else None
         if pushdown is not None:
             stack = cast("Place", node.argument).stack
-            return self._ask((leads, _Spot(pushdown, FIRST, stack)))
-        if node.looks and self._most < MOST:  # calls may lead to others without end
-            self._calls.append((leads, node))
-            return ()
-        self._unfolded += 1
-        if self._unfolded > PARTS:  # calls may lead to others without end, and none be passed
-            raise _undecided(f"after {PARTS} of its parts", self._unfolded, PARTS)
-        return self._ask((leads, self._unfold(node)))
+            self._ask(leads, _Spot(pushdown, FIRST, stack), _Asking(part))
+        elif node.looks and self._most < MOST:  # calls may lead to others without end
+            self._calls.append(part)
+        else:
+            self._unfolded += 1
+            if self._unfolded > PARTS:  # calls may lead to others without end, and none be passed
+                raise _undecided(f"after {PARTS} of its parts", self._unfolded, PARTS)
+            self._ask(leads, self._unfold(node), _Asking(part))
 
-    def _captured(self, leads: Leads, node: Capture) -> Iterable[Leads]:
+    def _captured(self, part: _Part, leads: Leads, node: Capture) -> None:
         if node.item is EPSILON and node.read is not None:
-            return self._ask((leads, node.template.resume(node.argument, node.read)))
-        self._captures = True
-        return self._ask((leads, concat(node.item, node.template.resume_any(node.argument))))
+            behind = node.template.resume(node.argument, node.read)
+        else:
+            self._captures = True
+            behind = concat(node.item, node.template.resume_any(node.argument))
+        self._ask(leads, behind, _Asking(part))
 
     def _joined(self, leads: Leads, item: Expr, level: int) -> Iterable[Leads]:
         met = reduce(both, (other for at, other in leads if at == level), item)
         if not self._alive(met):
             return []
         others = (lead for lead in leads if lead[0] != level)
-        return [tuple(sorted((*others, *_lead(met, level)), key=_level))]
+        return [tuple(sorted((*others, *_lead(met, level)), key=itemgetter(0)))]
 
-    def _often(self, leads: Leads, item: Expr, low: int, high: int | None) -> Iterable[Leads]:
+    def _often(self, part: _Part, item: Expr, low: int, high: int | None) -> Iterable[Leads]:
+        leads, again = part.leads, _Asking(part, again=True)
         found, now, before, count = set[Leads](), {leads}, dict[frozenset[Leads], int](), 0
         while now and (high is None or count <= high):
             since = before.setdefault(frozenset(now), count)
@@ -306,7 +343,9 @@ class Passages:
             if count >= low and now <= found:
                 break
             found |= now if count >= low else set()
-            now = {way for begin in now for way in self._ask((begin, item))}
+            for begin in now:
+                self._ask(begin, item, again)
+            now = {way for begin in now for way in self._parts[begin, item].ways.get(DONE, ())}
             count += 1
         return found
 
@@ -324,7 +363,7 @@ class Passages:
                 if not self._is_any_within(after, known):
                     known.append(after)
                     todo.append((after, target))
-            self._count(1, 1)
+            self._count(1)
         return found
 
     def _steps(self, leads: Leads, node: Expr) -> Iterable[_Step]:
@@ -341,14 +380,15 @@ class Passages:
         return [(left, target) for _, left, target in made if self._alive(target)]
 
 
+def _passes(part: _Part) -> bool:
+    """Whether a way through a part is known that leaves nothing to look for."""
+    return any(all(item.nullable for _, item in left) for left in part.ways.get(DONE, ()))
+
+
 def _lead(item: Expr, level: int) -> Leads:
     """What is looked ahead for, in its normal form; none where anything may follow."""
     lead = ahead(item, level)
     return ((level, lead.item),) if isinstance(lead, Ahead) else ()
-
-
-def _level(lead: tuple[int, Expr]) -> int:
-    return lead[0]
 
 
 def _undecided(why: str, needed: int, given: int | None = None) -> LimitError:
