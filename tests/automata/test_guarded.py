@@ -512,3 +512,6 @@ def test_what_is_plain_to_see_is_so():
     told = [machine._plainly.ends(concat(ahead(each, over), whole)) for each in several]
     assert told[0]
     assert not told[-1]  # of so many sets of bytes none is asked any more
+    reading = concat(ahead(repeat(byte_set(b"abx\xff")), over), x, whole)
+    assert not machine._plainly.ends(reading)
+    assert Derivatives(reading)._plainly.ends(reading)

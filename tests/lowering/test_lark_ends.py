@@ -1,16 +1,18 @@
 """What is said to come to an end does so: the plain engine is the oracle."""
 
 import random
+from itertools import product
 
 import lark
 import pytest
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.errors import FairleadError
-from fairlead.lowering import lark_ends, lark_freedom
+from fairlead.lowering import lark_ends, lark_freedom, lark_straight
 from fairlead.lowering.expr import (
     ALL_BYTES,
     ANYTHING,
+    EPSILON,
     ahead,
     byte_set,
     complement,
@@ -28,6 +30,7 @@ from fairlead.syntax.lark_reader import read_lark
 from fairlead.syntax.lark_source import Lark
 from lark_samples import Fuel, OutOfFuelError, by_chance
 
+ANY = byte_set(ALL_BYTES)
 # What is looked for in all that follows.
 LASTING = [
     *(
@@ -88,9 +91,51 @@ def checked(seed: int, ignored: str) -> int:
                     if told is not None:
                         assert machine.alive(concat(read, whole)) is told, (text, way.terminal)
                         count += 1
+                for read, least in product((way.text, *after), (0, 9)):
+                    texts = [*ends.texts(read, stack, least)]
+                    assert all(accepted(machine, concat(read, whole), each) for each in texts), text
+                    count += len(texts)
         except OutOfFuelError:
             continue
     return count
+
+
+def accepted(machine: Derivatives, state: Expr | None, text: bytes) -> bool:
+    for byte in text:
+        state = None if state is None else machine.step(state, byte)
+    return state is not None and machine.accepts(state)
+
+
+def over_all(seed: int, ignored: str) -> int:
+    """What is plain to see where something is looked ahead for over the whole, too."""
+    text = by_chance(seed) + ignored
+    try:
+        lark.Lark(text, parser="lalr")
+        places, _ = ends_of(text)
+    except (lark.exceptions.LarkError, FairleadError):
+        return 0
+    count, over = 0, places.level + 1
+    for stack in stacks(places, random.Random(seed), 5):
+        whole = concat(places.rest(Place(stack, 0, (0,))), stop(places.level), stop(over))
+        ways = places.ways(places.start.stack.state)
+        reads = [way.text for way in ways] + [ahead(e.after) for way in ways for e in way.exits]
+        for read in reads:
+            for guard in (*LASTING, repeat(byte_set(b"abc ()"), 2, 4), repeat(ANY, 6)):
+                root = concat(ahead(guard, over), read, whole)
+                if Derivatives(root)._plainly.ends(root):
+                    machine = Derivatives(root, fuel=Fuel())
+                    machine._looking._hopeful._plain = lambda _: False
+                    try:
+                        assert machine.alive(root), (text, stack, read)
+                    except OutOfFuelError:
+                        continue
+                    count += 1
+    return count
+
+
+@pytest.mark.parametrize("ignored", ["", '\n%ignore " "', "\n%ignore /c ?/", "\n%ignore /[ c]+/"])
+def test_what_is_plain_to_see_under_a_guard_over_all_is_so(ignored):
+    assert sum(over_all(seed, ignored) for seed in range(12)) > 20
 
 
 @pytest.mark.parametrize("looked_at", [256, 2])
@@ -165,6 +210,24 @@ def test_little_is_looked_at_and_answers_are_forgotten(monkeypatch):
     places, ends = ends_of('start: "a" "b" "c"')
     assert not ends.ends(literal("b"), places.start.stack)
     assert not ends.ends(literal("b"), places.start.stack)
+
+
+def test_a_text_is_put_together_and_filled_up(monkeypatch):
+    monkeypatch.setattr(lark_straight, "_REMEMBERED", 0)
+    text = 'start: "(" start ")" | "a" /b+/\n%ignore " "'
+    places, ends = ends_of(text)
+    stack = places.behind(places.behind(places.start, "LPAR"), "LPAR").stack
+    for _ in range(2):
+        assert [*ends.texts(EPSILON, stack)] == [b" a b ) ) "]
+        assert [*ends.texts(literal("x"), stack, 12)] == [b"x   a b ) ) "]
+    monkeypatch.setattr(lark_straight, "_REMEMBERED", 9)
+    monkeypatch.setattr(lark_straight, "_LONGEST", 3)
+    assert [*ends_of(text)[1].texts(EPSILON, stack)] == []
+    places, ends = ends_of('start: "(" start ")" | "a"\n%ignore / (?! )/')
+    assert [*ends.texts(EPSILON, places.start.stack)] == [b" a "]
+    assert [*ends.texts(EPSILON, places.start.stack, 9)] == []
+    places, ends = ends_of('start: "a"')
+    assert [*ends.texts(EPSILON, places.start.stack)] == []
 
 
 def test_the_nearest_way_may_be_long():

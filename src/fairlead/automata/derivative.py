@@ -14,10 +14,9 @@ and `arcs` makes the byte sets disjoint, the target of each being the union of w
 And and Not work on disjoint arcs. As concatenation is a linked list and everything is hash-consed,
 the same few lines run context-free expressions: the list is the stack.
 
-Only live states are handed out: a target whose language is empty is no arc. A Capture remembers the
-bytes it has read. They matter for single steps, not for a table of arcs, so a blurred state has
-forgotten them; where an arc would depend on them it leads to UNSURE. This is the plain engine:
-short and clear, the oracle of the fast one. It knows no tokens.
+Only live states are handed out: a target of an empty language is no arc. A Capture remembers what
+it has read. That matters for single steps, not for a table of arcs, so a blurred state forgets it;
+an arc that would depend on it leads to UNSURE. This is the plain engine, the oracle of the fast.
 """
 
 from collections.abc import Callable, Iterable
@@ -120,12 +119,13 @@ class Derivatives:
 
     @cached_property
     def _plainly(self) -> Plainly:
-        return Plainly(self._spellable, self.living.check, self._disjoint, self._sketch.is_within)
+        check, within = self.living.check, self._sketch.is_within
+        return Plainly(self._spellable, check, self._disjoint, self._least.word, within)
 
     @cached_property
     def _passages(self) -> Passages:
-        within = self._sketch.is_within
-        return Passages(self._disjoint, self.living.check, self.unfold, within, self._fuel)
+        check, within = self.living.check, self._sketch.is_within
+        return Passages(self._disjoint, check, self.unfold, within, self._fuel)
 
     @cached_property
     def _looking(self) -> Looking:

@@ -8,14 +8,17 @@ what must hold none, each byte but that one. Where a text of such bytes is left 
 What this module does not know: how to search.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, final
 
+from fairlead.automata.words import Word
 from fairlead.lowering.aheads import looking, parts
-from fairlead.lowering.expr import EMPTY, EPSILON, both, byte_set, repeat, stop
+from fairlead.lowering.expr import EMPTY, EPSILON, both, byte_set, concat, repeat, stop
 from fairlead.lowering.lark_contextual import Places
+from fairlead.lowering.lark_ends import Ends
 from fairlead.lowering.lark_indentation import Place
-from fairlead.lowering.nodes import Call, Expr, Stop
+from fairlead.lowering.nodes import Ahead, Call, Expr, Stop
+from fairlead.lowering.regular import Remainders
 
 _SETS: Final = 32  # sets of bytes for which automata are judged: each takes some milliseconds
 
@@ -28,6 +31,7 @@ class Plainly:
         spellable: the bytes that exist.
         check: whether there is a text of what does not look ahead.
         arcs: disjoint byte sets and derivatives of a regular expression.
+        shortest: its shortest string, if it has any.
         within: whether all strings of one expression are strings of another; not if that is not
             soon seen.
     """
@@ -37,10 +41,13 @@ class Plainly:
         spellable: int,
         check: Callable[[Expr], bool],
         arcs: Callable[[Expr], list[tuple[int, Expr]]],
+        shortest: Callable[[Expr], Word | None],
         within: Callable[[Expr, Expr], bool],
     ) -> None:
         self._spellable, self._check, self._arcs, self._within = spellable, check, arcs, within
+        self._shortest = shortest
         self._kept: dict[Expr, int] = {}
+        self._after = Remainders()
         self._sets: set[int] = {spellable}
 
     def forget(self) -> None:
@@ -49,7 +56,7 @@ class Plainly:
 
     def ends(self, root: Expr) -> bool:
         """Whether it is plain that there is a text."""
-        leads, core = looking(root)
+        leads, core = self._read(*looking(root))
         if not all(lead.nullable for lead in leads):
             return False
         kept = {lead.level: self._keeping(lead.item) for lead in leads}
@@ -62,6 +69,59 @@ class Plainly:
                 return False
             core = rest
         return self._check(core)
+
+    def _read(self, leads: Sequence[Ahead], core: Expr) -> tuple[Sequence[Ahead], Expr]:
+        """What is left behind Lark's automaton, where a terminal is being read; else all."""
+        before, head, tail = _up_to_call(core)
+        if not isinstance(head, Call) or not isinstance(head.template, Places):
+            return leads, core
+        places, (over, rest), at = head.template, parts(tail), head.argument
+        own = [lead for lead in leads if lead.level == places.level]
+        others = [lead for lead in leads if lead.level > places.level]
+        if len(own) + len(others) < len(leads) or over != stop(places.level):
+            return leads, core
+        # With nothing over all of it whoever asks has looked at the ends of what is read.
+        if others and (own or before) and isinstance(at, Place):
+            read = concat(*own, *before)
+            if self._is_ended(places, read, at, self._kept_by(others)):
+                return others, rest
+            # With nothing behind them texts to the end are texts of all that is left.
+            if concat(*(stop(lead.level) for lead in others)) == rest:
+                ends = places.ends(self._spellable)
+                if ends is not None and self._is_any_allowed(ends, read, at, others):
+                    return (), EPSILON
+        return leads, core
+
+    def _is_any_allowed(self, ends: Ends, read: Expr, at: Place, others: Sequence[Ahead]) -> bool:
+        """Whether what is looked ahead for allows a text to the end, or one with more spacers."""
+        words = [self._shortest(lead.item) for lead in others]
+        least = max((word.length for word in words if word is not None), default=0)
+        return any(
+            all(self._after(lead.item, text).nullable for lead in others)
+            for text in ends.texts(read, at.stack, least)
+        )
+
+    def _kept_by(self, leads: Sequence[Ahead]) -> int:
+        """The bytes behind each of which all is allowed that is allowed now."""
+        members = self._spellable
+        for lead in leads:
+            members &= self._keeping(lead.item) if lead.nullable else 0
+        return members
+
+    def _is_ended(self, places: Places, read: Expr, at: Place, members: int) -> bool:
+        """Whether what is read comes to its end in these bytes, and then the automaton."""
+        if not self._judges(members):
+            return False
+        if places.freedom(self._spellable) is not None and places.freedom(members) is None:
+            return False  # stacks would be told one by one, which took 10 ms each for SQL
+        ends = places.ends(members)
+        return ends is not None and ends.surely_ends(read, at.stack)
+
+    def _judges(self, members: int) -> bool:
+        """Whether automata are judged for these bytes; some are, and then for no others."""
+        if len(self._sets) < _SETS:
+            self._sets.add(members)
+        return members in self._sets
 
     def _passed(self, head: Expr, tail: Expr, kept: dict[int, int]) -> Expr | None:
         """What is left behind the first part; None where that is not plainly passed."""
@@ -84,9 +144,8 @@ class Plainly:
         places, (over, rest) = head.template, parts(tail)
         if over != stop(places.level) or (lowest is not None and lowest <= places.level):
             return None
-        if len(self._sets) >= _SETS and members not in self._sets:
+        if not self._judges(members):
             return None
-        self._sets.add(members)
         at = head.argument
         return rest if isinstance(at, Place) and places.surely_ends(at, members) else None
 
@@ -100,3 +159,13 @@ class Plainly:
                     found |= members
             self._kept[item] = found
         return found
+
+
+def _up_to_call(core: Expr) -> tuple[list[Expr], Expr, Expr]:
+    """The parts before the first call or stop, that, and what is behind it."""
+    before: list[Expr] = []
+    head, tail = parts(core)
+    while not isinstance(head, Call | Stop) and tail is not EPSILON:
+        before.append(head)
+        head, tail = parts(tail)
+    return before, head, tail

@@ -26,6 +26,7 @@ from fairlead.lowering.lark_automaton import Automaton, Frame
 from fairlead.lowering.lark_completions import Completions
 from fairlead.lowering.lark_freedom import Freedom
 from fairlead.lowering.lark_scanners import Scanners, Way
+from fairlead.lowering.lark_straight import Straight
 from fairlead.lowering.lark_words import shortest_words
 from fairlead.lowering.nodes import Ahead, Alt, Concat, Expr
 from fairlead.lowering.regular import Remainders, byte_classes, derivative, least_byte
@@ -73,11 +74,12 @@ class Ends:
         self._others: dict[Frame, Sequence[Beginning]] = {}
         self._after = Remainders()
         self._spaces: dict[int, Sequence[tuple[Way, bytes]]] = {}
-        self._ended: dict[tuple[Expr, tuple[Beginning, ...], bool], bool] = {}
+        self._ended: dict[tuple[Expr, tuple[Beginning, ...], bool], bytes | None] = {}
         self._stands: dict[tuple[Way, bytes, Beginning], bool] = {}
         self._firsts: dict[Expr, int] = {}
         self._stuck: dict[tuple[Expr, Frame], bool] = {}
         self._possible: Completions | None = None
+        self._straight = None if free is None else Straight(automaton, scanners, free)
 
     def beginnings(self, stack: Frame) -> Sequence[Beginning]:
         """Some of them, those first that are nearest to the end."""
@@ -159,12 +161,38 @@ class Ends:
                 known.clear()
         if self._is_stuck(read, stack):
             return False
-        words = self.beginnings(stack)
-        if self._may_end(read, words, self._free):
+        if self.surely_ends(read, stack):
             return True
-        if self._may_end(read, self._more(stack), None):
-            return True
-        return False if not words and self._is_dead(stack) else None
+        return False if not self.beginnings(stack) and self._is_dead(stack) else None
+
+    def texts(self, read: Expr, stack: Frame, least: int = 0) -> Iterator[bytes]:
+        """Texts that bring what is read to its end, and then the stack: some, if seen at once.
+
+        Args:
+            read: as in `ends`.
+            stack: as there.
+            least: a text that is shorter is filled up to so many bytes, if that can be.
+        """
+        straight, free = self._straight, self._free
+        if straight is None or free is None:
+            return
+        if self._automaton.ends(stack):
+            begun = self._read_on(read, (END,), None)
+            if begun is not None:
+                yield begun
+        begun = self._read_on(read, (free.spacer,), None)
+        rest = None if begun is None else straight.text(stack)
+        if begun is not None and rest is not None:
+            missing = least - len(begun) - len(rest)
+            count = max(1, -(-missing // len(free.spacer)))
+            if count == 1 or straight.fills(stack, rest, count):
+                yield begun + free.spacer * count + rest
+
+    def surely_ends(self, read: Expr, stack: Frame) -> bool:
+        """Whether it is seen that what is read comes to its end, and then the text."""
+        return self._may_end(read, self.beginnings(stack), self._free) or self._may_end(
+            read, self._more(stack), None
+        )
 
     def _is_stuck(self, read: Expr, stack: Frame) -> bool:
         """Whether something has to follow what is read, and no text from the stack begins so."""
@@ -203,25 +231,33 @@ class Ends:
 
     def _may_end(self, read: Expr, beginnings: Sequence[Beginning], free: Freedom | None) -> bool:
         """Whether it can before one of these; `free` knows how texts may go on behind them."""
-        key = read, tuple(beginnings), free is None
-        found = self._ended.get(key)
-        if found is None:
-            found = self._ended[key] = self._search(read, beginnings, free)
-        return found
+        return self._read_on(read, tuple(beginnings), free) is not None
 
-    def _search(self, read: Expr, beginnings: Sequence[Beginning], free: Freedom | None) -> bool:
-        todo = [(read, frozenset[Expr]())]
-        seen = {*todo}
-        for expr, guards in todo:  # grows while we go
+    def _read_on(
+        self, read: Expr, beginnings: tuple[Beginning, ...], free: Freedom | None
+    ) -> bytes | None:
+        """How it does."""
+        key = read, beginnings, free is None
+        if key not in self._ended:
+            self._ended[key] = self._search(read, beginnings, free)
+        return self._ended[key]
+
+    def _search(
+        self, read: Expr, beginnings: Sequence[Beginning], free: Freedom | None
+    ) -> bytes | None:
+        begin = read, frozenset[Expr]()
+        todo, seen = [begin], {begin: b""}
+        for reading in todo:  # grows while we go
+            expr, guards = reading
             if expr is EPSILON:
                 if any(self._hold(guards, each, free) for each in beginnings):
-                    return True
+                    return seen[reading]
                 continue
-            for following in self._following(expr, guards):
+            for byte, following in self._following(expr, guards):
                 if following not in seen and len(seen) < _READ:
-                    seen.add(following)
+                    seen[following] = seen[reading] + byte
                     todo.append(following)
-        return False
+        return None
 
     def _hold(self, guards: frozenset[Expr], beginning: Beginning, free: Freedom | None) -> bool:
         """Whether all that has to follow does, with this beginning of it."""
@@ -230,24 +266,24 @@ class Ends:
         left = frozenset(self._after(guard, beginning) for guard in guards) - {ANYTHING}
         return not left or (free is not None and free.lasts(left))
 
-    def _following(self, expr: Expr, guards: frozenset[Expr]) -> Iterator[_Reading]:
-        """What is left after one byte or none, where that is plain to see."""
+    def _following(self, expr: Expr, guards: frozenset[Expr]) -> Iterator[tuple[bytes, _Reading]]:
+        """One byte or none, and what is left then, where that is plain to see."""
         head, tail = (expr.head, expr.tail) if isinstance(expr, Concat) else (expr, EPSILON)
         if isinstance(head, Ahead):
             if head.level == self._level:
-                yield tail, guards | {head.item}
+                yield b"", (tail, guards | {head.item})
         elif isinstance(head, Alt) and head.looks:
             for option in head.options:
-                yield concat(option, tail), guards
+                yield b"", (concat(option, tail), guards)
         elif head.regular:
             if head.nullable:
-                yield tail, guards
+                yield b"", (tail, guards)
             for members in _told_apart([head, *guards]):
                 byte = self._byte(members)
                 after = EMPTY if byte is None else derivative(head, byte)
                 left = frozenset(EMPTY if byte is None else derivative(g, byte) for g in guards)
-                if after is not EMPTY and EMPTY not in left:
-                    yield concat(after, tail), left - {ANYTHING}
+                if byte is not None and after is not EMPTY and EMPTY not in left:
+                    yield bytes((byte,)), (concat(after, tail), left - {ANYTHING})
 
     def _byte(self, members: int) -> int | None:
         members &= self._spellable

@@ -75,6 +75,18 @@ class Freedom:
         word = None if way.ignored else self._spelling.kept_word(way, self.spacer)
         return None if word is None else word + self.spacer
 
+    def stands(self, ways: Iterable[Way], before: bytes, count: int = 1) -> bool:
+        """Whether so many spacers are ignored among these ways, this behind them or the end.
+
+        As one text, or one after the other.
+        """
+        stands, space, words = self._spelling.stands, self.spacer, [before] if before else []
+        return any(
+            stands(way, space * count, words) or stands(way, space, [*words, space])
+            for way in ways
+            if way.ignored
+        )
+
     def lasts(self, guards: frozenset[Expr]) -> bool:
         """Whether guards on all the rest of a text let one of these ends pass, whatever the stack.
 
@@ -205,11 +217,11 @@ class _Spelling:
         """
         ways = self._scanners.ways(names)
         spaces = [way for way in ways if way.ignored]
-        written = {""} if any(self._stands(way, space, ()) for way in spaces) else set[str]()
+        written = {""} if any(self.stands(way, space, ()) for way in spaces) else set[str]()
         for way in ways:
             word = None if way.ignored else self.kept_word(way, space)
             if word is not None and any(
-                self._stands(each, space, [word + space]) for each in spaces
+                self.stands(each, space, [word + space]) for each in spaces
             ):
                 written.add(way.terminal)
         found = "" in written
@@ -221,7 +233,7 @@ class _Spelling:
         """Where a text may stand between any two terminals, the newlines that begin any line."""
         words = self._spelled(space)
         spelled = [*words.values()]
-        if not any(self._stands(way, space, spelled) for way in self._ignored):
+        if not any(self.stands(way, space, spelled) for way in self._ignored):
             return None
         if not self._stands_first(space, words):
             return None
@@ -287,7 +299,7 @@ class _Spelling:
         return {
             name: word
             for name, word in self._spelled(space).items()
-            if any(self._stands(way, space, [word]) for way in self._ignored)
+            if any(self.stands(way, space, [word]) for way in self._ignored)
         }
 
     def kept_word(self, way: Way, space: bytes) -> bytes | None:
@@ -306,7 +318,7 @@ class _Spelling:
             )
         return self._kept[key]
 
-    def _stands(self, way: Way, space: bytes, words: Iterable[bytes]) -> bool:
+    def stands(self, way: Way, space: bytes, words: Iterable[bytes]) -> bool:
         """Whether a space is ignored before each word, and before the end."""
         guard = way.guard
         if isinstance(guard, Ahead) and not self._after(guard.item, space).nullable:
@@ -325,7 +337,7 @@ class _Spelling:
         """Whether a space is ignored at the beginning, before what leads on from there."""
         read = [[words[name] for name in names if name in words] for names in self._begun]
         return any(
-            self._stands(way, space, each)
+            self.stands(way, space, each)
             for way in self._first
             if way.ignored
             for each in read
