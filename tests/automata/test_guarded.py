@@ -515,3 +515,51 @@ def test_what_is_plain_to_see_is_so():
     reading = concat(ahead(repeat(byte_set(b"abx\xff")), over), x, whole)
     assert not machine._plainly.ends(reading)
     assert Derivatives(reading)._plainly.ends(reading)
+
+
+SUMS = fl.Lark('start: N ("+" N)*\nN: /[12]+/\n')
+NESTED = fl.Gbnf('root ::= [12+]+ | "(" root ")"')
+
+
+@pytest.mark.parametrize("grammar", [SUMS, NESTED])
+@pytest.mark.parametrize(
+    ("met", "behind"),
+    [("1!!|22", "!!"), ("1!!|22", "!!|x"), (r"1\+1|2!", "(!|22)"), (".{2,3}!?|1", "!(2|!)")],
+)
+def test_what_stands_behind_a_meet_is_no_part_of_it(
+    grammar: fl.Lark | fl.Gbnf, met: str, behind: str
+) -> None:
+    def is_text(text: str) -> bool:
+        return any(
+            re.fullmatch(r"[12]+(\+[12]+)*" if grammar is SUMS else r"[12+]+", text[:at])
+            and re.fullmatch(met, text[:at])
+            and re.fullmatch(behind, text[at:])
+            for at in range(len(text) + 1)
+        )
+
+    texts = {
+        text
+        for length in range(7)
+        for text in map("".join, itertools.product("12+!x", repeat=length))
+        if is_text(text)
+    }
+    begun = {text[:end] for text in texts for end in range(len(text) + 1)}
+    source = (grammar & fl.Regex(met)) + fl.Regex(behind)
+    constraint = fl.compile(source, fl.Vocabulary([bytes((b,)) for b in range(128)]))
+    machine = Derivatives(lower_source(source))
+    for text in sorted(begun):
+        state, place = constraint.start(), machine.start()
+        for byte in text.encode():
+            state, place = constraint.advance(state, byte), machine.after(place, byte)
+        for byte in b"12+!x":
+            allowed = text + chr(byte) in begun
+            assert (byte in unpack(constraint.mask(state))) is allowed, text
+            assert (machine.step(place, byte) is not None) is allowed, text
+
+
+def test_where_no_brief_text_is_known_one_is_searched_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guarded, "BRIEF", -1)
+    source = SUMS & fl.Regex(r"(1\+){3}[12]{2,3}")
+    machine = Derivatives(lower_source(source))
+    assert machine.alive(machine.start())
+    assert not machine.alive(machine.after(machine.start(), ord("2")))

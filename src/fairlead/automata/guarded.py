@@ -24,12 +24,13 @@ from typing import Final, TypeAlias, final
 
 from fairlead.automata.captures import has_read, options_of
 from fairlead.automata.nearest import Ways, nearest
+from fairlead.automata.witnesses import Witnesses, looked_over
 from fairlead.automata.words import NOTHING, Word
 from fairlead.errors import LimitError
 from fairlead.lowering.aheads import looking
 from fairlead.lowering.expr import concat
 from fairlead.lowering.nodes import Alt, Expr
-from fairlead.lowering.regular import derivative, least_byte
+from fairlead.lowering.regular import least_byte
 
 # One grammar in 350, drawn at random, took 100 s to be found empty without the early decision.
 EARLY: Final = 64  # states of a search for any text before that is decided, if that is soon done,
@@ -75,12 +76,14 @@ class Guarded:
         self._living: set[Expr] = set()
         self._tried: set[Expr] = set()
         self._careful = False
+        self._witnesses = Witnesses()
 
     def forget(self) -> None:
         """Drop everything memoised."""
         self._known.clear()
         self._living.clear()
         self._tried.clear()
+        self._witnesses.forget()
 
     def alive(self, root: Expr) -> bool:
         """Whether `root` has a text.
@@ -107,7 +110,8 @@ class Guarded:
         top = max((lead.level for lead in leads), default=0)
         if node in self._known or not top:
             return None
-        looser = concat(*(lead for lead in leads if lead.level != top), core)
+        lower = [lead for lead in leads if lead.level != top]
+        looser = concat(*lower, core)
         try:
             lives = self.alive(looser)
         except LimitError:
@@ -115,11 +119,12 @@ class Guarded:
         if not lives:
             self._known[node] = None
             return False
-        text = self._brief(looser)
-        left = next(lead.item for lead in leads if lead.level == top)
-        for byte in text or b"":
-            left = derivative(left, byte)
-        if text is None or not left.nullable:
+        over = looked_over(node)
+        text = None if over is None else self._brief(over[0])
+        if over is None or text is None:
+            return None
+        self._witnesses.keep(node, text)
+        if not self._witnesses.is_allowed(over[1], text):
             return None
         self._living.add(node)
         return True
@@ -154,16 +159,18 @@ class Guarded:
         """Whether it is known that there is a text, or plain to see."""
         if node in self._living or self._ending(node) is not None:
             return True
-        if node.looks and node not in self._known and self._plain(node):
-            self._living.add(node)
-            return True
-        return False
+        if not node.looks or node in self._known:
+            return False
+        if self._witnesses.tell(node) is None and not self._plain(node):
+            return False
+        self._living.add(node)
+        return True
 
     def _reaches(self, root: Expr, most: int) -> bool:
         """Whether a search of so many states finds a text, any text."""
         if not root.looks or root in self._known:
             return False
-        came: dict[Expr, Expr | None] = {root: None}
+        came: dict[Expr, tuple[int, Expr] | None] = {root: None}
         serial = count()
         queue: list[_Entry] = [(0, 0, next(serial), root, None)]
         near: set[Expr] = set()
@@ -174,11 +181,11 @@ class Guarded:
             score, read, _, node, ways = entry
             self._careful = len(came) > READING // 2
             targets, others = self._on(node, ways)
-            for target in targets:
+            for byte, target in targets:
                 bound = None if target in came else self._bound(target)
                 if bound is None:
                     continue
-                came[target] = node
+                came[target] = byte, node
                 if self._lives(target):
                     self._retrace(came, target)
                     return True
@@ -206,19 +213,26 @@ class Guarded:
             heappush(queue, (far, read, number, node, None))
         return bound is None or far > score
 
-    def _on(self, node: Expr, ways: Ways | None) -> tuple[Iterable[Expr], Iterable[Ways]]:
-        """What is next of a node, and what comes one by one after that."""
+    def _on(self, node: Expr, ways: Ways | None) -> tuple[Ways, Iterable[Ways]]:
+        """What is next of a node, by its byte, and what comes one by one after that."""
         if ways is None:
             lines, others = self._leading(node)
-            return (target for _, target in lines), others
+            return iter(lines), others
         way = next(ways, None)
-        return ((), ()) if way is None else ((way[1],), (ways,))
+        return (iter(()), ()) if way is None else (iter((way,)), (ways,))
 
-    def _retrace(self, came: dict[Expr, Expr | None], living: Expr) -> None:
-        way: Expr | None = living
+    def _retrace(self, came: dict[Expr, tuple[int, Expr] | None], living: Expr) -> None:
+        text = self._witnesses.tell(living)
+        text = self._brief(living) if text is None else text
+        way = came[living]
+        self._living.add(living)
         while way is not None:
-            self._living.add(way)
-            way = came[way]
+            byte, node = way
+            self._living.add(node)
+            if text is not None:
+                text = bytes((byte,)) + text
+                self._witnesses.keep(node, text)
+            way = came[node]
 
     def word(self, root: Expr, reading: int = READING) -> Word | None:
         """The least, in byte order, of the shortest texts of `root`; None if it has none.

@@ -38,3 +38,19 @@ def passed(leads: Sequence[Ahead], stop: Stop, rest: Expr) -> Expr:
 def parts(expr: Expr) -> tuple[Expr, Expr]:
     """The first part of a sequence, and the rest."""
     return (expr.head, expr.tail) if isinstance(expr, Concat) else (expr, EPSILON)
+
+
+def up_to_stop(expr: Expr, level: int) -> Expr | None:
+    """What stands before the first Stop of a level, and it; None if that is within a part.
+
+    >>> from fairlead.lowering.expr import literal, stop
+    >>> up_to_stop(concat(literal("a"), stop(1), literal("b")), 1) == concat(literal("a"), stop(1))
+    True
+    """
+    before: list[Expr] = []
+    while expr is not EPSILON:
+        head, expr = parts(expr)
+        before.append(head)
+        if isinstance(head, Stop) and head.level == level:
+            return concat(*before)
+    return None
