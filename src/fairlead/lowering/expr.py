@@ -147,9 +147,9 @@ def _yielding(head: Expr, tail: Expr) -> Expr:
 
 def _looking(head: Ahead, tail: Expr) -> Expr:
     """One Ahead for each level, the lower first; none before options of which one ends it."""
-    if isinstance(tail, Alt) and tail.looks and (tail.yields or meets_stop(tail)):
-        return alt(*(concat(head, option) for option in tail.options))
     follower, rest = (tail.head, tail.tail) if isinstance(tail, Concat) else (tail, EPSILON)
+    if isinstance(follower, Alt) and follower.looks and (follower.yields or meets_stop(follower)):
+        return alt(*(concat(head, option, rest) for option in follower.options))
     if isinstance(follower, Ahead) and follower.level == head.level:
         return _cons(ahead(both(head.item, follower.item), head.level), rest)
     if isinstance(follower, Ahead) and follower.level < head.level:
