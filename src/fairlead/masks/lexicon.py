@@ -181,12 +181,10 @@ class Lexicon:
         It is then read part by part: as one lexeme it would have states for each count.
         """
         found = self._holding.get(expr)
-        return holds(expr, self._is_counted_string, self._holding) if found is None else found
+        return holds(expr, self._is_count, QUOTE, self._holding) if found is None else found
 
-    def _is_counted_string(self, head: Expr, behind: Expr) -> bool:
-        return behind is QUOTE and any(
-            isinstance(part, Repeat) and self.is_counted(part) for part in operands(head)
-        )
+    def _is_count(self, head: Expr) -> bool:
+        return any(isinstance(part, Repeat) and self.is_counted(part) for part in operands(head))
 
     def countable(self, item: Expr) -> bool:
         """Whether repetitions of `item` can be counted while they are read.

