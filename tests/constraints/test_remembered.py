@@ -75,3 +75,14 @@ def test_a_few_more_are_kept_and_dropped_at_once() -> None:
     assert [memory.get(key) is not None for key in range(6)] == [False] * 4 + [True] * 2
     memory.put(6, Sized(9))
     assert len(memory) == 2
+
+
+def test_what_took_long_drops_a_few_at_a_time() -> None:
+    memory: Remembered[int, Sized] = Remembered(most=2, most_bytes=10, spare=8)
+    for key in range(9):
+        memory.put(key, Sized(1))
+    memory.put(9, Sized(1), quick=False)
+    assert [memory.get(key) is not None for key in range(10)] == [False] * 4 + [True] * 6
+    for key in range(10, 14):
+        memory.put(key, Sized(1), quick=False)
+    assert len(memory) == 2

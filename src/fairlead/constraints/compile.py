@@ -9,6 +9,7 @@ that compiling in a loop costs a dictionary look-up.
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from time import perf_counter
 from typing import Final, TypeAlias, final
 
 from fairlead.automata.budget import Budget, Meter
@@ -38,6 +39,7 @@ from fairlead.vocabulary.spellings import Vocabulary
 Parts: TypeAlias = tuple[Source, Vocabulary, Budget, Cutter | None]
 
 _DEFAULT: Final = Budget.default()
+_QUICK: Final = 0.001  # seconds, in which two of three schemas are compiled
 
 
 @final
@@ -118,8 +120,9 @@ def compile(  # noqa: A001  the contract fixes the name
     except RecursionError:  # parts are compared with those of sources that were compiled before
         raise _too_deep() from None
     if made is None:
+        began = perf_counter()
         made = _compile(*parts)
-        remembered.put(key, made)
+        remembered.put(key, made, quick=perf_counter() - began < _QUICK)
     return made
 
 

@@ -9,7 +9,7 @@ more are kept, and dropped at once.
 
 import threading
 from collections.abc import Hashable
-from typing import Generic, Protocol, TypeVar, final
+from typing import Final, Generic, Protocol, TypeVar, final
 
 
 class Sized(Protocol):
@@ -19,6 +19,8 @@ class Sized(Protocol):
         """How much it takes."""
         ...
 
+
+_AT_ONCE: Final = 4  # a third of constraints takes longer, and each makes room for itself and two
 
 Key = TypeVar("Key", bound=Hashable)
 Kept = TypeVar("Kept", bound=Sized)
@@ -30,7 +32,7 @@ class Remembered(Generic[Key, Kept]):
 
     Attributes:
         most: how many are kept,
-        spare: and how many beside them before these are dropped.
+        spare: and how many beside them before these are dropped, all at once.
         most_bytes: how much memory they may hold together.
         hits: how often what was asked for was there.
         misses: how often it was not.
@@ -67,15 +69,28 @@ class Remembered(Generic[Key, Kept]):
                 self._shrink()
             return found
 
-    def put(self, key: Key, value: Kept) -> None:
-        """Keep `value` under `key`."""
+    def put(self, key: Key, value: Kept, *, quick: bool = True) -> None:
+        """Keep `value` under `key`; `quick`: whether it was made so fast that to drop others shows.
+
+        >>> class One:
+        ...     def size(self):
+        ...         return 1
+        >>> kept = Remembered(2, 9, spare=3)
+        >>> for key in "abcd":
+        ...     kept.put(key, One())
+        >>> len(kept)
+        4
+        >>> kept.put("e", One(), quick=False)
+        >>> len(kept)
+        2
+        """
         with self._lock:
             used = next(reversed(self._kept), key)  # until now, and so it may have grown
             self._kept.pop(key, None)
             self._kept[key] = value
             for last in (used, key):
                 self._sizes[last] = self._kept[last].size()
-            self._shrink()
+            self._shrink(None if quick else max(self.most, len(self._kept) - _AT_ONCE))
 
     def clear(self) -> None:
         """Drop all, and count anew."""
@@ -84,10 +99,11 @@ class Remembered(Generic[Key, Kept]):
             self._sizes.clear()
             self.hits = self.misses = 0
 
-    def _shrink(self) -> None:
+    def _shrink(self, most: int | None = None) -> None:
         used = sum(self._sizes.values())
-        most = self.most + self.spare
-        most = len(self._kept) if len(self._kept) <= most else self.most
+        if most is None:
+            most = self.most + self.spare
+            most = len(self._kept) if len(self._kept) <= most else self.most
         while len(self._kept) > 1 and (len(self._kept) > most or used > self.most_bytes):
             dropped = next(iter(self._kept))
             del self._kept[dropped]
