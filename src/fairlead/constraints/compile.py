@@ -39,7 +39,6 @@ from fairlead.vocabulary.spellings import Vocabulary
 Parts: TypeAlias = tuple[Source, Vocabulary, Budget, Cutter | None]
 
 _DEFAULT: Final = Budget.default()
-_QUICK: Final = 0.001  # seconds, in which two of three schemas are compiled
 
 
 @final
@@ -122,7 +121,7 @@ def compile(  # noqa: A001  the contract fixes the name
     if made is None:
         began = perf_counter()
         made = _compile(*parts)
-        remembered.put(key, made, quick=perf_counter() - began < _QUICK)
+        remembered.put(key, made, perf_counter() - began)
     return made
 
 

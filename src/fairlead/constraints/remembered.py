@@ -20,7 +20,9 @@ class Sized(Protocol):
         ...
 
 
-_AT_ONCE: Final = 4  # a third of constraints takes longer, and each makes room for itself and two
+_QUICK: Final = 0.001  # seconds: a quarter of the schemas in use takes longer than this
+_SLOW: Final = 0.004  # and not as long as this
+_AT_ONCE: Final = 4  # so each of them makes room for itself and three others
 
 Key = TypeVar("Key", bound=Hashable)
 Kept = TypeVar("Kept", bound=Sized)
@@ -66,11 +68,11 @@ class Remembered(Generic[Key, Kept]):
             self._kept[key] = self._kept.pop(key)
             if self.hits % self.most == 0:
                 self._sizes = {kept: value.size() for kept, value in self._kept.items()}
-                self._shrink()
+                self._shrink(len(self._kept))
             return found
 
-    def put(self, key: Key, value: Kept, *, quick: bool = True) -> None:
-        """Keep `value` under `key`; `quick`: whether it was made so fast that to drop others shows.
+    def put(self, key: Key, value: Kept, took: float = 0) -> None:
+        """Keep `value` under `key`, which took so many seconds to make.
 
         >>> class One:
         ...     def size(self):
@@ -80,7 +82,7 @@ class Remembered(Generic[Key, Kept]):
         ...     kept.put(key, One())
         >>> len(kept)
         4
-        >>> kept.put("e", One(), quick=False)
+        >>> kept.put("e", One(), took=0.002)
         >>> len(kept)
         2
         """
@@ -90,7 +92,7 @@ class Remembered(Generic[Key, Kept]):
             self._kept[key] = value
             for last in (used, key):
                 self._sizes[last] = self._kept[last].size()
-            self._shrink(None if quick else max(self.most, len(self._kept) - _AT_ONCE))
+            self._shrink(self._most_beside(took))
 
     def clear(self) -> None:
         """Drop all, and count anew."""
@@ -99,11 +101,15 @@ class Remembered(Generic[Key, Kept]):
             self._sizes.clear()
             self.hits = self.misses = 0
 
-    def _shrink(self, most: int | None = None) -> None:
+    def _most_beside(self, took: float) -> int:
+        """How many may be kept together with one that took so long."""
+        kept, full = len(self._kept), len(self._kept) > self.most + self.spare
+        if took < _QUICK:
+            return self.most if full else kept
+        return max(self.most, kept - _AT_ONCE) if full or took < _SLOW else kept
+
+    def _shrink(self, most: int) -> None:
         used = sum(self._sizes.values())
-        if most is None:
-            most = self.most + self.spare
-            most = len(self._kept) if len(self._kept) <= most else self.most
         while len(self._kept) > 1 and (len(self._kept) > most or used > self.most_bytes):
             dropped = next(iter(self._kept))
             del self._kept[dropped]
