@@ -5,14 +5,17 @@ from typing import Any
 import pytest
 
 import fairlead as fl
+from fairlead.lowering.expr import EMPTY
 from fairlead.lowering.json_scalars import scalars
 from fairlead.lowering.json_schema import Lowering, lower_part
 from fairlead.lowering.json_text import json_style
+from fairlead.lowering.json_words import words_of
 from fairlead.lowering.nodes import Rule
 from fairlead.syntax.json_schema import LooseParts
 from fairlead.syntax.json_schema_keywords import LATEST, Draft
 from fairlead.syntax.json_schema_parts import read_scalars
 from fairlead.syntax.json_schema_tree import Document
+from fairlead.syntax.json_text import write_json
 
 WHITESPACES = ("any", "compact")
 PARTS: list[dict[str, Any]] = [
@@ -64,3 +67,28 @@ def test_parts_that_may_be_arrays_and_objects_are_no_rules_of_themselves(text: s
         assert id(found) not in met
         met.add(id(found))
         found = found.body
+
+
+@pytest.mark.parametrize(
+    ("bounds", "words"),
+    [
+        ({}, ("a", "bc", "def")),
+        ({"minLength": 2}, ("bc", "def")),
+        ({"maxLength": 2}, ("a", "bc")),
+        ({"minLength": 2, "maxLength": 2, "type": "string"}, ("bc",)),
+    ],
+)
+def test_strings_of_an_enum_are_words_beside_lengths_too(
+    bounds: dict[str, Any], words: tuple[str, ...]
+) -> None:
+    part = write_json({"enum": ["a", "bc", "def"], **bounds})
+    found = lower_part(fl.JsonSchema({}), part, LATEST)
+    assert isinstance(found, Rule)
+    listed = words_of(found)
+    assert listed is not None
+    assert listed[0] == words
+
+
+def test_no_string_of_an_enum_may_be_long_enough() -> None:
+    for part in ('{"enum":["a","bc"],"minLength":3}', '{"enum":[1],"type":"string","maxLength":3}'):
+        assert lower_part(fl.JsonSchema({}), part, LATEST) is EMPTY

@@ -24,7 +24,7 @@ Raw: TypeAlias = "Mapping[str, Any]"
 Values: TypeAlias = Callable[[Any], Expr]
 Made = TypeVar("Made")
 
-_TYPE: Final = {"type"}
+_BESIDE: Final = {"type", "minLength", "maxLength"}
 _ALIKE: Final = frozenset(  # what means the same in each draft; 1.0 is no integer in draft 4
     (
         (),
@@ -88,12 +88,18 @@ def _lowered(said: Raw, draft: Draft, style: JsonStyle, lower: Values) -> Expr:
 
 
 def _listed(said: Raw, draft: Draft, style: JsonStyle, lower: Values) -> Expr | None:
-    """One of some strings, and of other values, if no more is said than that, and of which type."""
+    """One of some strings, and of other values, if no more is said than type and length of them.
+
+    Of those that list countries many say how long the codes are: read letter by letter, a first
+    mask of 249 took 9 ms, and as a list of words 2.
+    """
     types = said.get("type", ())
-    if len(said.keys() - _TYPE) != 1 or (types and "string" not in types):
+    if len(said.keys() - _BESIDE) != 1 or (types and "string" not in types):
         return None
     values = (said["const"],) if "const" in said else said.get("enum", ())
-    words = words_rule((value for value in values if value.__class__ is str), style)
+    texts = [value for value in values if value.__class__ is str]
+    low, high = said.get("minLength", 0), said.get("maxLength", max(map(len, texts), default=0))
+    words = words_rule((text for text in texts if low <= len(text) <= high), style)
     others = [value for value in values if value.__class__ is not str]
     if words is None or not others or types == "string":
         return words
