@@ -11,6 +11,7 @@ whether it surely has an instance; where that would take a search it says nothin
 What this module does not know: what schemas mean beyond that.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from marshal import dumps
 from typing import Any, Final, final
@@ -37,6 +38,7 @@ from fairlead.syntax.json_schema_witnesses import Witnesses
 from fairlead.syntax.json_text import Json
 
 MOST_BRANCHES: Final = 8
+_HOLDING: Final = frozenset((dict, list))
 _DYNAMIC: Final = frozenset(("$dynamicRef", "$recursiveRef"))
 
 
@@ -82,6 +84,14 @@ def read_tame(
         check.typed,
         check.empty,
         whole=only is None,
+    )
+
+
+def _outlined(raw: Raw) -> tuple[object, ...]:
+    """What parts that are written alike have in common, told at a glance: most are like none."""
+    return tuple(
+        held if held.__class__ is str else (name, len(held) if held.__class__ in _HOLDING else 0)
+        for name, held in raw.items()
     )
 
 
@@ -250,8 +260,10 @@ class _Check:
         judge = Verdicts(self.targets, said_of, alone=self._draft <= 7)
         crowds, witnesses = Crowds(self.seen.values(), judge), Witnesses(judge)
         told: dict[bytes | int, list[Raw] | None] = {}  # half of them are written like another
+        outlines = {key: _outlined(raw) for key, raw in self.wild.items() if key not in wrong}
+        alike = Counter(outlines.values())
         for key, raw in [*self.wild.items()]:
-            text = _written(raw) if key not in wrong else 0
+            text = 0 if key in wrong else _written(raw) if alike[outlines[key]] > 1 else key
             if text and text not in told:
                 needed = witnesses.needs(raw) if crowds.allow(raw) else None
                 told[text] = needed
