@@ -30,7 +30,7 @@ from fairlead.lowering.sources import lower_source
 from fairlead.lowering.special import shown
 from fairlead.masks.rows import Rows
 from fairlead.masks.schemas import lower_plain
-from fairlead.syntax.collecting import uncollected
+from fairlead.syntax.collecting import uninterrupted
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.sources import Source, source
 from fairlead.vocabulary.cutter import Cutter
@@ -104,6 +104,12 @@ def compile(  # noqa: A001  the contract fixes the name
         UnsatisfiableError: no text satisfies it, or none that the vocabulary can spell.
         LimitError: compiling takes more work than the budget allows.
     """
+    return uninterrupted(_remembered, source_or_type, vocabulary, budget, canonical)
+
+
+def _remembered(
+    source_or_type: object, vocabulary: Vocabulary, budget: Budget | None, canonical: object
+) -> CompiledConstraint:
     if not isinstance(vocabulary, Vocabulary):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise SourceError(
             f"a source is compiled for a fairlead.Vocabulary, not for {type(vocabulary).__name__}"
@@ -175,8 +181,7 @@ def _plainly(resolved: Resolved) -> Expr | None:
     """The texts of a schema that kernels read, where each byte can be spelled."""
     what = resolved.source
     if isinstance(what, JsonSchema) and resolved.vocabulary.spellable == ALL_BYTES:
-        with uncollected(len(what.text) >> 2):  # four letters for each object, at least
-            return lower_plain(what)
+        return lower_plain(what)
     return None
 
 

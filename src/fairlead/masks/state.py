@@ -16,6 +16,7 @@ from fairlead.masks.bits import Row
 from fairlead.masks.network import Network
 
 ALL: Final = sys.maxsize  # tokens
+PLAIN: Final = -1  # instead of a macro state, where there is doubt what can come to an end
 UNTIED: Final = -2  # instead of a macro state, where the network that had it is gone
 
 
@@ -76,6 +77,12 @@ class State:
             self._others[token] = state
         if state._rest is None and state._before is None:
             state._before, state._by = self, token
+
+    def reader(self) -> Network | None:
+        """The network that reads it; None: the plain engine does."""
+        if self.network is None and self.macro != PLAIN:
+            raise FairleadError("a state of another engine")
+        return self.network
 
     def tie(self, equal: "State") -> None:
         """Let a state that is UNTIED go on as one that says the same."""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from fairlead.automata.budget import Budget
 from fairlead.automata.derivative import Derivatives
-from fairlead.errors import FairleadError, LimitError
+from fairlead.errors import LimitError
 from fairlead.lowering.expr import concat, literal
 from fairlead.lowering.nodes import Expr
 from fairlead.masks.bits import Row
@@ -31,15 +31,14 @@ from fairlead.masks.memory import Held
 from fairlead.masks.network import Network
 from fairlead.masks.networks import new_network, succeed
 from fairlead.masks.rows import Rows
-from fairlead.masks.state import UNTIED, State, copied
+from fairlead.masks.state import PLAIN, UNTIED, State, copied
+from fairlead.syntax.collecting import uninterrupted
 from fairlead.vocabulary.spellings import Vocabulary
 
 _MOST_STARTS = 256  # beginnings whose states are kept: a text, or the healed end of a prompt
 _MOST_COPIES: Final = 1 << 17  # of states, 30 MB or so
 
 _DOUBTS: Final = 4  # tokens of a mask that the kernels cannot tell, before they are not asked
-
-_PLAIN: Final = -1  # instead of a macro state, where there is doubt what can come to an end
 
 
 @final
@@ -116,16 +115,20 @@ class States:
         """The state of a text that begins with `lead`."""
         found = self._starts.get(lead)
         if found is None or self._network.arena.nbytes > self._budget.table_bytes:
-            with self._lock:
-                if self._network.arena.nbytes > self._budget.table_bytes:
-                    self._outgrow()
-                found = self._starts.get(lead)
-                if found is None:
-                    found = self._begin(concat(literal(lead), self._expr))
-                    if len(self._starts) >= _MOST_STARTS:
-                        self._starts.clear()
-                    self._starts[lead] = found
+            found = uninterrupted(States._started, self, lead)
         return found
+
+    def _started(self, lead: bytes) -> State:
+        with self._lock:
+            if self._network.arena.nbytes > self._budget.table_bytes:
+                self._outgrow()
+            found = self._starts.get(lead)
+            if found is None:
+                found = self._begin(concat(literal(lead), self._expr))
+                if len(self._starts) >= _MOST_STARTS:
+                    self._starts.clear()
+                self._starts[lead] = found
+            return found
 
     def _begin(self, rest: Expr) -> State:
         try:
@@ -149,10 +152,13 @@ class States:
     def _plain_state(self, rest: Expr) -> State:
         if len(self._plain_states) > self._budget.rows:
             self._plain_states.clear()
-        return self._plain_states.setdefault(rest, State(None, _PLAIN, rest.nullable, rest))
+        return self._plain_states.setdefault(rest, State(None, PLAIN, rest.nullable, rest))
 
     def mask(self, state: State) -> Row:
         """The tokens that may come next, and the end ids where the text may end."""
+        return uninterrupted(States._mask, self, state)
+
+    def _mask(self, state: State) -> Row:
         with self._lock:
             try:
                 return self._filled(state)
@@ -205,7 +211,7 @@ class States:
         """
         self._machine.living.consult(None)
         state.know_rest(self.rest(state))
-        state.network, state.macro = None, _PLAIN
+        state.network, state.macro = None, PLAIN
 
     def end(self, state: State) -> State:
         """The state after an end id."""
@@ -304,7 +310,7 @@ class States:
                 found = self._reached(before, token)
                 after.tie(found or self._enter(self._network, self.rest(after)))
                 before = after
-        return _network(state)
+        return state.reader()
 
     def _read_plainly(self, state: State, token: int) -> Expr | None:
         """What may follow a token that reads on what a capture within a capture has read.
@@ -388,10 +394,3 @@ class States:
                 self._with_rows.append(oldest)
             else:
                 oldest.row = None
-
-
-def _network(state: State) -> Network | None:
-    """What a state belongs to; None: the plain engine reads it."""
-    if state.network is None and state.macro != _PLAIN:
-        raise FairleadError("a state of another engine")
-    return state.network

@@ -4,13 +4,21 @@ After 700 new objects it looks at these, the tenth time at those of all ten, too
 schema of 60,000 letters takes half of that to be read. Nothing that a text is turned into is
 garbage.
 
+On the way to a first mask, and while another is made, the collector waits altogether: nothing of
+that is garbage (of schemas that take seconds, not one object), and of 1,873 schemas 29 met a
+collection of what 70 others had made, 3 to 8 ms, and three one of all. It comes with the next
+object that anybody makes, at best while the model is at work.
+
 What this module does not know: what is made.
 """
 
 import gc
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Final
+from typing import Final, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+Made = TypeVar("Made")
 
 _MANY: Final = 4096
 _AS_EVER: Final = nullcontext()
@@ -22,6 +30,20 @@ def uncollected(count: int) -> AbstractContextManager[None]:
     Looking for it takes twice as long as making them.
     """
     return _waiting() if count >= _MANY and gc.isenabled() else _AS_EVER
+
+
+def uninterrupted(make: Callable[P, Made], *given: P.args, **named: P.kwargs) -> Made:
+    """What `make` gives, whatever it takes, while the collector waits; it comes with what is next.
+
+    A `with` statement makes an object before the collector waits: that would be what it comes with.
+    """
+    if not gc.isenabled():
+        return make(*given, **named)
+    gc.disable()
+    try:
+        return make(*given, **named)
+    finally:
+        gc.enable()
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias, cast, final, get_args
 
 from fairlead.errors import FairleadError, SourceError
+from fairlead.syntax.collecting import uninterrupted
 from fairlead.syntax.json_text import Json, copy_json, read_json, write_plain
 from fairlead.syntax.names import did_you_mean
 from fairlead.syntax.sources import Source, check_text
@@ -120,11 +121,7 @@ class JsonSchema(Source):
             _check("whitespace", self.whitespace, _WHITESPACE_NAMES)
         _check("spelling", self.spelling, _SPELLINGS)
         _check("formats", self.formats, _FORMATS)
-        text, value = _copied(schema, "a schema")
-        object.__setattr__(self, "text", text)
-        if not isinstance(schema, str):  # where the properties keep it
-            self.__dict__["value"], self.__dict__["compact"] = value, text
-        object.__setattr__(self, "resource_texts", _resource_texts(resources))
+        uninterrupted(_keep, self, schema, resources)
 
     @cached_property
     def value(self) -> Json:
@@ -142,6 +139,14 @@ class JsonSchema(Source):
             return write_plain(self.value)
         except FairleadError:  # which compiling will say
             return None
+
+
+def _keep(source: JsonSchema, schema: object, resources: object) -> None:
+    text, value = _copied(schema, "a schema")
+    object.__setattr__(source, "text", text)
+    if not isinstance(schema, str):  # where the properties keep it
+        source.__dict__["value"], source.__dict__["compact"] = value, text
+    object.__setattr__(source, "resource_texts", _resource_texts(resources))
 
 
 def _check(name: str, given: object, allowed: tuple[str, ...]) -> None:
