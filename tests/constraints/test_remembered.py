@@ -81,10 +81,10 @@ def test_what_took_some_time_drops_a_few_at_once() -> None:
     memory: Remembered[int, Sized] = Remembered(most=2, most_bytes=10, spare=7)
     for key in range(9):
         memory.put(key, Sized(1))
-    memory.put(9, Sized(1), took=0.002)
+    memory.put(9, Sized(1), took=0.0015)
     assert [memory.get(key) is not None for key in range(10)] == [False] * 4 + [True] * 6
     for key in range(10, 14):
-        memory.put(key, Sized(1), took=0.002)
+        memory.put(key, Sized(1), took=0.0015)
     assert len(memory) == 2
 
 
