@@ -17,6 +17,7 @@ from typing import final
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.endless import surely_endless
+from fairlead.lowering.endless_rules import surely_endless_rules
 from fairlead.lowering.expr import ALL_BYTES, EMPTY, alt, concat, repeat
 from fairlead.lowering.nodes import Alt, Call, Concat, Expr, Repeat, Rule
 
@@ -70,7 +71,7 @@ class Decisions:
         """
         flat = self.flattened(expr)
         expr, most = (expr, MOST_NESTED) if flat is None else (flat, MOST_PARTS)
-        if expr.regular and surely_endless(expr):
+        if surely_endless(expr) if expr.regular else surely_endless_rules(expr, self.machine.alive):
             return None
         found: list[bytes] = []
         stack: list[tuple[int, Expr | None]] = [(0, expr)] if self.machine.alive(expr) else []
