@@ -8,6 +8,7 @@ from fairlead.automata.derivative import Derivatives
 from fairlead.errors import UnsatisfiableError
 from fairlead.lowering.endless_rules import surely_endless_rules
 from fairlead.lowering.expr import EMPTY, alt, concat, literal, repeat
+from fairlead.lowering.meets import looking
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.lowering.sources import lower_source
 
@@ -77,6 +78,7 @@ def test_a_rule_is_endless_only_where_it_can_be_written() -> None:
     assert surely_endless_rules(repeat(rule(literal("a")), 0, 2), lives)
     assert not surely_endless_rules(concat(rule(literal("a")), never), lives)
     assert not surely_endless_rules(rule(never), lives)
+    assert not surely_endless_rules(looking(rule(literal("a")), literal("b")), lives)
     assert not surely_endless_rules(Rule("p", [literal("a")]), lives)
 
 

@@ -30,12 +30,20 @@ def spacer(text: str, spellable: int = ALL_BYTES, **options) -> bytes | None:
         ("start: /a(?!-)/ start | /b/\n%ignore /-./", b"-\0"),
         ('start: "a" start | "b"\n%ignore /--/ \n%ignore / -/', b" -"),
         # What is taken goes on over any space, and the end is not reached without it; or it is.
-        ("start: /a[^b]*/ | /a[^b]*/ start\n%ignore / /", None),
+        ("start: /a[^b]*/ start | /a[^b]*/ 'c'\n%ignore / /".replace("'", '"'), None),
+        # Where it may be the last, or what comes behind it ends it, it is.
+        ("start: /a[^b]*/ | /a[^b]*/ start\n%ignore / /", b" "),
+        ("start: /a[^b]*/ /b/ start | /a[^b]*/ /b/\n%ignore / /", b" "),
         ("start: /a[^b]*/ start | /b/\n%ignore / /", b" "),
         (
             'start: _line (_NL _line)*\n_line: "a"+ | "(" "a" _NL ")"\n_NL: /\\n */\n%ignore " "',
-            None,
+            b" ",
         ),
+        # Two of them are one; or what comes behind it goes on with it, or only the end does not.
+        ('start: "a" _NL _NL "b"\n_NL: /\\n */\n%ignore " "', None),
+        ('start: "a" _NL "(" "b"\n_NL: /\\n *(\\( *)?/\n%ignore " "', None),
+        ('start: "a" _NL | "a" _NL start\n_NL: /\\n *(?!a)/\n%ignore " "', b" "),
+        ('start: x _NL | x _NL "b"\nx: "a" | "c" x\n_NL: /\\n *(?=b)/\n%ignore " "', b" "),
         (
             'start: _line (_NL _line)*\n_line: "a" "("? | NAME "("\n'
             'NAME: /b(?=\\()/\n_NL: /\\n */\n%ignore " "',
@@ -52,7 +60,8 @@ def spacer(text: str, spellable: int = ALL_BYTES, **options) -> bytes | None:
         # "aa" is ignored where no name can come, so behind a name there is no end.
         ('start: /[ab]+/ "aa" | "aa" "c"\n%ignore /a{1,2}/\n%ignore " "', None),
         # It would be completed by more of the same only.
-        ('start: "x" | more NAME\nmore: more "a" | "a"\nNAME: /b$/\n%ignore " "', None),
+        ('start: "x" | more NAME "c"\nmore: more "a" | "a"\nNAME: /b$/\n%ignore " "', None),
+        ('start: "x" | more NAME\nmore: more "a" | "a"\nNAME: /b$/\n%ignore " "', b" "),
         # Nothing is ignored; or not in front of each.
         ('start: "a" start "b" | "c"', None),
         ('start: "a" | " a" start\n%ignore " "', None),

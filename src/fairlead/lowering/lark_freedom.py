@@ -12,15 +12,16 @@ from what is looked at here; it is more than is needed, so that no stack has to 
   too, where one newline has to come behind another.
 
 Where one of these is not so, and lines are not indented, each state is looked at by itself: which
-terminals have such a text there, and whether those lead on (`lark_completions`). That takes longer:
-.5 s for SQL as sql_to_ibis has it, where what is a keyword depends on the state. If only some
+terminals have such a text there, or end before what comes behind them (`lark_written`), and whether
+those lead on (`lark_completions`). That takes longer: .5 s for SQL as sql_to_ibis has it, where
+what is a keyword depends on the state. If only some
 stacks lead on so, those are told one by one. Of the others nothing is said: each is searched,
 which for one query of 35 tokens took 5 s, and for 14 tokens of Python without an indenter 200 s.
 
 What this module does not know: how stacks are read.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, final
 
 from fairlead.lowering.expr import ALL_BYTES, ANYTHING
@@ -29,6 +30,7 @@ from fairlead.lowering.lark_completions import Completions, completions
 from fairlead.lowering.lark_plans import always_completed
 from fairlead.lowering.lark_scanners import Scanners, Way
 from fairlead.lowering.lark_words import is_last, shortest_words, takes_lines
+from fairlead.lowering.lark_written import written as terminals_written
 from fairlead.lowering.nodes import Ahead, Expr
 from fairlead.lowering.preferred import Exit
 from fairlead.lowering.regular import Remainders
@@ -196,10 +198,7 @@ class _Spelling:
 
         Each is another one in each state: a keyword where a name may stand that is tried first.
         """
-        known: dict[int, int] = {}
-        for wanted in {*self._table.wanted}:
-            known[wanted] = self._written(self._table.named(wanted), space)
-        written = [known[wanted] for wanted in self._table.wanted]
+        written = terminals_written(self._table, self._scanners, self, space)
         states = {state for row in self._table.shifts for state in row.values()}
         met = frozenset(self._alike.get(called, called) for called in self._taken)
         some = None
@@ -209,25 +208,6 @@ class _Spelling:
             return None
         nothing = frozenset[Exit]()
         return Freedom(space, nothing, nothing, self, None if some.hold() else some)
-
-    def _written(self, names: Sequence[str], space: bytes) -> int:
-        """The terminals, END among them, in front of which a space is ignored, as bits.
-
-        Each is what it is whatever follows the space behind it.
-        """
-        ways = self._scanners.ways(names)
-        spaces = [way for way in ways if way.ignored]
-        written = {""} if any(self.stands(way, space, ()) for way in spaces) else set[str]()
-        for way in ways:
-            word = None if way.ignored else self.kept_word(way, space)
-            if word is not None and any(
-                self.stands(each, space, [word + space]) for each in spaces
-            ):
-                written.add(way.terminal)
-        found = "" in written
-        for at, name in enumerate(self._table.terminals):
-            found |= (name in written) << at
-        return found
 
     def _parts(self, space: bytes) -> frozenset[Exit] | None:
         """Where a text may stand between any two terminals, the newlines that begin any line."""
@@ -317,6 +297,18 @@ class _Spelling:
                 None,
             )
         return self._kept[key]
+
+    def taken_words(self, way: Way) -> Iterator[tuple[bytes, Exit]]:
+        """Texts that no earlier terminal begins with, whatever follows, and what ends each."""
+        for leaving in way.exits:
+            for word in shortest_words(leaving.text, self._spellable, self._words):
+                if self._holds(way, word):
+                    yield word, leaving
+
+    def is_ended(self, leaving: Exit, word: bytes) -> bool:
+        """Whether what is read ends before a word, whatever follows that, or the end."""
+        after = self._after(leaving.after, word)
+        return after is ANYTHING if word else after.nullable
 
     def stands(self, way: Way, space: bytes, words: Iterable[bytes]) -> bool:
         """Whether a space is ignored before each word, and before the end."""
