@@ -19,7 +19,16 @@ from fairlead.masks.rows import Rows
 from fairlead.masks.states import States
 from fairlead.syntax.lark_reader import read_lark
 from fairlead.syntax.lark_source import Lark
-from lark_samples import Blocks, Fuel, OutOfFuelError, by_chance, lowered
+from lark_samples import (
+    Blocks,
+    Fuel,
+    OutOfFuelError,
+    by_chance,
+    lowered,
+    parsed,
+    short_strings,
+)
+from random_walks import BYTES
 from two_engines import compared
 
 
@@ -274,3 +283,29 @@ def test_what_cannot_be_said_is_searched_for(monkeypatch):
     monkeypatch.setattr(verdicts.Verdicts, "_said", lambda *_: None)
     expr = lowered("start: A start? | B\nA: /a+(?!b)/\nB: /ab?/")
     assert compared(expr, words("ab", 1), 3, 6, 1) > 6
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'start: _line (_NL _line)*\n_line: "a"+ | "(" "a" _NL ")"\n_NL: /\\n */\n%ignore " "',
+        'start: ("a" _NL)+ | "(" _NL? "a" ")"\n_NL: /(\\n *|a\\n)+/\n%ignore / +/',
+        'start: "a" _NL | "a" _NL start\n_NL: /\\n *(?!a)/\n%ignore " "',
+        'start: x _NL | x _NL "("\nx: "a" | ")" x\n_NL: /\\n *(?=\\()/\n%ignore " "',
+        "start: /a[^)]*/ | /a[^)]*/ start\n%ignore / /",
+    ],
+)
+def test_what_goes_on_over_spaces_is_followed_by_what_ends_it(text: str) -> None:
+    letters = "a\n ()"
+    parser = lark.Lark(text, parser="lalr")
+    begun = {each[:end] for each in parsed(parser, letters, 6) for end in range(len(each) + 1)}
+    constraint = fl.compile(fl.Lark(text, lexer="contextual"), BYTES)
+    states = {"": constraint.start()}
+    for before in [each for each in short_strings(letters, 2) if each in begun]:
+        row = constraint.mask(states[before])
+        for letter in letters:
+            allowed = int(row[ord(letter) // 32]) >> ord(letter) % 32 & 1
+            assert allowed == (before + letter in begun), (before, letter)
+            if allowed:
+                states[before + letter] = constraint.advance(states[before], ord(letter))
+    assert len(states) > 6
