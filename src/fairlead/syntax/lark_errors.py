@@ -60,6 +60,11 @@ _NAMELESS: Final = (  # what is said of no name, what is said instead, and what 
         r"%declare(?=(?:[ \t]+[A-Z_]+)*[ \t]+[_a-z])",
     ),
     (
+        r"Terminals cannot be empty \(__IGNORE_\d+\)",
+        "behind %ignore stands what is ignored",
+        r"%ignore(?=[ \t]*(?://.*)?$)",
+    ),
+    (
         r"bad character range (\S)-(\S) at",
         r"the range from '\1' to '\2' is the wrong way round",
         r'"\1"\s*\.\.\s*"\2"',
@@ -69,6 +74,8 @@ _DEFINED: Final = re.compile(
     r"^[ \t]*(?:%override[ \t]+|%extend[ \t]+)?[?!]*(\w+)[ \t]*(?:\{[^}\n]*\})?(?:\.-?\d+)?[ \t]*:",
     re.MULTILINE,
 )
+_STATEMENTS: Final = ("%declare", "%extend", "%ignore", "%import", "%override")
+_STATEMENT: Final = re.compile(r"%\w+")
 _PLACE: Final = re.compile(r",? at line \S+ column \S+", re.DOTALL)
 
 
@@ -154,7 +161,12 @@ def _unread(error: Exception, unread: Any, reading: Reading) -> SourceError:
     position = unread.pos_in_stream
     head = str(error).split("\n", 1)[0]
     message = _PLACE.split(head, maxsplit=1)[0]
-    return reading.placed(message, position if isinstance(position, int) else None, reading.at)
+    place = position if isinstance(position, int) else None
+    text = reading.texts[reading.at].text
+    statement = None if place is None else _STATEMENT.match(text, place)
+    meant = statement[0] if statement and statement[0] not in _STATEMENTS else ""
+    near = did_you_mean(meant, _STATEMENTS)
+    return reading.placed(message + near, place, reading.at)
 
 
 def _refused(said: str, reading: Reading) -> SourceError:
@@ -173,7 +185,7 @@ def placed_by_text(message: str, reading: Reading) -> SourceError | None:
     """An error without a name in it, if the text that it is about is found."""
     for pattern, instead, about in _NAMELESS:
         said = re.search(pattern, message)
-        found = said and re.search(_filled(about, said, re.escape), reading.text)
+        found = said and re.search(_filled(about, said, re.escape), reading.text, re.MULTILINE)
         if said and found:
             return reading.placed(_filled(instead, said, str), found.start())
     return None
