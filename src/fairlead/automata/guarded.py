@@ -222,8 +222,9 @@ class Guarded:
         return (iter(()), ()) if way is None else (iter((way,)), (ways,))
 
     def _retrace(self, came: dict[Expr, tuple[int, Expr] | None], living: Expr) -> None:
-        text = self._witnesses.tell(living)
-        text = self._brief(living) if text is None else text
+        word, text = self._ending(living), self._witnesses.tell(living)
+        if text is None and word is not None and word.length <= BRIEF:
+            text = word.text
         way = came[living]
         self._living.add(living)
         while way is not None:

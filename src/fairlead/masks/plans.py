@@ -6,7 +6,7 @@ What this module does not know: what is in them.
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
-from itertools import compress, pairwise
+from itertools import pairwise
 from typing import Any, Final, Protocol, final
 
 import numpy as np
@@ -258,8 +258,9 @@ class Plan:
             zeros = memoryview(self._zeros)
             block.bytes[len(self.image) : self._always] = zeros[len(self.image) : self._always]
             changed: list[bool] = (context[self._by] != self._as_ever).tolist()
-            for begin, end in compress(self._parted, changed):
-                block.bytes[begin:end] = zeros[begin:end]
+            for (begin, end), written in zip(self._parted, changed, strict=True):
+                if written:
+                    block.bytes[begin:end] = zeros[begin:end]
             used = (context[self._counts] * self._each).tolist()  # at most all that is behind it
             for begin, size in zip(self._begins, used, strict=True):
                 end = min(begin + size, self.size)
