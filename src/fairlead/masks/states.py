@@ -156,7 +156,9 @@ class States:
 
     def mask(self, state: State) -> Row:
         """The tokens that may come next, and the end ids where the text may end."""
-        return uninterrupted(States._mask, self, state)
+        if self._misses:
+            return self._mask(state)
+        return uninterrupted(States._mask, self, state)  # the first
 
     def _mask(self, state: State) -> Row:
         with self._lock:

@@ -4,10 +4,11 @@ After 700 new objects it looks at these, the tenth time at those of all ten, too
 schema of 60,000 letters takes half of that to be read. Nothing that a text is turned into is
 garbage.
 
-On the way to a first mask, and while another is made, the collector waits altogether: nothing of
-that is garbage (of schemas that take seconds, not one object), and of 1,873 schemas 29 met a
-collection of what 70 others had made, 3 to 8 ms, and three one of all. It comes with the next
-object that anybody makes, at best while the model is at work.
+On the way to a first mask the collector waits altogether: nothing of that is garbage (of schemas
+that take seconds, not one object), and of 1,873 schemas 29 met a collection of what 70 others had
+made, 3 to 8 ms, and three one of all. It comes with the next object that anybody makes, at best
+while the model is at work. Other masks do not switch it off and on: without it 854 steps in 640,000
+were slow, not 879.
 
 What this module does not know: what is made.
 """
