@@ -47,10 +47,10 @@ def up_to_stop(expr: Expr, level: int) -> Expr | None:
     >>> up_to_stop(concat(literal("a"), stop(1), literal("b")), 1) == concat(literal("a"), stop(1))
     True
     """
-    before: list[Expr] = []
-    while expr is not EPSILON:
-        head, expr = parts(expr)
+    before, rest = list[Expr](), expr
+    while rest is not EPSILON:
+        head, rest = parts(rest)
         before.append(head)
         if isinstance(head, Stop) and head.level == level:
-            return concat(*before)
+            return expr if rest is EPSILON else concat(*before)  # mostly nothing is behind it
     return None
