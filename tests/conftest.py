@@ -68,20 +68,23 @@ def is_traced(item: pytest.Item) -> bool:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     shape_checks.begin_test()
-    measured = Coverage.current()
-    if measured is None:
+    if Coverage.current() is None:
         return (yield)
     if is_traced(item):
         if item.config.stash.get(FULL, False):
             forget_answers()
         item.config.stash[FULL] = False
         return (yield)
-    measured.stop()
     item.config.stash[FULL] = True
+    stopped = list[Coverage]()
+    while (measured := Coverage.current()) is not None:
+        measured.stop()
+        stopped.append(measured)
     try:
         return (yield)
     finally:
-        measured.start()
+        for measured in reversed(stopped):
+            measured.start()
 
 
 FULL: Final = pytest.StashKey[bool]()  # whether tests that are not traced have filled caches

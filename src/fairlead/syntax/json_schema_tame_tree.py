@@ -108,23 +108,29 @@ class TameSchema:
         They are looked for as they are asked for: to a first mask the root mostly is enough.
         """
         left = len(goals)
+        told = dict[int, tuple[_Way, str]]()
         todo: list[tuple[Any, _Way]] = [(self.root, None)]
         while todo and left:
             value, way = todo.pop()
             if id(value) in goals:
                 left -= 1
-                yield id(value), _pointer(way)
+                yield id(value), _pointer(way, told)
             inside = value.items() if value.__class__ is dict else enumerate(value)
             todo += [(one, (way, key)) for key, one in inside if one.__class__ in (dict, list)]
 
 
-def _pointer(way: _Way) -> str:
-    """The pointer of a way down from the root."""
-    keys: list[str] = []
-    while way is not None:
-        way, key = way
+def _pointer(way: _Way, told: dict[int, tuple[_Way, str]]) -> str:
+    """The pointer of a way down from the root, which goes on from the last one that was told.
+
+    `not` 3,000 deep: each way from the root took 1.9 of 2.7 s.
+    """
+    keys, at = list[str](), way
+    while at is not None and id(at) not in told:
+        at, key = at
         keys.append(str(key))
-    return reduce(extend, reversed(keys), "")
+    found = reduce(extend, reversed(keys), "" if at is None else told[id(at)][1])
+    told[id(way)] = way, found  # held, so that no other has its address
+    return found
 
 
 def stands_for(raw: Any, targets: dict[str, Any]) -> list[Any] | None:
