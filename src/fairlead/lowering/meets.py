@@ -30,6 +30,7 @@ from fairlead.lowering.expr import (
     stop,
 )
 from fairlead.lowering.nodes import Alt, Concat, Expr, Repeat
+from fairlead.lowering.among_texts import among_texts
 from fairlead.lowering.unicode import TEXT
 
 FEW_PARTS = 2_000
@@ -61,11 +62,13 @@ class Operand:
         name: how to call it in a message.
         expr: its texts.
         denied: whether they are the ones to be left out.
+        marked: whether special tokens may be in them.
     """
 
     name: str
     expr: Expr
     denied: bool = False
+    marked: bool = False
 
 
 def meet(operands: Sequence[Operand], decide: Decider | None, option: str = "") -> Expr:
@@ -86,6 +89,8 @@ def meet(operands: Sequence[Operand], decide: Decider | None, option: str = "") 
         flat = [_flat(each, decide) for each in flat]
         nested = [each for each in flat if not each.expr.regular]
     regular = _regular([each for each in flat if each.expr.regular])
+    if regular is not None and nested and not any(each.marked for each in nested):
+        regular = among_texts(regular)
     held = [each for each in nested if not each.denied]
     if not nested:
         return TEXT if regular is None else _within(regular, operands)

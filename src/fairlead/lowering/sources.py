@@ -26,6 +26,7 @@ from fairlead.syntax.gbnf import parse_gbnf, tokens_of
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.lark_reader import read_lark
 from fairlead.syntax.lark_source import Lark
+from fairlead.syntax.parts import parts_of
 from fairlead.syntax.python_types import type_source
 from fairlead.syntax.regex import parse_regex
 from fairlead.syntax.regions import Captured, Composed, Region, Until
@@ -192,7 +193,7 @@ def _met(parts: list[Meeting], lower: Callable[[Source], Expr], decide: Decider 
             schemas.append((part, sign))
             (denied if sign else held).append(_schema(part))
         else:
-            operands.append(Operand(written(part), lower(part), sign))
+            operands.append(Operand(written(part), lower(part), sign, _is_marked(part)))
     several = bool(held) and len(schemas) > 1
     option = apart(held, denied) if several else ""
     if several and not option:
@@ -201,6 +202,11 @@ def _met(parts: list[Meeting], lower: Callable[[Source], Expr], decide: Decider 
     else:
         operands += [Operand(written(part), lower(part), sign) for part, sign in schemas]
     return meet(operands, decide, option)
+
+
+def _is_marked(source: Source) -> bool:
+    """Whether there are special tokens somewhere in a source."""
+    return isinstance(source, Special) or any(map(_is_marked, parts_of(source)))
 
 
 def _parts(source: Source) -> list[Meeting]:

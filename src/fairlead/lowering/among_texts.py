@@ -1,0 +1,64 @@
+"""Regular expressions that meet texts alone: what may be any text at the end may be anything.
+
+Looked ahead for, `(?s)def .*` is done with behind "def ": what wants no more of the bytes to come
+than that they are text wants nothing, and each stack of a grammar would be judged for it. Only the
+end matters: there a state that wants nothing is told by what it is (`ANYTHING`).
+
+What this module does not know: which texts meet it; special tokens are no text.
+"""
+
+from fairlead.lowering.expr import ANYTHING, EPSILON, alt, both, complement, concat, repeat
+from fairlead.lowering.nodes import Alt, And, Concat, Expr, Not, Repeat
+from fairlead.lowering.unicode import TEXT, TEXT_CHAR
+
+
+def among_texts(root: Expr) -> Expr:
+    r"""A regular expression that has the same texts, and perhaps byte strings that are none.
+
+    >>> from fairlead.lowering.expr import literal
+    >>> among_texts(concat(literal("a"), TEXT)) is concat(literal("a"), ANYTHING)
+    True
+    >>> among_texts(TEXT) is ANYTHING, among_texts(literal("a")) is literal("a")
+    (True, True)
+    """
+    made: dict[Expr, Expr] = {}
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        missing = [part for part in _ends(node) if part not in made]
+        if missing:
+            stack += missing
+            continue
+        made[stack.pop()] = _made(node, made)
+    return made[root]
+
+
+def _ends(node: Expr) -> tuple[Expr, ...]:
+    """The parts that stand at the end."""
+    match node:
+        case Alt(options):
+            return options
+        case And(left, right):
+            return (left, right)
+        case Concat(_, tail):
+            return (tail,)
+        case Not(item):
+            return (item,)
+        case _:
+            return ()
+
+
+def _made(node: Expr, made: dict[Expr, Expr]) -> Expr:
+    match node:
+        case Alt(options):
+            return alt(*(made[option] for option in options))
+        case And(left, right):
+            return both(made[left], made[right])
+        case Concat(head, tail):
+            return concat(head, made[tail])
+        case Not(item):
+            return complement(made[item])
+        case Repeat(item, low, None) if item is TEXT_CHAR:
+            return concat(repeat(TEXT_CHAR, low, low) if low else EPSILON, ANYTHING)
+        case _:
+            return node
