@@ -9,14 +9,13 @@ What this module does not know: how to search.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Final, final
+from typing import Final, cast, final
 
 from fairlead.automata.words import Word
 from fairlead.lowering.aheads import looking, parts
 from fairlead.lowering.expr import EMPTY, EPSILON, both, byte_set, concat, repeat, stop
 from fairlead.lowering.lark_contextual import Places
-from fairlead.lowering.lark_ends import Ends
-from fairlead.lowering.lark_indentation import Place
+from fairlead.lowering.lark_indentation import Place, ReadLine
 from fairlead.lowering.nodes import Ahead, Call, Expr, Stop
 from fairlead.lowering.regular import Remainders, bytes_in
 
@@ -75,40 +74,45 @@ class Plainly:
         before, head, tail = _up_to_call(core)
         if not isinstance(head, Call) or not isinstance(head.template, Places):
             return leads, core
-        places, (over, rest), at = head.template, parts(tail), head.argument
+        places, (over, rest) = head.template, parts(tail)
+        at = cast("Place | ReadLine", head.argument)
         own = [lead for lead in leads if lead.level == places.level]
         others = [lead for lead in leads if lead.level > places.level]
         if len(own) + len(others) < len(leads) or over != stop(places.level):
             return leads, core
+        read = concat(*own, *before)
         # With nothing over all of it whoever asks has looked at the ends of what is read.
-        if others and (own or before) and isinstance(at, Place):
-            read = concat(*own, *before)
-            if self._is_ended(places, read, at, self._kept_by(others)):
-                return others, rest
-            # With nothing behind them texts to the end are texts of all that is left.
-            if concat(*(stop(lead.level) for lead in others)) == rest:
-                ends = self._ends(places, others)
-                if ends is not None and self._is_any_allowed(ends, read, at, others):
-                    return (), EPSILON
+        if (
+            others
+            and (own or before)
+            and isinstance(at, Place)
+            and self._is_ended(places, read, at, self._kept_by(others))
+        ):
+            return others, rest
+        # With nothing behind them texts to the end are texts of all that is left.
+        if others and (own or before or isinstance(at, ReadLine)):
+            ends = concat(*(stop(lead.level) for lead in others))
+            if ends == rest and self._is_any_allowed(places, read, at, others):
+                return (), EPSILON
         return leads, core
 
-    def _ends(self, places: Places, leads: Sequence[Ahead]) -> Ends | None:
-        """Texts to the end of bytes that may follow at all.
+    def _is_any_allowed(
+        self, places: Places, read: Expr, at: Place | ReadLine, others: Sequence[Ahead]
+    ) -> bool:
+        """Whether what is looked ahead for allows a text to the end, or one with more spacers.
 
-        With newlines between words no text is allowed by .{1,80}: of SQL one mask took 28 s, now 9.
+        Those are tried whose bytes may follow at all. With newlines between words no text is
+        allowed by .{1,80}: of SQL one mask took 28 s, now 9.
         """
-        members = self._spellable
-        for lead in leads:
-            members &= bytes_in(lead.item)
-        return places.ends(members if self._judges(members) else self._spellable)
-
-    def _is_any_allowed(self, ends: Ends, read: Expr, at: Place, others: Sequence[Ahead]) -> bool:
-        """Whether what is looked ahead for allows a text to the end, or one with more spacers."""
         words = [self._shortest(lead.item) for lead in others]
         least = max((word.length for word in words if word is not None), default=0)
+        members = self._spellable
+        for lead in others:
+            members &= bytes_in(lead.item)
+        members = members if self._judges(members) else self._spellable
         return any(
             all(self._after(lead.item, text).nullable for lead in others)
-            for text in ends.texts(read, at.stack, least)
+            for text in places.texts(read, at, members, least)
         )
 
     def _kept_by(self, leads: Sequence[Ahead]) -> int:

@@ -9,13 +9,14 @@ What this module does not know: which texts meet it; special tokens are no text.
 
 from fairlead.lowering.expr import ANYTHING, EPSILON, alt, both, complement, concat, repeat
 from fairlead.lowering.nodes import Alt, And, Concat, Expr, Not, Repeat
-from fairlead.lowering.unicode import TEXT, TEXT_CHAR
+from fairlead.lowering.unicode import TEXT_CHAR
 
 
 def among_texts(root: Expr) -> Expr:
     r"""A regular expression that has the same texts, and perhaps byte strings that are none.
 
     >>> from fairlead.lowering.expr import literal
+    >>> from fairlead.lowering.unicode import TEXT
     >>> among_texts(concat(literal("a"), TEXT)) is concat(literal("a"), ANYTHING)
     True
     >>> among_texts(TEXT) is ANYTHING, among_texts(literal("a")) is literal("a")

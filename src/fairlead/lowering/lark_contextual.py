@@ -13,7 +13,7 @@ conflicts resolved: the language is what Lark parses, no more and no less.
 What this module does not know: how stacks work, what a terminal matches, how wide a line is.
 """
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Final, cast, final
@@ -24,6 +24,7 @@ from fairlead.lowering.lark_automaton import Automaton, Frame, check_length, lea
 from fairlead.lowering.lark_ends import Ends
 from fairlead.lowering.lark_freedom import Freedom, freedom
 from fairlead.lowering.lark_indentation import Lines, Place, ReadLine
+from fairlead.lowering.lark_line_ends import LineEnds
 from fairlead.lowering.lark_pushdown import Pushdown
 from fairlead.lowering.lark_scanners import Scanners, Way
 from fairlead.lowering.lark_sketch import LarkSketch
@@ -108,6 +109,7 @@ class Places(Uncaptured):
         self._unfolded: dict[Place | ReadLine, Expr] = {}
         self._free: dict[int, Freedom | None] = {}
         self._ends: dict[int, Ends] = {}
+        self._line_ends: dict[int, LineEnds | None] = {}
         self.start = Place(self._automaton.start, 0, (0,))
         self.pushdown = Pushdown(self.table, self.ways) if told is None else None
 
@@ -165,6 +167,34 @@ class Places(Uncaptured):
                 self._automaton, self._scanners, spellable, self.level, free
             )
         return self._ends[spellable]
+
+    def texts(
+        self, read: Expr, at: Place | ReadLine, spellable: int, least: int
+    ) -> Iterator[bytes]:
+        """Texts of these bytes from a place to the end: some, if they are seen at once.
+
+        Args:
+            read: what is looked ahead for, what is left to read, and what has to follow that.
+            at: where the text goes on then.
+            spellable: the bytes.
+            least: a text that is shorter is filled up to so many bytes, if that can be.
+        """
+        if self._lines is None:
+            ends = self.ends(spellable)
+            return iter(()) if ends is None else ends.texts(read, cast("Place", at).stack, least)
+        lines = self._line_ends_in(self._lines, spellable)
+        if lines is None:
+            return iter(())
+        return lines.texts_behind(at) if isinstance(at, ReadLine) else lines.texts(read, at, least)
+
+    def _line_ends_in(self, lines: Lines, spellable: int) -> LineEnds | None:
+        if spellable not in self._line_ends:
+            free, found = self.freedom(spellable), None
+            if free is not None:
+                reader = Ends(self._automaton, self._scanners, spellable, self.level, free)
+                found = LineEnds(self._automaton, lines, self._scanners, free, reader)
+            self._line_ends[spellable] = found
+        return self._line_ends[spellable]
 
     def surely_ends(self, place: Place, spellable: int) -> bool:
         """Whether it is plain that texts of these bytes go on from a place to the end."""

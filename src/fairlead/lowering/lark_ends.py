@@ -40,7 +40,7 @@ _TRIED: Final = 8  # and terminals that are tried for them
 _LINE: Final = b"\n"
 _LOOKED_AT: Final = 256  # stacks, before only the nearest way is gone,
 _FARTHEST: Final = 1 << 14  # and stacks on that
-_READ: Final = 96  # ways to read on,
+_READ: Final = 256  # ways to read on,
 _REMEMBERED: Final = 100_000  # and answers, before all are forgotten
 
 Beginning: TypeAlias = bytes | None
@@ -177,10 +177,10 @@ class Ends:
         if straight is None or free is None:
             return
         if self._automaton.ends(stack):
-            begun = self._read_on(read, (END,), None)
+            begun = self.read_on(read, (END,))
             if begun is not None:
                 yield begun
-        begun = self._read_on(read, (free.spacer,), None)
+        begun = self.read_on(read, (free.spacer,))
         rest = None if begun is None else straight.text(stack)
         if begun is not None and rest is not None:
             missing = least - len(begun) - len(rest)
@@ -231,12 +231,18 @@ class Ends:
 
     def _may_end(self, read: Expr, beginnings: Sequence[Beginning], free: Freedom | None) -> bool:
         """Whether it can before one of these; `free` knows how texts may go on behind them."""
-        return self._read_on(read, tuple(beginnings), free) is not None
+        return self.read_on(read, tuple(beginnings), free) is not None
 
-    def _read_on(
-        self, read: Expr, beginnings: tuple[Beginning, ...], free: Freedom | None
+    def read_on(
+        self, read: Expr, beginnings: tuple[Beginning, ...], free: Freedom | None = None
     ) -> bytes | None:
-        """How it does."""
+        """The bytes that bring what is read to its end before one of these; None if not seen.
+
+        Args:
+            read: as in `ends`.
+            beginnings: of what is behind it, whatever follows then.
+            free: knows how texts may go on behind them.
+        """
         key = read, beginnings, free is None
         if key not in self._ended:
             self._ended[key] = self._search(read, beginnings, free)

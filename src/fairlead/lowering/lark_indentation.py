@@ -113,7 +113,7 @@ class Lines:
         place, columns = line.place, line.columns or 0
         found: list[int] = []
         for width in (*place.widths, max(columns, place.widths[-1] + 1)):
-            after = self._after(place, width)
+            after = self.indented(place, width)
             need = None if after is None else self._automaton.needs(after.stack)
             if need is not None:
                 # A wider line is begun again.
@@ -141,7 +141,7 @@ class Lines:
     def behind(self, line: ReadLine) -> Place | None:
         """The place where a line is read, None where it cannot end here."""
         ended = line.text.nullable and line.columns is not None
-        return self._after(line.place, line.columns or 0) if ended else None
+        return self.indented(line.place, line.columns or 0) if ended else None
 
     def stacks(self, place: Place) -> list[Frame]:
         """The stacks behind a newline at a place, however wide its last line is."""
@@ -152,7 +152,7 @@ class Lines:
             stack = stack and self._automaton.feed(stack, self._told.dedent)
         return [each for each in found if each is not None]
 
-    def _after(self, place: Place, columns: int) -> Place | None:
+    def indented(self, place: Place, columns: int) -> Place | None:
         """The place behind a newline whose last line is so wide, None where it cannot be."""
         stack, widths = self._automaton.feed(place.stack, self.newline), place.widths
         if columns > widths[-1]:

@@ -17,6 +17,7 @@ from typing import Protocol, final
 
 from fairlead.errors import UnsupportedError
 from fairlead.lowering.alternatives import either
+from fairlead.lowering.among_texts import among_texts
 from fairlead.lowering.expr import (
     ANYTHING,
     EMPTY,
@@ -30,7 +31,6 @@ from fairlead.lowering.expr import (
     stop,
 )
 from fairlead.lowering.nodes import Alt, Concat, Expr, Repeat
-from fairlead.lowering.among_texts import among_texts
 from fairlead.lowering.unicode import TEXT
 
 FEW_PARTS = 2_000
