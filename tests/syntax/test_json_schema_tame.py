@@ -138,7 +138,7 @@ LATE: list[Any] = [
     {"contains": TEXT, "minContains": 2, "items": {"pattern": "^a$"}, "minItems": 3},
     {"patternProperties": {"^a": TEXT, "^b": TEXT}, "properties": {"c": TEXT}},
     {"anyOf": [TEXT, {"type": "null"}], "minLength": 1},
-    {"anyOf": [{"const": value} for value in range(9)]},
+    {"anyOf": [{"const": value} for value in range(25)]},
     {"allOf": [TEXT, TEXT]},
     {"allOf": [{"properties": {"a": TEXT}}, {"properties": {"a": TEXT}}]},
     {"allOf": [{"properties": {"a": TEXT}}, {"additionalProperties": False}]},

@@ -81,7 +81,7 @@ _QUOTE = 0x22
 _TRUE = 0x74
 _FALSE = 0x66
 _OPEN_BRACKET = 0x5B
-_MOST_BRANCHES = 8
+_MOST_BRANCHES = 24  # as in `syntax.json_schema_tame`, whose number is not of what caches hang on
 _MOST_ITEMS = 64  # of which each has two rows of EDGE
 _BESIDE_REFERENCES = 2019  # the first draft in which anything counts there
 
