@@ -208,8 +208,8 @@ def test_little_is_looked_at_and_answers_are_forgotten(monkeypatch):
     monkeypatch.setattr(lark_ends, "_FARTHEST", 1)
     monkeypatch.setattr(lark_ends, "_REMEMBERED", 0)
     places, ends = ends_of('start: "a" "b" "c"')
-    assert not ends.ends(literal("b"), places.start.stack)
-    assert not ends.ends(literal("b"), places.start.stack)
+    for letter in "bbcb":
+        assert not ends.ends(literal(letter), places.start.stack)
 
 
 def test_a_text_is_put_together_and_filled_up(monkeypatch):

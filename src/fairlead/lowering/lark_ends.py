@@ -149,14 +149,7 @@ class Ends:
             read: what is looked ahead for, what is left to read, and what has to follow that.
             stack: what the text goes on from then.
         """
-        for known in (
-            self._found,
-            self._others,
-            self._after,
-            self._ended,
-            self._firsts,
-            self._stuck,
-        ):
+        for known in (self._found, self._others, self._firsts, self._stuck):
             if len(known) > _REMEMBERED:
                 known.clear()
         if self._is_stuck(read, stack):
@@ -245,6 +238,9 @@ class Ends:
         """
         key = read, beginnings, free is None
         if key not in self._ended:
+            for known in (self._ended, self._after):
+                if len(known) > _REMEMBERED:
+                    known.clear()
             self._ended[key] = self._search(read, beginnings, free)
         return self._ended[key]
 

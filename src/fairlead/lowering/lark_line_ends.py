@@ -121,8 +121,9 @@ class LineEnds:
 
     def _text(self, at: _At) -> bytes | None:
         """What leads to the end; None if that is not seen at once."""
-        if len(self._found) > _REMEMBERED:
-            self._found.clear()
+        for known in (self._found, self._left):
+            if len(known) > _REMEMBERED:
+                known.clear()
         way: list[tuple[_At, bytes]] = []
         aside = 0
         while at not in self._found:
