@@ -11,7 +11,6 @@ import pytest
 
 import fairlead as fl
 from fairlead.automata.derivative import Derivatives
-from fairlead.errors import LimitError
 from fairlead.lowering import lark_line_ends
 from fairlead.lowering.expr import ALL_BYTES, EMPTY, EPSILON, ahead, concat, stop
 from fairlead.lowering.lark_contextual import Places
@@ -63,7 +62,7 @@ def lines_at(places: Places, place: Place) -> Iterator[ReadLine]:
                 machine = Derivatives(todo[0])
                 state: Expr | None = machine.start()
                 for byte in text:
-                    state = stepped(machine, state, byte)
+                    state = None if state is None else machine.step(state, byte)
                 for node in calls(state):
                     if isinstance(node.argument, ReadLine):
                         yield node.argument
@@ -78,16 +77,9 @@ def calls(state: Expr | None) -> Iterator[Call]:
         todo += [node.head, node.tail] if isinstance(node, Concat) else getattr(node, "options", ())
 
 
-def stepped(machine: Derivatives, state: Expr | None, byte: int) -> Expr | None:
-    try:
-        return None if state is None else machine.step(state, byte)
-    except LimitError:  # as there may be of the third grammar, behind a comment
-        return None
-
-
 def accepted(machine: Derivatives, state: Expr | None, text: bytes) -> bool:
     for byte in text:
-        state = stepped(machine, state, byte)
+        state = None if state is None else machine.step(state, byte)
     return state is not None and machine.accepts(state)
 
 
@@ -115,8 +107,9 @@ def test_texts_are_texts_of_what_is_left(text: str) -> None:
     assert checked(places_of(text), seed=1, count=24) > 60
 
 
+# Behind a comment of the third the oracle itself ends in a LimitError, at some places.
 @pytest.mark.slow
-@pytest.mark.parametrize("text", GRAMMARS)
+@pytest.mark.parametrize("text", [*GRAMMARS[:2], GRAMMARS[3]])
 def test_many_texts_are_texts_of_what_is_left(text: str) -> None:
     assert sum(checked(places_of(text), seed, 40) for seed in range(2, 40)) > 2_000
 
@@ -133,7 +126,7 @@ def test_little_is_remembered_and_long_texts_are_none(monkeypatch: pytest.Monkey
     assert after is not None
     for _ in range(2):
         found = [*places.texts(EPSILON, after, ALL_BYTES, 0)]
-        assert found == [b" \n a \n", b"\n a \n"] or found == [b" \n a \n"]
+        assert found == [b" \n a \n"]
     monkeypatch.setattr(lark_line_ends, "_LONGEST", 1)
     assert [*places_of(GRAMMARS[0]).texts(EPSILON, after, ALL_BYTES, 0)] == []
 

@@ -89,13 +89,14 @@ def meet(operands: Sequence[Operand], decide: Decider | None, option: str = "") 
         flat = [_flat(each, decide) for each in flat]
         nested = [each for each in flat if not each.expr.regular]
     regular = _regular([each for each in flat if each.expr.regular])
-    if regular is not None and nested and not any(each.marked for each in nested):
-        regular = among_texts(regular)
     held = [each for each in nested if not each.denied]
     if not nested:
         return TEXT if regular is None else _within(regular, operands)
     if len(held) == len(nested) == 1:
-        return held[0].expr if regular is None else looking(held[0].expr, regular)
+        (one,) = held
+        if regular is None:
+            return one.expr
+        return looking(one.expr, regular if one.marked else among_texts(regular))
     found = None if decide is None else _listed(nested, regular, decide)
     if found is None:
         raise _refusal(nested, option)
