@@ -7,8 +7,11 @@ end matters: there a state that wants nothing is told by what it is (`ANYTHING`)
 What this module does not know: which texts meet it; special tokens are no text.
 """
 
+from collections.abc import Mapping
+
 from fairlead.lowering.expr import ANYTHING, EPSILON, alt, both, complement, concat, repeat
 from fairlead.lowering.nodes import Alt, And, Concat, Expr, Not, Repeat
+from fairlead.lowering.rebuilt import rebuilt
 from fairlead.lowering.unicode import TEXT_CHAR
 
 
@@ -22,16 +25,7 @@ def among_texts(root: Expr) -> Expr:
     >>> among_texts(TEXT) is ANYTHING, among_texts(literal("a")) is literal("a")
     (True, True)
     """
-    made: dict[Expr, Expr] = {}
-    stack = [root]
-    while stack:
-        node = stack[-1]
-        missing = [part for part in _ends(node) if part not in made]
-        if missing:
-            stack += missing
-            continue
-        made[stack.pop()] = _made(node, made)
-    return made[root]
+    return rebuilt(root, _ends, _made)
 
 
 def _ends(node: Expr) -> tuple[Expr, ...]:
@@ -49,7 +43,7 @@ def _ends(node: Expr) -> tuple[Expr, ...]:
             return ()
 
 
-def _made(node: Expr, made: dict[Expr, Expr]) -> Expr:
+def _made(node: Expr, made: Mapping[Expr, Expr]) -> Expr:
     match node:
         case Alt(options):
             return alt(*(made[option] for option in options))

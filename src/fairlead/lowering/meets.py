@@ -10,7 +10,7 @@
 What may take a search is asked of a `Decider`. What this module does not know: what sources are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Protocol, final
@@ -31,6 +31,7 @@ from fairlead.lowering.expr import (
     stop,
 )
 from fairlead.lowering.nodes import Alt, Concat, Expr, Repeat
+from fairlead.lowering.rebuilt import rebuilt
 from fairlead.lowering.unicode import TEXT
 
 FEW_PARTS = 2_000
@@ -180,16 +181,7 @@ def solid(expr: Expr) -> Expr:
     >>> solid(optional(rule)) is rule
     True
     """
-    made: dict[Expr, Expr] = {}
-    stack = [expr]
-    while stack:
-        node = stack[-1]
-        missing = [part for part in _nullable_parts(node) if part not in made]
-        if missing:
-            stack += missing
-            continue
-        made[stack.pop()] = _solid(node, made)
-    return made[expr]
+    return rebuilt(expr, _nullable_parts, _solid)
 
 
 def _nullable_parts(node: Expr) -> tuple[Expr, ...]:
@@ -206,7 +198,7 @@ def _nullable_parts(node: Expr) -> tuple[Expr, ...]:
             return ()
 
 
-def _solid(node: Expr, made: dict[Expr, Expr]) -> Expr:
+def _solid(node: Expr, made: Mapping[Expr, Expr]) -> Expr:
     if not node.nullable:
         return node
     if node.regular:
