@@ -40,7 +40,7 @@ _TRIED: Final = 8  # and terminals that are tried for them
 _LINE: Final = b"\n"
 _LOOKED_AT: Final = 256  # stacks, before only the nearest way is gone,
 _FARTHEST: Final = 1 << 14  # and stacks on that
-_READ: Final = 256  # ways to read on,
+_READ: Final = 256  # ways to read on (with 96 no name of Python was seen to end),
 _REMEMBERED: Final = 100_000  # and answers, before all are forgotten
 
 Beginning: TypeAlias = bytes | None
