@@ -10,9 +10,8 @@ expressions") for the way there: `linear` lists what an expression does with its
     linear(rule)  = linear(its body)
     linear(Ahead(g)·e) = [(s∩t, Ahead(h)·x) for (s, x) in linear(e) for (t, h) in linear(g)]
 
-and `arcs` makes the byte sets disjoint, the target of each being the union of what they lead to.
-And and Not work on disjoint arcs. As concatenation is a linked list and everything is hash-consed,
-the same few lines run context-free expressions: the list is the stack.
+and `arcs` makes the byte sets disjoint, as And and Not need them. As concatenation is a linked list
+and all is hash-consed, the same few lines run context-free expressions: the list is the stack.
 
 Only live states are handed out: a target of an empty language is no arc. A Capture remembers what
 it has read. That matters for single steps, not for a table of arcs, so a blurred state forgets it;
@@ -84,14 +83,12 @@ class Derivatives:
 
     >>> from fairlead.lowering.expr import literal, repeat
     >>> machine = Derivatives(repeat(literal("ab"), 1, 2))
-    >>> state = machine.step(machine.step(machine.start(), ord("a")), ord("b"))
-    >>> machine.accepts(state), machine.shortest(machine.start())
-    (True, b'ab')
+    >>> machine.accepts(machine.start()), machine.shortest(machine.start())
+    (False, b'ab')
 
     Args:
         expr: the language.
-        spellable: the bytes that exist, as a 256-bit integer; a text with another byte is not in
-            the language.
+        spellable: the bytes that exist, as a 256-bit integer: no text has another.
         fuel: called with the number of parts made, raises when there are too many.
 
     Attributes:
@@ -124,8 +121,9 @@ class Derivatives:
 
     @cached_property
     def _passages(self) -> Passages:
-        check, within = self.living.check, self._sketch.is_within
-        return Passages(self._disjoint, check, self.unfold, within, self._fuel)
+        return Passages(
+            self._disjoint, self.living, self.unfold, self._sketch.is_within, self._fuel
+        )
 
     @cached_property
     def _looking(self) -> Looking:
@@ -172,6 +170,10 @@ class Derivatives:
     def alive(self, state: Expr) -> bool:
         """Whether any string leads to an end, if what is captured while looking ahead is free."""
         return self._looking.alive(state) if state.looks else self.living.check(state)
+
+    def witness(self, state: Expr) -> bytes | None:
+        """A text of a state that looks ahead, if one is known that shows that it has any."""
+        return self._looking.witness(state)
 
     def has_text(self, state: Expr) -> bool:
         """The same, and exact if it can be told soon whether what is captured comes twice."""

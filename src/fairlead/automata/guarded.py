@@ -54,7 +54,7 @@ class Guarded:
         lines: byte sets, which may overlap, and parts of the derivative; and bytes one by one.
         loose: the shortest text if nothing were looked ahead for.
         sketch: about how long a text is, None if there surely is none.
-        plain: whether it is plain to see that there is a text.
+        plain: whether it is plain to see that there is a text, or one that shows it.
         soon: whether there is one; None where that takes long.
         decide: the same, however long it takes; None: a search that takes long is given up.
         fuel: called with the number of states looked at, raises when there are too many.
@@ -65,7 +65,7 @@ class Guarded:
         lines: Lines,
         loose: Callable[[Expr], Word | None],
         sketch: Callable[[Expr], int | None],
-        plain: Callable[[Expr], bool],
+        plain: Callable[[Expr], bytes | bool],
         soon: Callable[[Expr], bool | None],
         decide: Callable[[Expr], bool] | None,
         fuel: Callable[[int], None],
@@ -161,10 +161,18 @@ class Guarded:
             return True
         if not node.looks or node in self._known:
             return False
-        if self._witnesses.tell(node) is None and not self._plain(node):
-            return False
+        if self._witnesses.tell(node) is None:
+            plain = self._plain(node)
+            if plain is False:
+                return False
+            if plain is not True:
+                self._witnesses.keep(node, plain)
         self._living.add(node)
         return True
+
+    def witness(self, node: Expr) -> bytes | None:
+        """A text of `node`, if one is known of all that it looks over."""
+        return self._witnesses.tell(node)
 
     def _reaches(self, root: Expr, most: int) -> bool:
         """Whether a search of so many states finds a text, any text."""

@@ -30,7 +30,7 @@ class Looking:
         captures: whether anything has been, so far.
         loose: the shortest text if nothing were looked ahead for.
         sketch: about how long it is, and where there surely is none.
-        plain: whether it is plain to see that there is a text.
+        plain: whether it is plain to see that there is a text, or one that shows it.
         passages: decide whether there is one.
         fuel: called with the number of states looked at, raises when there are too many.
     """
@@ -42,7 +42,7 @@ class Looking:
         captures: Callable[[], bool],
         loose: Callable[[Expr], Word | None],
         sketch: Sketch,
-        plain: Callable[[Expr], bool],
+        plain: Callable[[Expr], bytes | bool],
         passages: Passages,
         fuel: Callable[[int], None],
     ) -> None:
@@ -53,6 +53,7 @@ class Looking:
         self._hopeful = Guarded(lines, loose, sketch.length, plain, soon, passages.alive, fuel)
         self._remembering = Guarded(reading, known, sketch.length, plain, soon, None, fuel)
         self.alive, self.trust = self._hopeful.alive, self._hopeful.trust
+        self.witness = self._hopeful.witness
 
     def forget(self) -> None:
         """Drop everything memoised."""

@@ -53,9 +53,12 @@ class Plainly:
         """Drop everything memoised."""
         self._kept.clear()
 
-    def ends(self, root: Expr) -> bool:
-        """Whether it is plain that there is a text."""
-        leads, core = self._read(*looking(root))
+    def ends(self, root: Expr) -> bytes | bool:
+        """Whether it is plain that there is a text; or one, where that is how it is seen."""
+        found = self._read(*looking(root))
+        return found if isinstance(found, bytes) else self._surely_ends(*found)
+
+    def _surely_ends(self, leads: Sequence[Ahead], core: Expr) -> bool:
         if not all(lead.nullable for lead in leads):
             return False
         kept = {lead.level: self._keeping(lead.item) for lead in leads}
@@ -69,8 +72,11 @@ class Plainly:
             core = rest
         return self._check(core)
 
-    def _read(self, leads: Sequence[Ahead], core: Expr) -> tuple[Sequence[Ahead], Expr]:
-        """What is left behind Lark's automaton, where a terminal is being read; else all."""
+    def _read(self, leads: Sequence[Ahead], core: Expr) -> tuple[Sequence[Ahead], Expr] | bytes:
+        """What is left behind Lark's automaton, where a terminal is being read; else all.
+
+        Or a text of all.
+        """
         before, head, tail = _up_to_call(core)
         if not isinstance(head, Call) or not isinstance(head.template, Places):
             return leads, core
@@ -92,14 +98,14 @@ class Plainly:
         # With nothing behind them texts to the end are texts of all that is left.
         if others and (own or before or isinstance(at, ReadLine)):
             ends = concat(*(stop(lead.level) for lead in others))
-            if ends == rest and self._is_any_allowed(places, read, at, others):
-                return (), EPSILON
+            text = self._allowed(places, read, at, others) if ends == rest else None
+            return (leads, core) if text is None else text
         return leads, core
 
-    def _is_any_allowed(
+    def _allowed(
         self, places: Places, read: Expr, at: Place | ReadLine, others: Sequence[Ahead]
-    ) -> bool:
-        """Whether what is looked ahead for allows a text to the end, or one with more spacers.
+    ) -> bytes | None:
+        """A text to the end, or one with more spacers, that what is looked ahead for allows.
 
         Those are tried whose bytes may follow at all. With newlines between words no text is
         allowed by .{1,80}: of SQL one mask took 28 s, now 9.
@@ -110,10 +116,10 @@ class Plainly:
         for lead in others:
             members &= bytes_in(lead.item)
         members = members if self._judges(members) else self._spellable
-        return any(
-            all(self._after(lead.item, text).nullable for lead in others)
-            for text in places.texts(read, at, members, least)
-        )
+        for text in places.texts(read, at, members, least):
+            if all(self._after(lead.item, text).nullable for lead in others):
+                return text
+        return None
 
     def _kept_by(self, leads: Sequence[Ahead]) -> int:
         """The bytes behind each of which all is allowed that is allowed now."""

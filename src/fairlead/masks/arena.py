@@ -14,6 +14,7 @@ from fairlead.masks.forest import address
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.kernels import lexer_layout as seen
 from fairlead.masks.kernels import recipe_layout as recipe
+from fairlead.masks.kernels import searches
 from fairlead.masks.plans import AHEAD, TABLES, Plan
 
 _ZEROS: Final = (0, 0, 0, 0, 0)
@@ -129,6 +130,10 @@ class Arena:
         """Say whether a node can be read without leaving a guard behind."""
         self._array(at.SETTLED)[node] = 1 if settled else 2
 
+    def judged(self, node: int, stack: int) -> int:
+        """The place of a node on a stack."""
+        return self._built(searches.MAKE_PLACE, 0, node, stack, *_ZEROS[2:])
+
     def place(self, place: int) -> tuple[int, int]:
         """The node of a place and its stack."""
         return divmod(int(self._array(at.JUDGED)[place]), 1 << 32)
@@ -136,6 +141,12 @@ class Arena:
     def pop(self, stack: int) -> tuple[int, int]:
         """The node on a stack and what it is on."""
         return divmod(int(self._array(at.STACK)[stack]), 1 << 32)
+
+    def put_off(self) -> list[int]:
+        """The places that walks have put off, which are then no longer."""
+        count = int(self.context[searches.PUT_OFF_COUNT])
+        self.context[searches.PUT_OFF_COUNT] = 0
+        return self._array(searches.PUT_OFF)[:count].tolist()
 
     def verdict(self, place: int) -> int:
         """The verdict of a place."""

@@ -92,7 +92,7 @@ class Network:
         self._capture_numbers: dict[tuple[object, ...], int] = {}
         self._automata, self._tables = dict[int, LalrNodes](), dict[Places, LalrNodes]()
         known = self._known, self._automata
-        self._verdicts = Verdicts(self.arena, self.lexicon, *known, machine.alive)
+        self._verdicts = Verdicts(self.arena, self.lexicon, *known, machine.alive, machine.witness)
         self._layer = Layer(self.arena, seed.stencil)
         self._looks = expr.looks > 0
         if self._looks:
@@ -194,7 +194,7 @@ class Network:
         elif code == at.NEED_VALUE:
             self._layer.prepare(wanted - at.LAID)
         elif code == at.NEED_JUDGE:
-            self._verdicts.judge(wanted, lambda most: self.run(at.JUDGE, wanted, most))
+            self._verdicts.judge_all(wanted, lambda place, most: self.run(at.JUDGE, place, most))
         elif code == at.NEED_SCANNER:
             _, table, state, lines, *_ = self.arena.record(wanted)
             self._automata[table].scan(state, lines)

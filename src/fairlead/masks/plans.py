@@ -17,6 +17,7 @@ from fairlead.masks.kernels import jump_layout as jump
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.kernels import lexer_layout as seen
 from fairlead.masks.kernels import recipe_layout as recipe
+from fairlead.masks.kernels.searches import MOST_PUT_OFF, PUT_OFF
 from fairlead.masks.space import untouched
 
 
@@ -296,5 +297,6 @@ class Plan:
         sizes[at.UNSURE] = sizes[jump.BOUND_ROW] = np.uint32, gallery.words
         sizes[recipe.RECIPE] = np.int64, recipe.MOST_PARTS
         sizes[at.LEADS] = sizes[at.SEARCH_LEADS] = np.uint64, 4
+        sizes[PUT_OFF] = np.int32, MOST_PUT_OFF
         sizes.update({slot: (kind, size) for slot, kind, size in _PYTHON})
         return cls(context, sizes, {}, dict.fromkeys((slot for slot, _, _ in _PYTHON), 0))

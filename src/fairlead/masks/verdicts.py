@@ -9,6 +9,7 @@ What this module does not know: how a byte is read.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final, Protocol, final
 
 from fairlead.errors import LimitError
@@ -16,7 +17,9 @@ from fairlead.lowering.expr import EPSILON, ahead, concat, literal, repeat
 from fairlead.lowering.lark_automaton import Frame
 from fairlead.lowering.nodes import Alt, Concat, Expr, Repeat, Rule, Stop
 from fairlead.masks.arena import Arena
+from fairlead.masks.fewer import Fewer
 from fairlead.masks.kernels import layout as at
+from fairlead.masks.kernels.searches import FUTILE
 from fairlead.masks.known import Known
 from fairlead.masks.lexicon import Lexicon
 
@@ -61,6 +64,7 @@ class Verdicts:
         exprs: the expressions that nodes name by their index.
         automata: what reads the stacks of Lark's automata, by their tables.
         alive: whether an expression has a text.
+        witness: one that is known of it, where it looks ahead.
     """
 
     def __init__(
@@ -70,6 +74,7 @@ class Verdicts:
         exprs: Known,
         automata: Mapping[int, Automaton],
         alive: Callable[[Expr], bool],
+        witness: Callable[[Expr], bytes | None],
     ) -> None:
         self._automata = automata
         self._arena, self._lexicon, self._exprs, self._alive = arena, lexicon, exprs, alive
@@ -77,8 +82,15 @@ class Verdicts:
         self._frames: dict[int, Frame] = {}
         self._states: dict[int, Expr] = {}
         self._around: dict[int, bool] = {0: True}
+        self._witness, self._fewer = witness, Fewer(arena, lexicon, self._lexical)
         self._futile = 0
         arena.context[at.SHORT] = SHORT
+
+    def judge_all(self, wanted: int, search: Callable[[int, int], int]) -> None:
+        """Find the verdict of a place, and of those that were put off; `search` as for `judge`."""
+        for place in dict.fromkeys((*self._arena.put_off(), wanted)):
+            if self._arena.verdict(place) in (at.V_UNKNOWN, at.V_SEARCH):
+                self.judge(place, partial(search, place))
 
     def judge(self, place: int, search: Callable[[int], int]) -> None:
         """Find a verdict that a short search of the kernels does not; or leave it to what asks.
@@ -98,11 +110,18 @@ class Verdicts:
             return
         whole = self._whole(node, stack) if said else None
         if whole is not None:
-            arena.set_verdict(place, self._verdict(whole))
+            verdict = self._verdict(whole)
+            arena.set_verdict(place, verdict)
+            if verdict != at.V_DOUBT:
+                self._fewer.judge(place, verdict, self._shown(whole, verdict))
         elif asked:
             arena.set_verdict(place, at.V_SEARCH)
         elif self._futile == _FUTILE or search(MOST):
             self._set_doubt(place)
+
+    def _shown(self, whole: Expr, verdict: int) -> bytes | None:
+        """What shows that what is alive is."""
+        return self._witness(whole) if verdict == at.V_ALIVE and whole.looks else None
 
     def _set_doubt(self, place: int) -> None:
         """Leave it to what asks; where that is all that searches do, they are short ones."""
@@ -110,6 +129,7 @@ class Verdicts:
         self._futile = min(self._futile + 1, _FUTILE)
         if self._futile == _FUTILE:
             self._arena.context[at.SHORT] = _SHORTEST
+            self._arena.context[FUTILE] = 1
 
     def _can_be_said(self, node: int, stack: int) -> bool:
         """Whether no node on a place stands for all that may follow: none does below a TOOK."""

@@ -13,6 +13,7 @@ from fairlead.masks.kernels.closure import close
 from fairlead.masks.kernels.fill import fill as _fill
 from fairlead.masks.kernels.frames import build_keys, first_frame, rehash_frames
 from fairlead.masks.kernels.intern import (
+    judgement_of,
     node_of,
     rehash_macros,
     rehash_nodes,
@@ -100,7 +101,7 @@ from fairlead.masks.kernels.redraws import redraw as _redraw
 from fairlead.masks.kernels.redraws import take_or_redraw
 from fairlead.masks.kernels.schema_rest import read_rest
 from fairlead.masks.kernels.schema_whole import read_schema_text
-from fairlead.masks.kernels.searches import search
+from fairlead.masks.kernels.searches import MAKE_PLACE, search
 from fairlead.masks.kernels.skips import survey_parts
 from fairlead.masks.kernels.spots import spot_nodes
 from fairlead.masks.kernels.tables import lay_tables, measure_tables
@@ -211,13 +212,15 @@ def build(slots: WholeNumbers, what: int, kind: int, a: int, b: int, c: int, d: 
 
     MAKE_NODE: of a kind with five fields. MAKE_TEXT: text a with byte b behind it. BUILD_KEYS: the
     key trie of object a from row b on. FIRST_FRAME: of object a. REHASH: the empty table of a.
-    LEARN: that the last mask is row a.
+    LEARN: that the last mask is row a. MAKE_PLACE: of node a on stack b, to be judged.
     """
     context = bare(slots)
     if what == MAKE_NODE:
         return node_of(context, kind, a, b, c, d, e)
     if what == MAKE_TEXT:
         return text_of(context, a, b)
+    if what == MAKE_PLACE:
+        return judgement_of(context, a, b)
     if what == BUILD_KEYS:
         return build_keys(context, a, b)
     if what == FIRST_FRAME:

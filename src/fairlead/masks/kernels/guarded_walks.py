@@ -9,6 +9,7 @@ from fairlead.masks.kernels.layout import (
     FOUND,
     GUARDED,
     LEADS,
+    NEED_JUDGE,
     NODE,
     OK,
     SCRATCH,
@@ -19,6 +20,7 @@ from fairlead.masks.kernels.macros import finish, settle_found
 from fairlead.masks.kernels.pictures import is_lead
 from fairlead.masks.kernels.reach import spread_found
 from fairlead.masks.kernels.recipes import add_tokens
+from fairlead.masks.kernels.searches import PUT_OFF_COUNT, put_off
 from fairlead.masks.kernels.step import step_config
 from fairlead.masks.kernels.tries import has_below
 from fairlead.masks.kernels.views import (
@@ -50,10 +52,10 @@ def guarded_walk(context: Context, row: Words, below: int, node: int, stack: int
             code = step_config(context, node, stack, int(bytes_[child]))
             if code == OK:
                 code = _behind_byte(context, row, child)
-            if code < 0:
+            if code < 0 and (code != NEED_JUDGE or not put_off(context)):
                 return code
         child = int(ends[child])
-    return OK
+    return OK if context[PUT_OFF_COUNT] == 0 else NEED_JUDGE
 
 
 @inner

@@ -58,6 +58,14 @@ from fairlead.masks.kernels.verdicts import SURE, place_of
 from fairlead.masks.kernels.views import Context, inner, int32s, int64s, once, uint64s
 from fairlead.masks.kernels.worklist import begin
 
+MAKE_PLACE: Final = 11  # what `entry.build` can be asked for beside others
+MOST_PUT_OFF: Final = 64
+PUT_OFF: Final = 267  # int32[MOST_PUT_OFF]: places that Python has to judge before a walk goes on,
+PUT_OFF_COUNT: Final = 268  # so many
+FUTILE: Final = (
+    266  # scalar: whether what short searches do not tell, and Python cannot, is a doubt
+)
+
 _ALIVE: Final = 1
 _ABOVE: Final = 4  # nodes at most above what stands for all behind it
 
@@ -74,6 +82,8 @@ def judge_asked(context: Context) -> int:
             code = 1
         elif verdict in (V_UNKNOWN, V_SEARCH):
             code = search(context, place, int(context[SHORT]))
+        if code == 1 and context[FUTILE] != 0 and _stands_for_more(context, place):
+            verdicts[place * 4], code = V_DOUBT, OK
         if code == 1:
             context[WANT] = place
             return NEED_JUDGE
@@ -81,6 +91,23 @@ def judge_asked(context: Context) -> int:
             return code
         context[ASKED_AT] += 1
     return OK
+
+
+@inner
+def put_off(context: Context) -> bool:
+    """Note that Python has to judge a place, for a walk to go on beside it; unless it is full.
+
+    Asked for at once, each began the walk anew: 1 ms.
+    """
+    listed, count, wanted = int32s(context, PUT_OFF), context[PUT_OFF_COUNT], context[WANT]
+    if count == MOST_PUT_OFF:
+        return False
+    for index in range(count):
+        if listed[index] == wanted:
+            return True
+    listed[count] = wanted
+    context[PUT_OFF_COUNT] = count + 1
+    return True
 
 
 @inner
@@ -145,6 +172,25 @@ def _is_searched(context: Context, place: int) -> bool:
     if nodes[node * 6] == EXPR and int32s(context, TARGET)[node] > 0:
         node = int32s(context, TARGET)[node] - 1
     return stack == 0 and nodes[node * 6] in (CLEAR, SEQUENCE, STOP)
+
+
+@inner
+def _stands_for_more(context: Context, place: int) -> bool:
+    """Whether a guarded place ends with what stands for all that may follow: it cannot be said.
+
+    To leave it to Python, which does the same, took a walk begun anew each time: of the first mask
+    of `python & (?s).{0,100}` 100,000 times.
+    """
+    if not _is_guarded(context, place):
+        return False
+    nodes, pairs = int32s(context, NODE), int64s(context, STACK)
+    node = int(nodes[(int64s(context, JUDGED)[place] >> 32) * 6 + 1])
+    stack, depth = int(int64s(context, JUDGED)[place] & 0xFFFFFFFF), 0
+    while stack != 0 and depth <= _ABOVE and nodes[node * 6] != TOOK:
+        node, stack, depth = int(pairs[stack] >> 32), int(pairs[stack] & 0xFFFFFFFF), depth + 1
+    while nodes[node * 6] == LITERAL:
+        node = int(nodes[node * 6 + 3])
+    return nodes[node * 6] in (CLEAR, SEQUENCE)
 
 
 @inner

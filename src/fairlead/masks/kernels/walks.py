@@ -4,6 +4,7 @@ from fairlead.masks.kernels.layout import (
     FIRST,
     LISTED,
     MACRO,
+    NEED_JUDGE,
     OK,
     P_BASE,
     P_DOUBTS,
@@ -22,6 +23,7 @@ from fairlead.masks.kernels.macros import step
 from fairlead.masks.kernels.pictures import is_lead
 from fairlead.masks.kernels.recipe_layout import BASED, PICTURED
 from fairlead.masks.kernels.recipes import add_part, add_tokens
+from fairlead.masks.kernels.searches import MOST_PUT_OFF, PUT_OFF_COUNT, put_off
 from fairlead.masks.kernels.tries import set_tokens
 from fairlead.masks.kernels.views import (
     Context,
@@ -54,9 +56,9 @@ def walk(context: Context, row: Words, first: int, last: int, macro: int) -> int
         depth, byte = depths[node], int(bytes_[node])
         before = int(macros[depth - 1])
         after = step(context, before, byte)
-        if after < 0:
+        if after < 0 and (after != NEED_JUDGE or not put_off(context)):
             return after
-        if after == 0:
+        if after <= 0:
             node = ends[node]
         elif at[after * 4 + 3] != 0:
             note_unsure(context, node, int(ends[node]))
@@ -69,7 +71,7 @@ def walk(context: Context, row: Words, first: int, last: int, macro: int) -> int
             end = int(ends[node]) if loops else node + 1
             add_tokens(context, row, node, end)
             node = end
-    return OK
+    return OK if context[PUT_OFF_COUNT] == 0 else NEED_JUDGE
 
 
 @inner
@@ -88,9 +90,9 @@ def walk_below(context: Context, row: Words, below: int, macro: int) -> int:
         node = roots[byte]
         if node >= 0 and is_lead(first, macro * 4, byte):
             code = walk(context, row, node, int(ends[node]), macro)
-            if code < 0:
+            if code < 0 and (code != NEED_JUDGE or context[PUT_OFF_COUNT] == MOST_PUT_OFF):
                 return code
-    return OK
+    return OK if context[PUT_OFF_COUNT] == 0 else NEED_JUDGE
 
 
 @inner

@@ -1,0 +1,136 @@
+"""Counts under guards: each place is what the plain engine says, and few have to be judged."""
+
+from functools import cache
+
+import pytest
+
+import fairlead as fl
+from fairlead.automata.derivative import Derivatives
+from fairlead.lowering.expr import (
+    ANYTHING,
+    EPSILON,
+    ahead,
+    alt,
+    both,
+    byte_set,
+    complement,
+    concat,
+    literal,
+    repeat,
+    stop,
+)
+from fairlead.lowering.nodes import Expr, Rule
+from fairlead.lowering.sources import lower_source
+from fairlead.masks import fewer, verdicts
+from fairlead.masks.kernels import layout as at
+from fairlead.masks.states import States
+from fairlead.masks.verdicts import Verdicts
+from two_engines import compared
+
+TOKENS = [b"(", b")", b"a", b"b", b" ", b"((", b"a)", b"))", b"ab", b"a b", b"\xc3", b"\xa9"]
+WORDS = fl.Vocabulary([*TOKENS, b"<end>"], eos_ids={len(TOKENS)})
+CHARACTERS = alt(byte_set(b"()ab "), literal("é"))
+NO_BB = complement(concat(ANYTHING, literal("bb"), ANYTHING))
+
+
+@cache
+def nested() -> Expr:
+    """Brackets that look ahead: no word stands before another."""
+    rule = Rule("nested", looks=1)
+    word = concat(repeat(alt(literal("a"), literal("é")), 1), ahead(complement(words()), 0))
+    rule.define(alt(concat(literal("("), rule, literal(")")), word, concat(word, rule)))
+    return rule
+
+
+def words() -> Expr:
+    return concat(byte_set(b"a"), ANYTHING)
+
+
+def counted(high: int, more: Expr = ANYTHING) -> Expr:
+    """No more characters than that."""
+    return concat(ahead(both(repeat(CHARACTERS, 0, high), more), 1), nested(), stop(1))
+
+
+@pytest.mark.parametrize("high", [1, 3, 8])
+@pytest.mark.parametrize("short", [0, 256])
+def test_so_many_characters(high: int, short: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verdicts, "SHORT", short)
+    assert compared(counted(high), WORDS, 2, 9, 1) > 3
+
+
+@pytest.mark.parametrize("short", [0, 256])
+def test_what_is_counted_and_looked_for_together(
+    short: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verdicts, "SHORT", short)
+    assert compared(counted(9, NO_BB), WORDS, 2, 9, 1) > 3
+    twice = concat(ahead(repeat(CHARACTERS, 0, 12), 1), ahead(NO_BB, 1), nested(), stop(1))
+    assert compared(twice, WORDS, 2, 9, 1) > 3
+
+
+@pytest.mark.parametrize("text", ['start: "(" start ")" | "a" start? | "b"\n%ignore " "'])
+@pytest.mark.parametrize("regex", ["(?s).{0,9}", "[(ab)]{0,6}", "(?:a|[^a]){0,7}"])
+def test_grammars_of_so_many_characters(text: str, regex: str) -> None:
+    assert compared(lower_source(fl.Lark(text) & fl.Regex(regex)), WORDS, 2, 9, 1) > 3
+
+
+def judged(expr: Expr, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many places the plain engine judges while texts grow."""
+    calls = list[Expr]()
+    verdict = Verdicts._verdict
+
+    def counting(self: Verdicts, whole: Expr) -> int:
+        calls.append(whole)
+        return verdict(self, whole)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Verdicts, "_verdict", counting)
+        patch.setattr(verdicts, "SHORT", 0)
+        fast = States(expr, Derivatives(expr, WORDS.spellable), WORDS, fl.Budget())
+        state = fast.start(b"")
+        for length in range(12):
+            fast.mask(state)
+            state = fast.after(state, TOKENS.index(b"a" if length else b"("))
+    return len(calls)
+
+
+def test_lower_counts_are_judged_with_higher_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    expr = lower_source(fl.Lark('start: "(" start ")" | /a+/') & fl.Regex("(?s).{0,40}"))
+    together = judged(expr, monkeypatch)
+    monkeypatch.setattr(fewer, "_AT_ONCE", 0)
+    assert 0 < 2 * together < judged(expr, monkeypatch)
+
+
+def test_what_is_left_behind_texts_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fewer, "_REMEMBERED", 0)
+    expr = lower_source(fl.Lark('start: "(" start ")" | "a" start?') & fl.Regex("(?s).{0,12}"))
+    assert compared(expr, WORDS, 2, 12, 1) > 3
+
+
+def test_what_leaves_none_is_dead_with_less() -> None:
+    expr = counted(5)
+    fast = States(expr, Derivatives(expr, WORDS.spellable), WORDS, fl.Budget())
+    fast.mask(fast.start(b""))
+    network = fast._network
+    arena, lexicon = network.arena, network.lexicon
+
+    def place(high: int) -> int:
+        state = lexicon.state(repeat(CHARACTERS, 0, high))
+        node = arena.make(at.GUARDED, network.node(nested()), arena.make(at.GUARD, state, 1))
+        return arena.judged(node, 0)
+
+    for high in (0, 3):
+        arena.set_verdict(place(high), at.V_UNKNOWN)
+    arena.set_verdict(place(1), at.V_ALIVE)  # known: left as it is
+    network._verdicts._fewer.judge(place(4), at.V_DEAD, None)
+    assert [arena.verdict(place(high)) for high in range(4)] == [
+        at.V_DEAD,
+        at.V_ALIVE,
+        at.V_DEAD,
+        at.V_DEAD,
+    ]
+    other = arena.make(
+        at.GUARDED, network.node(nested()), arena.make(at.GUARD, lexicon.state(NO_BB), 1)
+    )
+    network._verdicts._fewer.judge(arena.judged(other, 0), at.V_DEAD, None)  # counts nothing
+    network._verdicts._fewer.judge(arena.judged(network.node(EPSILON), 0), at.V_DEAD, None)
