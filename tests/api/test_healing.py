@@ -167,3 +167,13 @@ def test_healing_is_asked_for_by_true_or_false(given: object) -> None:
     model = fl.Model(FakeModel.random(WORDS, 1))
     with pytest.raises(fl.SourceError, match=r"heal is .*: it must be True or False"):
         model.generate("http:", heal=given)
+
+
+@pytest.mark.parametrize("source", [None, fl.Choice(["s", "//s"])])
+@pytest.mark.parametrize("bad", [":", [3], "http"])
+def test_what_the_prompt_says_itself_is_no_bad_word(source: Any, bad: Any) -> None:
+    done = completion("http:", source, seed=2, bad_words_ids=[bad, "//"])
+    assert done.tokens[0] == 3
+    assert "//" not in done.text
+    assert source is None or done.text == "s"
+    assert bad not in (":", "http") or bad not in done.text

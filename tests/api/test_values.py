@@ -5,7 +5,9 @@ from typing import Annotated, Any
 import pytest
 from pydantic import AfterValidator, BaseModel, ValidationError
 
-from fairlead.api.values import partial_value, read_value
+import fairlead as fl
+from fairlead.api.reading import belongs
+from fairlead.api.values import partial_value, read_captures, read_value
 from fairlead.errors import FairleadError
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.sources import Choice, PythonType, Regex, Source, Text, repeat, source
@@ -83,3 +85,34 @@ def test_what_is_refused_is_an_error_with_its_cause_and_no_exception(
 )
 def test_a_beginning_shows_what_it_can(asked: Source | None, text: str, value: Any) -> None:
     assert partial_value(asked, text) == value
+
+
+def test_what_stops_free_text_is_captured() -> None:
+    stop = fl.capture("s", fl.Choice([".", "!"]))
+    assert read_captures(fl.until(stop), b"hi!") == ({"s": "!"}, None)
+    assert read_captures(fl.until(stop, include=False), b"hi") == ({}, None)
+    assert read_captures(fl.until(fl.capture("s", fl.Regex("a*b"))), b"xaab")[0] == {"s": "aab"}
+    thought = fl.thinking(int, end=fl.capture("e", fl.Choice(["</t>"])))
+    assert read_captures(thought, b"<think>a</t>5")[0] == {"e": "</t>"}
+
+
+def test_what_begins_a_tag_is_captured() -> None:
+    opened = fl.capture("w", fl.Regex("<[ab]>"))
+    assert read_captures(fl.tagged(opened, int, "/"), b"hi<a>5/<b>6/")[0] == {"w": ["<a>", "<b>"]}
+    both = fl.regions(fl.tag(opened, int, "/"), fl.tag("<b", int, "/"))
+    assert read_captures(both, b"<a>5/<b6/")[0] == {"w": ["<a>"]}
+
+
+def test_a_captured_text_ends_where_its_tag_does() -> None:
+    tagged = fl.tagged("<a>", fl.capture("t", fl.Text()), "</a>")
+    assert read_value(tagged, "<a>x</a> and <a>y</a>") == (["x", "y"], None)
+    assert read_captures(tagged, b"<a>x</a> and <a>y</a>") == ({"t": ["x", "y"]}, None)
+    assert not belongs(b"<a>x</a>", fl.tag("<a>", fl.capture("t", fl.Text()), "</a>") + "</a>")
+
+
+def test_the_value_is_that_of_the_typed_part_alone() -> None:
+    tag = fl.tag("<", int, ">")
+    listed = fl.repeat("(" + tag + ")", 1, 2) + fl.source(bool)
+    assert read_value(listed, "(<5>)(<6>)true") == (True, None)
+    assert read_value("x" + (tag + tag) + fl.source(bool), "x<5><6>true") == (True, None)
+    assert read_value(fl.tag("(" + tag, bool, ")"), "(<5>true)") == (True, None)

@@ -20,7 +20,7 @@ from fairlead.lowering.nodes import Expr
 from fairlead.lowering.sources import lower_source
 from fairlead.syntax.lark_source import Lark
 from fairlead.syntax.parts import parts_of
-from fairlead.syntax.regions import Captured, Composed, Region
+from fairlead.syntax.regions import Captured, Composed, Region, Until
 from fairlead.syntax.sources import Both, Either, Repetition, Sequence, Source
 from fairlead.vocabulary.spellings import Vocabulary
 
@@ -73,9 +73,17 @@ def belongs(data: bytes, source: Source, vocabulary: Vocabulary | None = None) -
 
 def has_places(source: Source) -> bool:
     """Whether there are captures or regions in it."""
-    inner = (source.spelled_out,) if isinstance(source, Composed) else parts_of(source)
     here = isinstance(source, Captured | Region) or (isinstance(source, Lark) and source.captures)
-    return bool(here) or any(map(has_places, inner))
+    return bool(here) or any(map(has_places, parts_read(source)))
+
+
+def parts_read(source: Source) -> tuple[Source, ...]:
+    """The parts of a source that a text of it may have: not what free text must not hold."""
+    if isinstance(source, Composed):
+        return (source.spelled_out,)
+    if isinstance(source, Until):
+        return (source.stop,) if source.include else ()
+    return parts_of(source)
 
 
 @final
@@ -124,6 +132,11 @@ class _Reader:
                 return [(item, *pair) for pair in zip([begin, *stops], stops, strict=False)]
             case Lark():
                 return self._captured(source, begin, end)
+            case Until(stop):
+                # The first beginning: what a search for the stop finds.
+                return [
+                    next((stop, b, end) for b in range(begin, end) if end in self.ends(stop, b))
+                ]
             case _:
                 return ()
 

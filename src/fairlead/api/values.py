@@ -11,17 +11,16 @@ everything else        the text itself
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from fairlead.api.lark_reading import counted
-from fairlead.api.reading import belongs, find_places, has_places
+from fairlead.api.reading import belongs, find_places, has_places, parts_read
 from fairlead.api.tool_calls import ToolCall
 from fairlead.errors import FairleadError
 from fairlead.lowering.special import shown
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.lark_source import Lark
-from fairlead.syntax.parts import parts_of
 from fairlead.syntax.regions import Captured, Composed, Region, Regions, Tag, Thinking
 from fairlead.syntax.sources import Both, Either, PythonType, Repetition, Sequence, Source
 from fairlead.syntax.tools import Tools
@@ -95,8 +94,7 @@ def _counts(source: Source) -> dict[str, int]:
     """How often each capture may be in a text: once, or more."""
     if isinstance(source, Lark):
         return counted(source, _counts) if has_places(source) else {}
-    inner = (source.spelled_out,) if isinstance(source, Composed) else parts_of(source)
-    each = [_counts(part) for part in inner]
+    each = [_counts(part) for part in parts_read(source)]
     names = dict.fromkeys(name for counts in each for name in counts)
     join = max if isinstance(source, Either) else sum
     counts = {name: join([counts.get(name, 0) for counts in each]) for name in names}
@@ -111,7 +109,7 @@ def _read_places(source: Source, data: bytes, vocabulary: Vocabulary | None) -> 
     """The value of a source whose value is that of its parts."""
     match source:
         case Regions():
-            return _listed(source, data, vocabulary)
+            return _listed(source.spelled_out, data, vocabulary)
         case Tools():
             return _called(source, data, vocabulary)
         case Sequence(parts) if sum(map(_is_typed, parts)) == 1:
@@ -125,14 +123,22 @@ def _read_places(source: Source, data: bytes, vocabulary: Vocabulary | None) -> 
 
 
 def _listed(source: Source, data: bytes, vocabulary: Vocabulary | None) -> Value:
-    """The values of the regions."""
-    places = find_places(source, data, vocabulary, deep=False) or ()
+    """The values of the regions of a source itself, not of those that its parts have."""
+    own = {id(region) for region in _regions_of(source)}
     read = [
         read_value(found.place.item, found.data, vocabulary)
-        for found in places
-        if isinstance(found.place, Region)
+        for found in find_places(source, data, vocabulary, deep=False) or ()
+        if id(found.place) in own
     ]
     return [value for value, _ in read], next((error for _, error in read if error), None)
+
+
+def _regions_of(source: Source) -> Iterator[Region]:
+    if isinstance(source, Region):
+        yield source
+    elif not isinstance(source, Composed):
+        for part in parts_read(source):
+            yield from _regions_of(part)
 
 
 def _called(source: Tools, data: bytes, vocabulary: Vocabulary | None) -> Value:

@@ -135,7 +135,13 @@ def _words(rules: Sequence[Rules], device: torch.device) -> Stage:
 
     def stage(row: Tensor, histories: Histories) -> Tensor:
         moving = Marks.of([history.bad_words() for history in histories], None, row.device)
-        return row if fixed is None and moving is None else banned(row, fixed, moving)
+        if fixed is None and moving is None:
+            return row
+        left = banned(row, fixed, moving)
+        for place, history in enumerate(histories):
+            if history.taken:
+                left[place, history.taken[0]] = row[place, history.taken[0]]
+        return left
 
     return stage
 

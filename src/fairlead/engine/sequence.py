@@ -57,7 +57,7 @@ class Sequence:
         self.closing = False
         self._least = request.sampling.min_new_tokens
         rules = Rules.of(request.sampling, vocabulary)
-        self.history = History.begin(rules, request.prompt, request.joint)
+        self.history = History.begin(rules, request.prompt, request.joint, request.taken)
         self._cursor = self._place()
         self._transcript = Transcript(request.joint, request.sampling.stops, expected=request.held)
         self._logprobs: list[float] = []

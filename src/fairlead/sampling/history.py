@@ -35,6 +35,8 @@ class History:
         repeats: the lengths of repeated sequences; None if nothing asks for them.
         ceiling: mirostat's, in bits.
         joint: bytes that stand before the text and are not part of it.
+        taken: the prompt's own tokens that spell the joint, as long as they are written again: it
+            is no bad word to write the next one of them.
     """
 
     rules: Rules
@@ -45,10 +47,17 @@ class History:
     repeats: Repeats | None
     ceiling: float
     joint: bytes
+    taken: tuple[int, ...] = ()
 
     @classmethod
-    def begin(cls, rules: Rules, prompt: Sequence[int], joint: bytes = b"") -> "History":
-        """The history of an empty text after `prompt` and `joint`."""
+    def begin(
+        cls,
+        rules: Rules,
+        prompt: Sequence[int],
+        joint: bytes = b"",
+        taken: tuple[int, ...] = (),
+    ) -> "History":
+        """The history of an empty text after `prompt` and `joint`, which `taken` spelled."""
         if not rules.remembers:
             return cls(rules, EMPTY, 0, EMPTY, b"", None, 0.0, b"")
         tokens = Trail(prompt)
@@ -63,7 +72,7 @@ class History:
         ids = np.unique(tokens.ids)
         seen = Trail(ids[ids < rules.vocabulary.width])
         ceiling = 2.0 * rules.sampling.mirostat_tau
-        return cls(rules, tokens, len(prompt), seen, b"", repeats, ceiling, joint)
+        return cls(rules, tokens, len(prompt), seen, b"", repeats, ceiling, joint, taken)
 
     def after(self, token: int, surprise: float | None = None) -> "History":
         """The history with a token more.
@@ -90,6 +99,7 @@ class History:
             tail=tail,
             repeats=repeats,
             ceiling=ceiling,
+            taken=self.taken[1:] if self.taken[:1] == (token,) else (),
         )
 
     @property

@@ -111,8 +111,7 @@ class Tag(Composed):
     def behind(self, label: int) -> tuple[Source, ...]:
         """What follows the trigger; what is between as a region."""
         rest = self.begin.parts[1:] if isinstance(self.begin, Sequence) else ()
-        ended = isinstance(self.item, Text) and self.end != Literal("")
-        item = Until(self.end, include=False) if ended else self.item
+        item = self.item if self.end == Literal("") else _ended(self.item, self.end)
         return (*rest, Region(label, item), self.end)
 
 
@@ -176,6 +175,13 @@ class Thinking(Composed):
                 return answer.lstrip("\n") if ended else None
             case _:
                 return None
+
+
+def _ended(item: Source, end: Source) -> Source:
+    """`item`, free text being up to `end`, captured or not."""
+    if isinstance(item, Captured):
+        return Captured(item.name, _ended(item.item, end))
+    return Until(end, include=False) if isinstance(item, Text) else item
 
 
 _GAP: Final = Repetition(Literal("\n"), 0, 2)
