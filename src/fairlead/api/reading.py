@@ -10,12 +10,14 @@ What this module does not know: values, tokens. Special tokens stand in the text
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, TypeAlias, final
 
 from fairlead.api.lark_reading import captured
 from fairlead.automata.decided import Decisions
 from fairlead.automata.derivative import Derivatives
 from fairlead.constraints.special_tokens import resolve
+from fairlead.lowering.expr import EMPTY
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.sources import lower_source
 from fairlead.syntax.lark_source import Lark
@@ -132,13 +134,15 @@ class _Reader:
                 return [(item, *pair) for pair in zip([begin, *stops], stops, strict=False)]
             case Lark():
                 return self._captured(source, begin, end)
-            case Until(stop):
-                # The first beginning: what a search for the stop finds.
-                return [
-                    next((stop, b, end) for b in range(begin, end) if end in self.ends(stop, b))
-                ]
             case _:
-                return ()
+                return self._stopped(source, begin, end)
+
+    def _stopped(self, source: Source, begin: int, end: int) -> list[tuple[Source, int, int]]:
+        """What has stopped free text: from the first place on, as a search for it finds it."""
+        if not isinstance(source, Until):
+            return []
+        begins = (at for at in range(begin, end) if end in self.ends(source.stop, at))
+        return [(source.stop, at, end) for at in islice(begins, 1)]
 
     def _captured(self, source: Lark, begin: int, end: int) -> list[tuple[Source, int, int]]:
         """The captures and parts of a text of a grammar between these."""
@@ -188,12 +192,11 @@ class _Reader:
         """Where the plain engine accepts."""
         machine, state = self._machine(source)
         found = [begin] if machine.accepts(state) else []
-        rest: Expr | None = state
         for place in range(begin, len(self._data)):
-            rest = machine.step(rest, self._data[place])
-            if rest is None:
+            state = machine.after(state, self._data[place])
+            if state is EMPTY:
                 break
-            if machine.accepts(rest):
+            if machine.accepts(state):
                 found.append(place + 1)
         return tuple(reversed(found))
 

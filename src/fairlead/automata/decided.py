@@ -59,10 +59,9 @@ class Decisions:
 
     def contains(self, expr: Expr, text: bytes) -> bool:
         """Whether `text` is in `expr`."""
-        state: Expr | None = expr
         for byte in text:
-            state = None if state is None else self.machine.step(state, byte)
-        return state is not None and self.machine.accepts(state)
+            expr = self.machine.after(expr, byte)
+        return self.machine.accepts(expr)
 
     def words(self, expr: Expr) -> tuple[bytes, ...] | None:
         """The strings of `expr` in order of bytes; None if their beginnings are too many.

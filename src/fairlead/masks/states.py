@@ -223,10 +223,10 @@ class States:
         """What may follow, as an expression: the plain engine goes the way that led here."""
         with self._lock:
             begun, steps = state.way()
-            rest: Expr | None = begun.known_rest()
+            rest = begun.known_rest()
             for token, after in steps:
                 for byte in self._tokens[token] or b"":
-                    rest = None if rest is None else self._machine.step(rest, byte)
+                    rest = self._machine.after(rest, byte)
                 after.know_rest(rest)
             return state.known_rest()
 
