@@ -295,6 +295,18 @@ def test_what_cannot_be_decided_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
         Derivatives(deep()).shortest(deep())
 
 
+def test_texts_that_are_too_long_to_be_found_are_not_searched_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "start: a~100\na: b~100\nb: c~100\nc: X\nX: /x(?!y)/"
+    expr = lower_source(fl.Lark(text))
+    assert Derivatives(expr).alive(expr)
+    with pytest.raises(LimitError, match="it has 1000000 bytes at least, and one of 20000 is"):
+        Derivatives(expr).shortest(expr)
+    monkeypatch.setattr(guarded, "FARTHEST", 10)
+    assert not Derivatives(deep(1000)).alive(deep(1000))
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_what_was_broken_off_is_taken_up_again(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     expr = random_grammar(seed)

@@ -41,6 +41,7 @@ GREED: Final = 4  # how many bytes more than another it may have read for one le
 BRIEF: Final = 256  # bytes of a text that is tried, and states of a search for it
 LONG: Final = 2_000  # states of a search that may have no end,
 MOST: Final = 100_000  # and of one that has
+FARTHEST: Final = 20_000  # bytes of a text that is searched for: as many states, and what each read
 
 Lines: TypeAlias = Callable[[Expr], tuple[list[tuple[int, Expr]], Iterable[Ways]]]
 _Entry: TypeAlias = tuple[int, int, int, Expr, Ways | None]
@@ -148,12 +149,18 @@ class Guarded:
             return self._known[node] is not None
         told = self._soon(node) if node.looks else None
         if told is None:
-            told = self._reaches(node, HASTY) or self.word(node) is not None
+            told = self._reaches(node, HASTY) or self._has_word(node)
         if told:
             self._living.add(node)
         else:
             self._known[node] = None
         return told
+
+    def _has_word(self, node: Expr) -> bool:
+        """The same by a search, or where that would be too long, without one."""
+        if self._decide is not None and (self._bound(node) or 0) > FARTHEST:
+            return self._decide(node)
+        return self.word(node) is not None
 
     def _lives(self, node: Expr) -> bool:
         """Whether it is known that there is a text, or plain to see."""
@@ -266,6 +273,7 @@ class Guarded:
         return self._known.get(node) if node.looks else self._loose(node)
 
     def _search(self, root: Expr, reading: int) -> None:
+        self._check_length(self._bound(root) or 0)
         most = reading if self._decide is None else MOST
         decided = self._careful = False
 
@@ -281,6 +289,17 @@ class Guarded:
         words, empty = nearest(root, self._ending, self._leading, self._bound, goes_on)
         self._known.update(dict.fromkeys(empty))
         self._known.update(words)
+
+    def _check_length(self, least: int) -> None:
+        """Refuse at once what cannot be found: 100,000 states of `x~1000000` took 50 s."""
+        if least > FARTHEST:
+            raise LimitError(
+                f"whether a text can end after what is looked ahead for is not known: it has {least} "
+                f"bytes at least, and one of {FARTHEST} is searched for",
+                limit="bytes of a text that is searched for",
+                given=FARTHEST,
+                needed=least,
+            )
 
     def trust(self, root: Expr) -> None:
         """Know from somebody else that there is a text."""
