@@ -56,6 +56,7 @@ def test_the_witness_is_the_first_text_that_tells_languages_apart(left: str, rig
         (fl.Choice(["no", "yes"]), fl.Regex("no|yes|maybe"), "maybe", "other"),
         (fl.Regex("é+"), fl.Regex("é{1,3}"), "éééé", "this"),
         (fl.JsonSchema({"type": "integer"}), fl.JsonSchema({"type": "number"}), "0.1", "other"),
+        (fl.Lark('start: "a" ["b"] | "c" "c"\n'), fl.Regex("[a-c]"), "b", "other"),
         # Nothing nests without end here, so rules are no hindrance.
         (
             fl.JsonSchema(
@@ -158,3 +159,16 @@ def test_words_are_listed_where_they_have_an_end():
     assert decisions.words(lower_source(fl.Regex("[ab]{30}"))) is None
     assert decisions.words(lower_source(fl.Regex("a|(?!b)(b|c)*c"))) is None
     assert decisions.words(lower_source(NESTED)) is None
+
+
+def test_what_nests_without_end_is_not_gone_down_for_long() -> None:
+    nested = fl.Lark('start: "a" start "b" | "c"\n')
+    ends = fl.Lark('start: start start | "a" | "b"\n') + nested
+    begun = fl.compile(fl.Text() | fl.Lark('start: "a"+ B?\nB: /b+/\n'), BYTES)
+    with pytest.raises(fl.UnsupportedError, match="too many to try them"):
+        begun.equivalent(ends)
+    meeting = fl.Gbnf('root ::= "a" root "b" | ""') & fl.Lark(
+        'start: N+\nN: /[ab]+/\n%ignore "c"\n'
+    )
+    with pytest.raises(fl.UnsupportedError, match="both nest without end"):
+        fl.compile(meeting & fl.Regex("a+b+"), BYTES)

@@ -27,6 +27,10 @@ MOST_PARTS = 20_000
 MOST_NESTED = 2_000
 """Beginnings of texts that are looked at where rules lead back to themselves."""
 
+DEEPEST_NESTED = 128
+"""Bytes of such a text: of `a root b` that meets a+b+ 2,000 letters in a row took 11 s, as each is
+a state of all that is open, and no state comes twice."""
+
 MOST_BYTES = 1 << 22
 """What all words together may take."""
 
@@ -70,6 +74,7 @@ class Decisions:
         """
         flat = self.flattened(expr)
         expr, most = (expr, MOST_NESTED) if flat is None else (flat, MOST_PARTS)
+        deepest = DEEPEST_NESTED if flat is None else most
         if surely_endless(expr) if expr.regular else surely_endless_rules(expr, self.machine.alive):
             return None
         found: list[bytes] = []
@@ -89,7 +94,7 @@ class Decisions:
             if self.machine.accepts(state):
                 found.append(bytes(word[1:]))
                 size += len(word)
-            if state in above or count > most or size > MOST_BYTES:
+            if state in above or count > most or len(word) > deepest or size > MOST_BYTES:
                 return None
             opened.append(state)
             above.add(state)

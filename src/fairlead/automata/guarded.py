@@ -294,8 +294,8 @@ class Guarded:
         """Refuse at once what cannot be found: 100,000 states of `x~1000000` took 50 s."""
         if least > FARTHEST:
             raise LimitError(
-                f"whether a text can end after what is looked ahead for is not known: it has {least} "
-                f"bytes at least, and one of {FARTHEST} is searched for",
+                "whether a text can end after what is looked ahead for is not known: it has "
+                f"{least} bytes at least, and one of {FARTHEST} is searched for",
                 limit="bytes of a text that is searched for",
                 given=FARTHEST,
                 needed=least,

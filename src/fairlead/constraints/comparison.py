@@ -20,7 +20,7 @@ from fairlead.automata.derivative import Derivatives
 from fairlead.constraints.segmentation import fewest_tokens
 from fairlead.errors import UnsupportedError
 from fairlead.lowering.alternatives import either
-from fairlead.lowering.expr import ALL_BYTES, ANYTHING, both, byte_set, complement, repeat
+from fairlead.lowering.expr import ALL_BYTES, ANYTHING, EMPTY, both, byte_set, complement, repeat
 from fairlead.lowering.meets import looking
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.regular import derivative
@@ -46,7 +46,7 @@ class Comparison:
     Attributes:
         holds: whether the languages are so.
         witness: where they are not, a shortest text that shows it, the least in byte order; of
-            constraints that nest, the shortest in one direction.
+            constraints that nest without end, the shortest in one direction.
         side: the one of the two that accepts the witness, which the other does not: "this"
             constraint, or the "other" one; None where the languages are so.
     """
@@ -77,8 +77,11 @@ class Language:
     vocabulary: Vocabulary
 
     def flattened(self, decisions: Decisions) -> Expr | None:
-        """All of it as one regular expression; None if its rules lead back to themselves."""
+        """All of it as one regular expression; None if it nests and its texts are not few."""
         flat = decisions.flattened(self.expr)
+        if flat is None:
+            words = decisions.words(self.expr)
+            flat = None if words is None else either(set(words)) if words else EMPTY
         return None if flat is None else both(flat, self.spelled)
 
     @property
