@@ -3,12 +3,13 @@
 from typing import Any
 
 import pytest
-from transformers import PreTrainedTokenizerFast
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 import fairlead as fl
 from canonical_tokenizers import library, vocabulary
 from fairlead.api.model import Model
 from fairlead.engine.fake import FakeModel
+from real_tokenizers import real_vocabulary, tokenizer_folder
 
 SOURCES = [
     None,
@@ -69,6 +70,24 @@ def test_a_healed_prompt_is_encoded_with_the_text() -> None:
         assert result.text == "bb"
         encoded = own.tokenizer.encode("abb", add_special_tokens=False)
         assert list(result.tokens) == encoded
+
+
+SLOWER = [
+    pytest.param(prompt, source, marks=pytest.mark.slow)
+    for prompt in ("日本", "東京", "한국", "👨\u200d👩", "é", "a")
+    for source in (None, fl.Regex("[a-z]{1,4}"))
+]
+
+
+@pytest.mark.parametrize(("prompt", "source"), [("日本", fl.Regex("[ab]")), *SLOWER], ids=str)
+def test_a_prompt_that_ends_within_no_character_is_healed(prompt: str, source: Any) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(tokenizer_folder("gpt2"))
+    own = fl.Model(FakeModel.random(real_vocabulary("gpt2"), 3), tokenizer)
+    result = own.generate(prompt, source, heal=True, canonical=True, max_new_tokens=6, seed=1)
+    written = tokenizer.decode(result.tokens)
+    assert written.endswith(result.text)
+    assert list(result.tokens) == tokenizer.encode(written, add_special_tokens=False)
+    assert (prompt + result.text).endswith(written)
 
 
 def test_without_a_tokenizer_or_a_truth_value_it_is_refused() -> None:

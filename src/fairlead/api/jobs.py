@@ -200,7 +200,9 @@ class Call:
 
     def _request(self, prompt: Prompt, source: Source | None, sampling: Sampling) -> Request:
         tools = () if source is None else tools_of(source)
-        main, *others = read_prompts(self.ensemble, prompt, heal=self.heal, tools=tools)
+        main, *others = read_prompts(
+            self.ensemble, prompt, heal=self.heal, tools=tools, canonical=self.canonical
+        )
         constraint = None
         if self.heal or self.canonical or source is not None:
             check_lossless(self.ensemble)
@@ -273,7 +275,12 @@ def _kept(jobs: list[Job], results: dict[int, Result]) -> list[Result]:
 
 
 def read_prompts(
-    ensemble: Ensemble, prompt: Prompt, *, heal: bool = False, tools: Sequence[Any] = ()
+    ensemble: Ensemble,
+    prompt: Prompt,
+    *,
+    heal: bool = False,
+    tools: Sequence[Any] = (),
+    canonical: bool = False,
 ) -> list[Read]:
     """What each context reads. The joint is the main one's, and taken back where that heals.
 
@@ -281,7 +288,7 @@ def read_prompts(
     prompt: the text that follows is the same for all.
     """
     main, *others = ensemble.contexts
-    first = read(prompt, main.views, main.reader, heal, tools)
+    first = read(prompt, main.views, main.reader, heal, tools, canonical=canonical)
     joint = first.joint
     end = joint if first.taken else False
     found = [first, *(read(prompt, each.views, each.reader, end, tools) for each in others)]

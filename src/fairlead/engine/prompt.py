@@ -27,6 +27,7 @@ from fairlead.vocabulary.spellings import Vocabulary
 
 WORD: Final = "fairlead"  # the reply of the rendered conversation
 ANCHORS: Final = ("\n", ".", "x")  # texts to encode something behind
+_WITHIN_CHARACTER: Final = range(0x80, 0xC0)  # bytes that begin no character of UTF-8
 
 
 @final
@@ -93,9 +94,15 @@ class PromptReader:
             return Prompt(self._encode_text(prompt))
         return Prompt(self._beginning(), self._vocabulary.lead)
 
-    def healed(self, prompt: Prompt) -> Prompt:
-        """A text prompt whose last tokens are taken back, as `vocabulary.healing` says."""
+    def healed(self, prompt: Prompt, *, characters: bool = False) -> Prompt:
+        """A text prompt whose last tokens are taken back, as `vocabulary.healing` says.
+
+        Where `characters` are kept whole more of them are, as far as the last character that begins
+        with a token: within one no tokenizer begins a text.
+        """
         tokens, joint = heal(prompt.tokens, self._vocabulary)
+        while characters and tokens and joint and joint[0] in _WITHIN_CHARACTER:
+            tokens, joint = tokens[:-1], (self._spelled(tokens[-1:]) or b"") + joint
         return Prompt(tokens or self._beginning(), joint, prompt.tokens[len(tokens) :])
 
     def without(self, prompt: Prompt, end: bytes) -> Prompt:

@@ -48,6 +48,8 @@ def read(
     reader: PromptReader,
     heal: bytes | bool = False,
     tools: Sequence[Any] = (),
+    *,
+    canonical: bool = False,
 ) -> Prompt:
     """The tokens that a leaf with these views reads.
 
@@ -58,6 +60,7 @@ def read(
         heal: whether the last tokens of a text are taken back, or the bytes that another leaf has
             taken back.
         tools: descriptions of functions, which chat templates get.
+        canonical: whether a tokenizer has to begin a text with what is taken back.
 
     Example:
         >>> from fairlead.vocabulary.spellings import Vocabulary
@@ -86,7 +89,7 @@ def read(
     if isinstance(heal, bytes):
         found = reader.without(found, heal)
     elif heal and isinstance(prompt, str) and prompt:
-        found = reader.healed(found)
+        found = reader.healed(found, characters=canonical)
     return replace(found, tokens=found.tokens[-1:]) if last else found
 
 
