@@ -217,3 +217,26 @@ def test_where_no_shortest_text_is_found_soon_none_is_named(monkeypatch):
     monkeypatch.setattr(derivative, "THOROUGH", 500)
     with pytest.raises(fl.LimitError, match="not known after 500 states"):
         constraint.example()
+
+
+def nested(kind: str, levels: int) -> Source:
+    made: Source = fl.Regex("a")
+    for _ in range(levels):
+        if kind == "tag":
+            made = fl.tag("<", made, ">")
+        elif kind == "repetition":
+            made = fl.repeat(made, 1, 2)
+        else:
+            made = fl.capture("x", made) | made
+    return made
+
+
+@pytest.mark.parametrize("kind", ["tag", "repetition", "twice"])
+def test_sources_in_too_many_levels_are_refused(kind: str) -> None:
+    deepest = 6 if kind == "twice" else 100
+    assert fl.compile(nested(kind, deepest), BYTES).matches("<" * 100 + "a" + ">" * 100) == (
+        kind == "tag"
+    )
+    for levels in (150, 250, 1000):
+        with pytest.raises(fl.LimitError, match="holds others in more than 100 levels"):
+            fl.compile(nested(kind, levels), BYTES)

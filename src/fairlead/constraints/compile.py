@@ -6,7 +6,6 @@ A compiled constraint is remembered by the content of its source, its vocabulary
 that compiling in a loop costs a dictionary look-up.
 """
 
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from time import perf_counter
@@ -32,6 +31,7 @@ from fairlead.masks.rows import Rows
 from fairlead.masks.schemas import lower_plain
 from fairlead.syntax.collecting import uninterrupted
 from fairlead.syntax.json_schema_source import JsonSchema
+from fairlead.syntax.parts import check_levels
 from fairlead.syntax.sources import Source, source
 from fairlead.vocabulary.cutter import Cutter
 from fairlead.vocabulary.spellings import Vocabulary
@@ -118,12 +118,11 @@ def _remembered(
     if not isinstance(limits, Budget):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise SourceError(f"a budget is a fairlead.Budget, not {type(limits).__name__}")
     cutter = None if canonical is None else cutter_of(canonical, vocabulary)
-    parts = source(source_or_type), vocabulary, limits, cutter
-    try:
-        key = Key(parts)
-        made = remembered.get(key)
-    except RecursionError:  # parts are compared with those of sources that were compiled before
-        raise _too_deep() from None
+    what = source(source_or_type)
+    check_levels(what)
+    parts = what, vocabulary, limits, cutter
+    key = Key(parts)
+    made = remembered.get(key)
     if made is None:
         began = perf_counter()
         made = _compile(*parts)
@@ -183,14 +182,6 @@ def _plainly(resolved: Resolved) -> Expr | None:
     if isinstance(what, JsonSchema) and resolved.vocabulary.spellable == ALL_BYTES:
         return lower_plain(what)
     return None
-
-
-def _too_deep() -> LimitError:
-    return LimitError(
-        "the source holds others in more levels than can be compared: at most a few hundred",
-        limit="levels of sources",
-        given=sys.getrecursionlimit(),
-    )
 
 
 def _unsatisfiable(what: Source, expr: Expr, meter: Meter) -> UnsatisfiableError:

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Final
 
+from fairlead.errors import LimitError
 from fairlead.syntax.gbnf import tokens_of
 from fairlead.syntax.lark_source import Lark
 from fairlead.syntax.regions import Captured, Region, Regions, Tag, Thinking, Until
@@ -16,6 +18,28 @@ from fairlead.syntax.sources import (
     Source,
     with_tokens,
 )
+
+DEEPEST: Final = 100
+"""Levels in which sources hold others: each takes Python some calls, of which it allows 1,000."""
+
+
+def check_levels(source: Source) -> None:
+    """Refuse a source that holds others in too many levels.
+
+    Raises:
+        LimitError: there are more than `DEEPEST`.
+    """
+    levels, held = 0, parts_of(source)
+    while held:
+        levels += 1
+        if levels > DEEPEST:
+            raise LimitError(
+                f"the source holds others in more than {DEEPEST} levels",
+                limit="levels of sources",
+                given=DEEPEST,
+            )
+        # What is held twice is looked at once: a + a, of that again, and so on.
+        held = tuple({id(part): part for each in held for part in parts_of(each)}.values())
 
 
 def parts_of(source: Source) -> tuple[Source, ...]:
