@@ -96,6 +96,12 @@ def test_what_stops_free_text_is_captured() -> None:
     assert read_captures(thought, b"<think>a</t>5")[0] == {"e": "</t>"}
 
 
+def test_empty_texts_of_a_repetition_are_captured_too() -> None:
+    twice = fl.repeat(fl.capture("x", fl.Regex("a?")), 2, 3)
+    found = [read_captures(twice, text)[0]["x"] for text in (b"", b"a", b"aa", b"aaa")]
+    assert found == [["", ""], ["a", ""], ["a", "a"], ["a", "a", "a"]]
+
+
 def test_what_begins_a_tag_is_captured() -> None:
     opened = fl.capture("w", fl.Regex("<[ab]>"))
     assert read_captures(fl.tagged(opened, int, "/"), b"hi<a>5/<b>6/")[0] == {"w": ["<a>", "<b>"]}

@@ -253,7 +253,7 @@ class _Reader:
                 stops.append(place)
                 room = source.high is None or len(stops) < source.high
                 ways.append(iter(self.ends(source.item, place) if room else ()))
-        return stops
+        return [*stops, *[end] * (source.low - len(stops))]
 
     def _right(self, source: Repetition, place: int, count: int, end: int) -> bool:
         """Whether a repetition may end here; what is missing may be empty texts."""
