@@ -1,5 +1,7 @@
 """Counts under guards: each place is what the plain engine says, and few have to be judged."""
 
+import random
+from collections.abc import Callable
 from functools import cache
 
 import pytest
@@ -22,10 +24,12 @@ from fairlead.lowering.expr import (
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.lowering.sources import lower_source
 from fairlead.masks import fewer, verdicts
+from fairlead.masks.bits import unpack
 from fairlead.masks.kernels import layout as at
+from fairlead.masks.kernels import searches
 from fairlead.masks.states import States
 from fairlead.masks.verdicts import Verdicts
-from two_engines import compared
+from two_engines import compared, vocabulary
 
 TOKENS = [b"(", b")", b"a", b"b", b" ", b"((", b"a)", b"))", b"ab", b"a b", b"\xc3", b"\xa9"]
 WORDS = fl.Vocabulary([*TOKENS, b"<end>"], eos_ids={len(TOKENS)})
@@ -134,3 +138,26 @@ def test_what_leaves_none_is_dead_with_less() -> None:
     )
     network._verdicts._fewer.judge(arena.judged(other, 0), at.V_DEAD, None)  # counts nothing
     network._verdicts._fewer.judge(arena.judged(network.node(EPSILON), 0), at.V_DEAD, None)
+
+
+def test_what_is_wanted_is_one_of_what_walks_have_put_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    judge, together = Verdicts.judge_all, list[bool]()
+
+    def checked(self: Verdicts, wanted: int, search: Callable[[int, int], int]) -> None:
+        count = int(self._arena.context[searches.PUT_OFF_COUNT])
+        listed = self._arena._array(searches.PUT_OFF)[:count].tolist()
+        together.append(count > 1)
+        assert not listed or wanted in listed
+        judge(self, wanted, search)
+
+    monkeypatch.setattr(Verdicts, "judge_all", checked)
+    constraint = fl.compile(fl.grammar("sql") & fl.Regex("(?s).{0,60}"), vocabulary())
+    for seed in range(3):
+        chosen, state = random.Random(seed), constraint.start()
+        for _ in range(20):
+            allowed = unpack(constraint.mask(state)).tolist()
+            going_on = [token for token in allowed if token not in vocabulary().eos_ids]
+            if not going_on:
+                break
+            state = constraint.advance(state, chosen.choice(going_on))
+    assert any(together)

@@ -13,9 +13,8 @@ expressions") for the way there: `linear` lists what an expression does with its
 and `arcs` makes the byte sets disjoint, as And and Not need them. As concatenation is a linked list
 and all is hash-consed, the same few lines run context-free expressions: the list is the stack.
 
-Only live states are handed out: a target of an empty language is no arc. A Capture remembers what
-it has read. That matters for single steps, not for a table of arcs, so a blurred state forgets it;
-an arc that would depend on it leads to UNSURE. This is the plain engine, the oracle of the fast.
+Only live states are handed out. A Capture remembers what it has read; a blurred state, for tables
+of arcs, does not: an arc that would depend on it leads to UNSURE. It is the oracle of the fast one.
 """
 
 from collections.abc import Callable, Iterable
@@ -121,9 +120,8 @@ class Derivatives:
 
     @cached_property
     def _passages(self) -> Passages:
-        return Passages(
-            self._disjoint, self.living, self.unfold, self._sketch.is_within, self._fuel
-        )
+        within = self._sketch.is_within
+        return Passages(self._disjoint, self.living, self.unfold, within, self._fuel)
 
     @cached_property
     def _looking(self) -> Looking:

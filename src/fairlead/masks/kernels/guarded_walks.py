@@ -20,7 +20,7 @@ from fairlead.masks.kernels.macros import finish, settle_found
 from fairlead.masks.kernels.pictures import is_lead
 from fairlead.masks.kernels.reach import spread_found
 from fairlead.masks.kernels.recipes import add_tokens
-from fairlead.masks.kernels.searches import PUT_OFF_COUNT, put_off
+from fairlead.masks.kernels.searches import judge_put_off, put_off
 from fairlead.masks.kernels.step import step_config
 from fairlead.masks.kernels.tries import has_below
 from fairlead.masks.kernels.views import (
@@ -55,7 +55,7 @@ def guarded_walk(context: Context, row: Words, below: int, node: int, stack: int
             if code < 0 and (code != NEED_JUDGE or not put_off(context)):
                 return code
         child = int(ends[child])
-    return OK if context[PUT_OFF_COUNT] == 0 else NEED_JUDGE
+    return judge_put_off(context)
 
 
 @inner

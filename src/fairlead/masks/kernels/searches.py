@@ -111,6 +111,15 @@ def put_off(context: Context) -> bool:
 
 
 @inner
+def judge_put_off(context: Context) -> int:
+    """Ask for all that was put off: NEED_JUDGE, and WANT one of it; OK if nothing was."""
+    if context[PUT_OFF_COUNT] == 0:
+        return OK
+    context[WANT] = int32s(context, PUT_OFF)[0]  # meanwhile others may have used it
+    return NEED_JUDGE
+
+
+@inner
 def search(context: Context, root: int, most: int) -> int:
     """Find the verdict of a place; OK, 1 if so many places do not tell, or a code below 0."""
     verdicts = int32s(context, VERDICT)

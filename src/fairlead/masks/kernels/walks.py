@@ -5,7 +5,6 @@ from fairlead.masks.kernels.layout import (
     LISTED,
     MACRO,
     NEED_JUDGE,
-    OK,
     P_BASE,
     P_DOUBTS,
     P_MOST,
@@ -23,7 +22,7 @@ from fairlead.masks.kernels.macros import step
 from fairlead.masks.kernels.pictures import is_lead
 from fairlead.masks.kernels.recipe_layout import BASED, PICTURED
 from fairlead.masks.kernels.recipes import add_part, add_tokens
-from fairlead.masks.kernels.searches import MOST_PUT_OFF, PUT_OFF_COUNT, put_off
+from fairlead.masks.kernels.searches import MOST_PUT_OFF, PUT_OFF_COUNT, judge_put_off, put_off
 from fairlead.masks.kernels.tries import set_tokens
 from fairlead.masks.kernels.views import (
     Context,
@@ -71,7 +70,7 @@ def walk(context: Context, row: Words, first: int, last: int, macro: int) -> int
             end = int(ends[node]) if loops else node + 1
             add_tokens(context, row, node, end)
             node = end
-    return OK if context[PUT_OFF_COUNT] == 0 else NEED_JUDGE
+    return judge_put_off(context)
 
 
 @inner
@@ -92,7 +91,7 @@ def walk_below(context: Context, row: Words, below: int, macro: int) -> int:
             code = walk(context, row, node, int(ends[node]), macro)
             if code < 0 and (code != NEED_JUDGE or context[PUT_OFF_COUNT] == MOST_PUT_OFF):
                 return code
-    return OK if context[PUT_OFF_COUNT] == 0 else NEED_JUDGE
+    return judge_put_off(context)
 
 
 @inner
