@@ -163,7 +163,7 @@ def is_cron(text: str) -> bool:
 
 
 def is_markdown_table(text: str) -> bool:
-    lines = re.sub(r"\\.", "x", text.removesuffix("\n")).split("\n")
+    lines = re.sub(r"\\+[^\\\n]", "x", text.removesuffix("\n")).split("\n")
     widths = {len(line.split("|")) for line in lines}
     cells = lines[1].split("|")[1:-1]
     return len(widths) == 1 and all(re.fullmatch(r" *:?-+:? *", cell) for cell in cells)
