@@ -235,7 +235,7 @@ def is_toml(text: str) -> bool:
     try:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        return re.search("overwrite|twice|declare|mutate|expand", str(error)) is not None
+        return re.search("overwrite|twice|uplicate|declare|mutate|expand", str(error)) is not None
     return True
 
 
