@@ -15,38 +15,25 @@ What this module does not know: what is around the elements.
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Final, cast, final
+from dataclasses import dataclass
+from typing import Final, final
 
 from fairlead.errors import UnsupportedError
 from fairlead.syntax.json_schema import parse_json_schema
+from fairlead.syntax.json_schema_part import part_of
 from fairlead.syntax.json_schema_source import JsonSchema
-from fairlead.syntax.json_text import write_json
+from fairlead.syntax.json_schema_tree import Document, Schema
 from fairlead.syntax.python_types import type_source
 from fairlead.syntax.regions import Until
-from fairlead.syntax.sources import (
-    Both,
-    Choice,
-    Literal,
-    PythonType,
-    Regex,
-    Repetition,
-    Sequence,
-    Source,
-)
+from fairlead.syntax.sources import Both, Literal, PythonType, Repetition, Sequence, Source
+from fairlead.syntax.tool_texts import texts_of
 
 END: Final = "\n</parameter>"
 _ELEMENT: Final = re.compile(r"<parameter=([^>\n]*)>\n(.*?)\n</parameter>\n", re.DOTALL)
+_UNBROKEN: Final = Until(Literal(END), include=False)
 _NAME: Final = re.compile(r"[^>\s]+\Z")
-_NOTES: Final = frozenset(
-    {
-        *("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"),
-        *("$comment", "$defs", "definitions", "$schema", "$id", "type"),
-    }
-)
-_OBJECT: Final = _NOTES | {"properties", "required", "additionalProperties"}
-_STRING: Final = _NOTES | {"minLength", "maxLength", "pattern", "enum", "const"}
+_REFERENCE: Final = frozenset(("$ref", "type"))
+_OBJECT: Final = frozenset(("type", "properties", "required", "additionalProperties"))
 
 
 @final
@@ -80,32 +67,30 @@ def parameters(tool: str, arguments: PythonType | JsonSchema) -> tuple[Parameter
         arguments: its arguments.
 
     Raises:
-        SourceError, LimitError: as of any JSON Schema.
-        UnsupportedError: they are more than properties, or a string is more than its characters.
+        SourceError: as of any JSON Schema.
+        LimitError: the same, or too much is said of a string.
+        UnsupportedError: they are more than properties, or a string has a format.
     """
     source = type_source(arguments) if isinstance(arguments, PythonType) else arguments
-    parse_json_schema(source)  # so that what is read below is well formed
-    document = cast("Mapping[str, Any]", source.value)
-    schema = _named(document, document)
-    _check(tool, schema, _OBJECT, "arguments")
-    if "object" not in schema.get("type", ["object"]):
-        raise UnsupportedError(
-            f"the arguments of the tool {tool} are no JSON object",
-            feature="tool whose arguments are no object",
-        )
-    required = cast("list[str]", schema.get("required", []))
-    properties = cast("Mapping[str, Any]", schema.get("properties", {}))
-    for name in (*properties, *required):
-        if not _NAME.match(name) or name not in properties:
+    document = parse_json_schema(source)
+    objects = _arguments(tool, document).objects
+    for name in (*objects.properties, *objects.required):
+        if not _NAME.match(name) or name not in objects.properties:
             raise UnsupportedError(
                 f"the tool {tool} has an argument {name!r:.40}, which is no name of an element or "
                 "has no schema",
                 feature="name of an argument",
             )
-    return tuple(
-        replace(_parameter(tool, name, part, document, source), required=name in required)
-        for name, part in properties.items()
-    )
+    found: list[Parameter] = []
+    for name, address in objects.properties.items():
+        required, texts = name in objects.required, texts_of(document, address, f"{tool}: {name}")
+        if texts is None:
+            found.append(Parameter(name, required, part_of(source, address), False))
+        else:
+            text = Both((texts[0], _UNBROKEN))
+            value = text | "null" if texts[1] else text
+            found.append(Parameter(name, required, value, True, texts[1]))
+    return tuple(found)
 
 
 def elements(listed: tuple[Parameter, ...]) -> Source:
@@ -139,84 +124,21 @@ def as_json(listed: tuple[Parameter, ...], text: str) -> str:
     return "{" + ", ".join(found) + "}"
 
 
-def _parameter(
-    tool: str, name: str, part: Any, document: Mapping[str, Any], source: JsonSchema
-) -> Parameter:
-    schema = _named(part, document)
-    branches = {"anyOf", "oneOf"} & schema.keys()
-    if len(branches) == 1 and schema.keys() <= _NOTES | branches:
-        listed = [_named(each, document) for each in schema[branches.pop()]]
-        strings = [each for each in listed if each.get("type") != "null"]
-        if len(strings) == 1 == len(listed) - 1 and _is_string(strings[0]):
-            text = _text(f"{tool}: {name}", strings[0])
-            return Parameter(name, True, Both((text, _UNBROKEN)) | "null", True, True)
-    if _is_string(schema):
-        return Parameter(name, True, Both((_text(f"{tool}: {name}", schema), _UNBROKEN)), True)
-    whole: dict[str, Any] = {
-        "allOf": [part],
-        **{key: document[key] for key in _DEFINED if key in document},
-    }
-    return Parameter(name, True, _schema(whole, source), False)
-
-
-_DEFINED: Final = ("$defs", "definitions", "$schema")
-_UNBROKEN: Final = Until(Literal(END), include=False)
-
-
-def _schema(whole: dict[str, Any], source: JsonSchema) -> JsonSchema:
-    return JsonSchema(
-        write_json(whole),
-        source.key_order,
-        source.whitespace,
-        source.spelling,
-        source.formats,
-        dict(source.resource_texts),
-    )
-
-
-def _named(schema: Any, document: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The schema that a reference into the document names, if it is nothing else."""
-    for _ in range(32):
-        known = cast("Mapping[str, Any]", schema if isinstance(schema, Mapping) else {})
-        if not isinstance(known.get("$ref"), str):
-            break
-        place, _, name = str(known["$ref"]).rpartition("/")
-        found = document.get(place.removeprefix("#/"), {})
-        if place not in ("#/$defs", "#/definitions") or set(known) - _NOTES - {"$ref"}:
-            break
-        schema = found.get(name, {})
-    return cast("Mapping[str, Any]", schema) if isinstance(schema, Mapping) else {}
-
-
-def _is_string(schema: Mapping[str, Any]) -> bool:
-    """Whether all its values are strings, by what it says itself."""
-    listed = schema.get("enum", [schema["const"]] if "const" in schema else None)
-    if isinstance(listed, list):
-        named = cast("list[Any]", listed)
-        return bool(named) and all(isinstance(each, str) for each in named)
-    return schema.get("type") == "string"
-
-
-def _text(place: str, schema: Mapping[str, Any]) -> Source:
-    """The strings themselves."""
-    _check(place, schema, _STRING, "a string")
-    found: list[Source] = []
-    if "enum" in schema or "const" in schema:
-        found.append(Choice(schema.get("enum", [schema.get("const")])))
-    if "minLength" in schema:
-        found.append(Regex(rf"[\s\S]{{{int(schema['minLength'])},}}"))
-    if "maxLength" in schema:
-        found.append(Regex(rf"[\s\S]{{0,{int(schema['maxLength'])}}}"))
-    if "pattern" in schema:
-        found.append(Regex(rf"[\s\S]*(?:{schema['pattern']})[\s\S]*", "ecma"))
-    return Both((*found, Regex(r"[\s\S]*")))
-
-
-def _check(place: str, schema: Mapping[str, Any], known: frozenset[str], what: str) -> None:
-    for keyword in schema:
-        if keyword not in known:
+def _arguments(tool: str, document: Document) -> Schema:
+    """What is said of the arguments, by the root or by what it names."""
+    schema = document.schemas[document.root]
+    while "$ref" in schema.keywords and _REFERENCE.issuperset(schema.keywords):
+        schema = document.schemas[schema.all_of[0]]
+    for keyword in schema.keywords:
+        if keyword not in _OBJECT:
             raise UnsupportedError(
-                f"the tool {place}: {keyword} of {what} has no form as an element; the format "
+                f"the tool {tool}: {keyword} of arguments has no form as elements; the format "
                 "'hermes' writes arguments as JSON",
                 feature=keyword,
             )
+    if "object" not in schema.kinds:
+        raise UnsupportedError(
+            f"the arguments of the tool {tool} are no JSON object",
+            feature="tool whose arguments are no object",
+        )
+    return schema
