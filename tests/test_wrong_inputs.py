@@ -79,6 +79,84 @@ CASES = [
     ),
     Wrong("one tool that is no list", lambda: fl.tools(compiled), fl.SourceError, ("a list",)),  # pyright: ignore[reportArgumentType]
     Wrong("no tools", lambda: fl.tools(None), fl.SourceError, ("a list",)),  # pyright: ignore[reportArgumentType]
+    Wrong(
+        "a list for a format of tools",
+        lambda: fl.tools([compiled], ["hermes"]),  # pyright: ignore[reportArgumentType]
+        fl.SourceError,
+        ("no format ['hermes']", "mistral"),
+    ),
+    Wrong(
+        "a word for whether calls are several",
+        lambda: fl.tools([compiled], parallel="no"),  # pyright: ignore[reportArgumentType]
+        fl.SourceError,
+        ("parallel is 'no'", "True or False"),
+    ),
+    Wrong(
+        "a word for whether a stop belongs to the text",
+        lambda: fl.until("a", include="no"),  # pyright: ignore[reportArgumentType]
+        fl.SourceError,
+        ("include is 'no'", "True or False"),
+    ),
+    Wrong(
+        "a word for whether a text stops",
+        lambda: fl.tagged("<a>", int, "</a>", stop_after_first="x"),  # pyright: ignore[reportArgumentType]
+        fl.SourceError,
+        ("stop_after_first is 'x'", "True or False"),
+    ),
+    Wrong(
+        "a number for imports",
+        lambda: fl.Lark('start: "a"\n', imports=3),  # pyright: ignore[reportArgumentType]
+        fl.SourceError,
+        ("imports are", "not 3"),
+    ),
+    Wrong(
+        "a number for a folder",
+        lambda: fl.Lark('start: "a"\n', imports=[3]),  # pyright: ignore[reportArgumentType]
+        fl.SourceError,
+        ("a path is", "not 3"),
+    ),
+    Wrong(
+        "a number for a file",
+        lambda: fl.Lark.open(3),  # pyright: ignore[reportArgumentType]
+        fl.SourceError,
+        ("a path is", "not 3"),
+    ),
+    Wrong(
+        "a file whose name nothing has",
+        lambda: fl.Lark.open("a\0b"),
+        fl.SourceError,
+        ("cannot be read",),
+    ),
+    Wrong(
+        "texts for tokens to heal",
+        lambda: fl.heal(["x"], BYTES),  # pyright: ignore[reportArgumentType]
+        fl.SourceError,
+        ("tokens are ids", "['x']"),
+    ),
+    Wrong(
+        "no tokens to heal",
+        lambda: fl.heal(None, BYTES),  # pyright: ignore[reportArgumentType]
+        fl.SourceError,
+        ("tokens are ids", "None"),
+    ),
+    Wrong(
+        "tokens to heal for nothing",
+        lambda: fl.heal([1], None),  # pyright: ignore[reportArgumentType]
+        fl.SourceError,
+        ("fairlead.Vocabulary", "NoneType"),
+    ),
+    Wrong(
+        "a number for what a text begins with",
+        lambda: fl.compile("yes", BYTES).start(5),  # pyright: ignore[reportArgumentType]
+        fl.SourceError,
+        ("bytes", "not 5"),
+    ),
+    Wrong(
+        "a beginning that no token spells",
+        lambda: fl.compile("ab", LETTERS).start(b"a\xff"),
+        fl.UnsatisfiableError,
+        ("vocabulary", "b'a\\xff'", "0xff"),
+    ),
     Wrong("no name", lambda: fl.grammar([]), fl.SourceError, ("no grammar []",)),  # pyright: ignore[reportArgumentType]
     Wrong(
         "no lower bound",

@@ -240,3 +240,11 @@ def test_sources_in_too_many_levels_are_refused(kind: str) -> None:
     for levels in (150, 250, 1000):
         with pytest.raises(fl.LimitError, match="holds others in more than 100 levels"):
             fl.compile(nested(kind, levels), BYTES)
+
+
+def test_a_text_begins_with_any_bytes_that_tokens_spell():
+    constraint = fl.compile("yes", BYTES)
+    assert constraint.start(bytearray(b":")) is constraint.start(b":")
+    led = fl.Vocabulary([b"a", b"<end>"], eos_ids={1}, lead=b" ")
+    with pytest.raises(fl.UnsatisfiableError, match="0x20"):
+        fl.compile("a", led)

@@ -18,6 +18,7 @@ from fairlead.automata.words import LONGEST
 from fairlead.constraints.compiled import CompiledConstraint
 from fairlead.constraints.conflicts import conflict, undecided
 from fairlead.constraints.cutters import cutter_of
+from fairlead.constraints.readings import checked_lead
 from fairlead.constraints.remembered import Remembered
 from fairlead.constraints.special_tokens import Resolved, resolve
 from fairlead.constraints.token_graph import TokenGraph
@@ -144,6 +145,7 @@ def _compile(
         if not lives:
             raise _unsatisfiable(resolved.source, expr, meter)
         machine.settle()
+    checked_lead(None, spelled)
     graph = None
     if not spelled.closed and cutter is None:
         start = concat(literal(vocabulary.lead), expr)

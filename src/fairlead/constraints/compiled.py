@@ -25,7 +25,7 @@ from fairlead.constraints.canonical import CanonicalStates
 from fairlead.constraints.closing import Closing
 from fairlead.constraints.comparison import Comparison, Language, equal, included
 from fairlead.constraints.explored import ExploredStates
-from fairlead.constraints.readings import read_text
+from fairlead.constraints.readings import checked_lead, read_text
 from fairlead.constraints.special_tokens import resolve
 from fairlead.constraints.tables import MOST_STATES, Tables, build_tables
 from fairlead.constraints.token_graph import TokenGraph
@@ -103,8 +103,11 @@ class CompiledConstraint:
         Args:
             lead: bytes that the tokens spell before the text itself; what decoding takes away from
                 the beginning of a text (`vocabulary.lead`), if not given.
+
+        Raises:
+            SourceError, UnsatisfiableError: it is no bytes, or none that tokens spell.
         """
-        return self._states.start(self.vocabulary.lead if lead is None else lead)
+        return self._states.start(checked_lead(lead, self._spelled))
 
     def mask(self, state: DecodeState) -> Row:
         """The tokens that may come next.
@@ -388,13 +391,9 @@ class CompiledConstraint:
         return Meter(self._budget, "comparing").tick
 
     def _rejection(self, state: DecodeState, token: int) -> TokenRejected:
-        tokens = self.vocabulary.tokens
-        spelling = tokens[token] if 0 <= token < len(tokens) else None
-        allowed = self.mask(state)
+        known, allowed = self.vocabulary.tokens, self.mask(state)
+        spelling = known[token] if 0 <= token < len(known) else None
         likely = unpack(allowed)[:8].tolist()
         what = f"token {token} ({spelling!r})" if spelling else f"token {token}, no text,"
-        return TokenRejected(
-            f"{what} is not allowed here; {count(allowed)} tokens are, {likely} among them",
-            token=token,
-            spelling=spelling,
-        )
+        said = f"{what} is not allowed here; {count(allowed)} tokens are, {likely} among them"
+        return TokenRejected(said, token=token, spelling=spelling)

@@ -11,7 +11,7 @@ from typing import Final, final
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.constraints.special_tokens import find
-from fairlead.errors import SourceError
+from fairlead.errors import SourceError, UnsatisfiableError
 from fairlead.lowering.expr import EMPTY, alt
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.special import FIRST_MARK, mark
@@ -50,6 +50,31 @@ class Readings:
                     _join(ways, at + len(name), _after(machine, rest, mark(name.decode())))
             _join(ways, at + 1, machine.after(rest, byte))
         return machine.accepts(ways.get(len(self.data), EMPTY))
+
+
+def checked_lead(lead: object, vocabulary: Vocabulary) -> bytes:
+    r"""What tokens spell before the text: what decoding takes away from it, if None.
+
+    >>> checked_lead(bytearray(b"a"), Vocabulary([b"ab", b"c"]))
+    b'a'
+
+    Raises:
+        SourceError: it is no bytes.
+        UnsatisfiableError: no token has one of them.
+    """
+    if lead is None:
+        lead = vocabulary.lead
+    if not isinstance(lead, bytes | bytearray):
+        raise SourceError(f"tokens spell bytes before the text, not {lead!r:.60}")
+    given = bytes(lead)
+    missing = next((byte for byte in given if not vocabulary.spellable >> byte & 1), None)
+    if missing is not None:
+        raise UnsatisfiableError(
+            f"a text begins with {given!r:.60}, and the vocabulary has no token with the byte "
+            f"0x{missing:02x}",
+            conflict=("lead", "vocabulary"),
+        )
+    return given
 
 
 def read_text(

@@ -152,9 +152,9 @@ class Lark(Source):
         beside it, as Lark does.
 
         Raises:
-            SourceError: there is no such file, or it is no text.
+            SourceError: there is no such file, it is no text, or `path` is no path.
         """
-        file = Path(path)
+        file = _checked_path(path)
         return Lark(_read(file), start, lexer, postlex, _Texts(imports, file.parent))
 
 
@@ -210,8 +210,10 @@ class _Texts:
                 check_text(text, f"the grammar {name!r}")
                 self._texts[_path(name)] = str(text)
         elif imports is not None:
+            if not isinstance(imports, str | PathLike | Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise SourceError(f"imports are folders, or texts by names, not {imports!r:.60}")
             listed = [imports] if isinstance(imports, str | PathLike) else list(imports)
-            for folder in map(Path, listed):
+            for folder in map(_checked_path, listed):
                 if not folder.is_dir():
                     raise SourceError(f"imports are folders, or texts by names; {folder} is none")
                 self._folders.append(folder)
@@ -298,6 +300,13 @@ def _absent(name: str, texts: _Texts, importing: str, place: int, *, nested: boo
     )
 
 
+def _checked_path(given: object) -> Path:
+    try:
+        return Path(cast("str", given))
+    except TypeError:
+        raise SourceError(f"a path is a str or a pathlib.Path, not {given!r:.60}") from None
+
+
 def _path(name: str) -> str:
     return name.replace(".", "/") + SUFFIX
 
@@ -319,5 +328,5 @@ def _packaged() -> Mapping[str, str]:
 def _read(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # of bytes that are no text, or a name with a NUL
         raise SourceError(f"the grammar {str(file)!r} cannot be read: {error}") from None

@@ -30,6 +30,7 @@ from fairlead.syntax.sources import (
     Sequence,
     Source,
     Text,
+    check_flag,
     check_text,
     repeat,
     source,
@@ -199,8 +200,9 @@ def until(*stops: object, include: bool = True) -> Until:
         include: whether the stop belongs to the text. If not, the text is any that holds none.
 
     Raises:
-        SourceError: there is no stop, or one is no source.
+        SourceError: there is no stop, one is no source, or `include` is neither True nor False.
     """
+    check_flag("include", include)
     if not stops:
         raise SourceError("until needs a stop: a text, a special token, or another regular source")
     sources = tuple(map(source, stops))
@@ -239,8 +241,10 @@ def regions(
         stop_after_first: whether the text ends with the first tag.
 
     Raises:
-        SourceError: there is no tag, a trigger never comes, or the counts are none.
+        SourceError: there is no tag, a trigger never comes, the counts are none, or
+            `stop_after_first` is neither True nor False.
     """
+    check_flag("stop_after_first", stop_after_first)
     if not tags:
         raise SourceError("regions need a tag: fairlead.tag(begin, source, end)")
     for each in tags:

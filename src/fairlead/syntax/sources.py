@@ -284,3 +284,9 @@ def check_text(value: object, what: str) -> None:
             f"{what} holds a lone surrogate, which no text can contain",
             place=f"character {error.start}",
         ) from None
+
+
+def check_flag(name: str, value: object) -> None:
+    """Refuse what is neither True nor False: "no" would be taken for yes."""
+    if not isinstance(value, bool):
+        raise SourceError(f"{name} is {value!r:.60}: it is True or False")

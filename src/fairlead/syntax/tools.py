@@ -31,6 +31,7 @@ from fairlead.syntax.sources import (
     Sequence,
     Source,
     Text,
+    check_flag,
 )
 from fairlead.syntax.tool_formats import FORMATS, Format
 from fairlead.syntax.tool_parameters import as_json, elements, parameters
@@ -195,7 +196,8 @@ def tools(
         parallel: whether one reply may have several calls, if the format has that at all.
 
     Raises:
-        SourceError: there is no tool, two have one name, or a format or choice is unknown.
+        SourceError: there is no tool, two have one name, a format or choice is unknown, or
+            `parallel` is neither True nor False.
         UnsupportedError: a name cannot stand in a call, or a type's JSON is no object.
     """
     listed = () if _is_one(given) else tuple(map(_tool, given))
@@ -205,11 +207,12 @@ def tools(
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise SourceError(f"two tools have the name {twice!r}")
-    if format not in FORMATS:
+    if not isinstance(format, str) or format not in FORMATS:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise SourceError(
             f"there is no format {format!r} for tools; there are {', '.join(FORMATS)}"
             f"{did_you_mean(format, FORMATS)}"
         )
+    check_flag("parallel", parallel)
     return Tools(listed, format, _checked_choice(choice, names), parallel)
 
 

@@ -22,6 +22,8 @@ What this module does not know: models, constraints.
 
 from collections.abc import Sequence
 from functools import lru_cache
+from operator import index
+from typing import cast
 
 from fairlead.errors import SourceError
 from fairlead.vocabulary.spellings import Vocabulary
@@ -44,18 +46,30 @@ def heal(tokens: Sequence[int], vocabulary: Vocabulary) -> tuple[tuple[int, ...]
         vocabulary: what they spell.
 
     Raises:
-        SourceError: an id that the vocabulary does not have.
+        SourceError: an id that the vocabulary does not have, or what is no id or no vocabulary.
     """
+    ids = _checked(tokens, vocabulary)
     end, taken = b"", b""
-    kept = len(tokens)
-    for place in range(len(tokens) - 1, -1, -1):
-        spelling = _spelling(tokens[place], vocabulary)
+    kept = len(ids)
+    for place in range(kept - 1, -1, -1):
+        spelling = _spelling(ids[place], vocabulary)
         if spelling is None or len(end) >= vocabulary.longest:
             break
         end = spelling + end
         if _goes_on(end, vocabulary):
             kept, taken = place, end
-    return tuple(tokens[:kept]), taken
+    return ids[:kept], taken
+
+
+def _checked(tokens: object, vocabulary: object) -> tuple[int, ...]:
+    if not isinstance(vocabulary, Vocabulary):
+        raise SourceError(
+            f"tokens are healed for a fairlead.Vocabulary, not for {type(vocabulary).__name__}"
+        )
+    try:
+        return tuple(map(index, cast("Sequence[int]", tokens)))
+    except TypeError:
+        raise SourceError(f"tokens are ids, not {tokens!r:.60}") from None
 
 
 @lru_cache(256)
