@@ -16,6 +16,8 @@ from fairlead.lowering.nodes import Expr
 from fairlead.lowering.sources import lower_source
 from fairlead.lowering.special import shown
 from fairlead.syntax.json_schema_source import JsonSchema
+from fairlead.syntax.lark_extensions import Part
+from fairlead.syntax.lark_source import Lark
 from fairlead.syntax.parts import parts_of
 from fairlead.syntax.python_types import type_source
 from fairlead.syntax.sources import Both, Inverse, PythonType, Source
@@ -77,15 +79,18 @@ class _Conflict:
 
     def of(self, source: Source) -> UnsatisfiableError:
         """The conflict in the innermost part that is empty itself."""
+        around = list[Part]()
         while True:
             if isinstance(source, JsonSchema | PythonType):
                 schema = type_source(source) if isinstance(source, PythonType) else source
-                return explain_conflict(schema, self._dead)
+                return _within(around, explain_conflict(schema, self._dead))
             meeting = _meeting(source)
             parts = meeting or _inner(source)
             empty = next((part for part in parts if self._empty(part)), None)
             if empty is None:
-                return self._between(source, meeting)
+                return _within(around, self._between(source, meeting))
+            if isinstance(source, Lark):
+                around.append(next(part for part in source.parts if part.source is empty))
             source = empty
 
     def _between(self, source: Source, parts: Sequence[Source]) -> UnsatisfiableError:
@@ -125,6 +130,14 @@ class _Conflict:
         machine = self._decisions.machine
         expr = lower_source(source, self._decisions)
         return shown(machine.shortest(expr)).decode() if machine.has_text(expr) else None
+
+
+def _within(around: Sequence[Part], error: UnsatisfiableError) -> UnsatisfiableError:
+    """The error about a part of a grammar, with the place of the part in it."""
+    for part in reversed(around):
+        said = f"{part.written}: {error}"
+        error = UnsatisfiableError(said, place=part.place, conflict=error.conflict)
+    return error
 
 
 def _meeting(source: Source) -> tuple[Source, ...]:

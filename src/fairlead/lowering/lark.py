@@ -11,6 +11,8 @@ from fairlead.lowering.lark_dynamic import lower_lark_dynamic
 from fairlead.lowering.meets import solid
 from fairlead.lowering.nodes import Expr
 from fairlead.syntax.lark_errors import within
+from fairlead.syntax.lark_places import regexes_placed
+from fairlead.syntax.lark_source import Lark
 from fairlead.syntax.lark_tree import LarkGrammar
 from fairlead.syntax.sources import Source
 
@@ -34,7 +36,11 @@ def lower_lark(grammar: LarkGrammar, lower: Callable[[Source], Expr]) -> Expr:
 
 
 def _lowered(name: str, grammar: LarkGrammar, lower: Callable[[Source], Expr]) -> Expr:
-    part, nested = grammar.parts[name], grammar.nested.get(name)
+    part = grammar.parts[name]
     with within(part):
-        found = lower(part.source) if nested is None else lower_lark(nested, lower)
+        if isinstance(part.source, Lark):
+            with regexes_placed(part.source):
+                found = lower_lark(grammar.nested[name], lower)
+        else:
+            found = lower(part.source)
     return solid(found) if found.nullable else found

@@ -19,7 +19,7 @@ from fairlead.errors import LimitError, SourceError, UnsupportedError
 from fairlead.lowering.expr import EMPTY, EPSILON, ahead, alt, concat, repeat, stop
 from fairlead.lowering.grammar import lower_grammar
 from fairlead.lowering.lark_automaton import check_length, least_texts
-from fairlead.lowering.lark_terminals import limited
+from fairlead.lowering.lark_terminals import limited, said_of
 from fairlead.lowering.meets import solid
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.preferred import exits
@@ -105,17 +105,7 @@ def _taken(terminal: LarkTerminal, level: int, marks: bool) -> Expr:
     try:
         found = exits(parse_regex(terminal.pattern), marks, terminal.solid)
     except (SourceError, UnsupportedError) as error:
-        raise _said(terminal, error) from None
+        raise said_of(terminal, error) from None
     except LimitError as error:
         raise limited(terminal, error) from None
     return alt(*(concat(each.text, ahead(each.after, level)) for each in found))
-
-
-def _said(terminal: LarkTerminal, error: SourceError | UnsupportedError) -> UnsupportedError:
-    feature = error.feature if isinstance(error, UnsupportedError) else "regex"
-    return UnsupportedError(
-        f"the terminal {terminal.written}: {str(error).partition(chr(10))[0]}",
-        feature=feature,
-        text=error.text,
-        position=error.position,
-    )

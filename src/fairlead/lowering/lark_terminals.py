@@ -111,7 +111,7 @@ class Terminal:
             if self.word is None:
                 self.exits  # noqa: B018  made once
         except UnsupportedError as error:
-            raise _said(self.shape, error) from None
+            raise said_of(self.shape, error) from None
         except LimitError as error:
             raise limited(self.shape, error) from None
 
@@ -257,8 +257,15 @@ class _Words:
         return found
 
 
-def _said(shape: LarkTerminal, error: UnsupportedError) -> UnsupportedError:
-    return UnsupportedError(f"the terminal {shape.written}: {error}", feature=error.feature)
+def said_of(shape: LarkTerminal, error: SourceError | UnsupportedError) -> UnsupportedError:
+    """An error about the pattern of a terminal, with its name; its place is none of the grammar."""
+    said = str(error).partition("\n")[0].removesuffix(f" (at {error.place})")
+    return UnsupportedError(
+        f"the terminal {shape.written}: {said}",
+        feature=error.feature if isinstance(error, UnsupportedError) else "regex",
+        text=error.text,
+        position=error.position,
+    )
 
 
 def limited(shape: LarkTerminal, error: LimitError) -> LimitError:

@@ -24,6 +24,7 @@ from fairlead.lowering.unicode import TEXT
 from fairlead.syntax.collecting import uncollected
 from fairlead.syntax.gbnf import parse_gbnf, tokens_of
 from fairlead.syntax.json_schema_source import JsonSchema
+from fairlead.syntax.lark_places import regexes_placed
 from fairlead.syntax.lark_reader import read_lark
 from fairlead.syntax.lark_source import Lark
 from fairlead.syntax.parts import parts_of
@@ -100,7 +101,9 @@ def _lower_notation(
         case Lark(text):
             spend(len(text))
             with uncollected(len(source.text) >> 2):  # none of what Lark makes of it is garbage
-                return lower_lark(read_lark(source, spend), lower)
+                grammar = read_lark(source, spend)
+                with regexes_placed(source):
+                    return lower_lark(grammar, lower)
         case _:
             spend(len(source.text))
             tokens = dict(source.tokens) or tokens_of(source.text)

@@ -55,6 +55,11 @@ _NAMELESS: Final = (  # what is said of no name, what is said instead, and what 
         r"\\(?:x(?![\da-fA-F]{2})|u(?![\da-fA-F]{4})|U(?![\da-fA-F]{8}))",
     ),
     (
+        r"cannot contain null bytes",
+        r"a NUL is written \x00 in a string or a regex",
+        r"[\x00]",
+    ),
+    (
         r"no attribute 'iter_subtrees'",
         "%declare is for terminals, whose names are in capitals",
         r"%declare(?=(?:[ \t]+[A-Z_]+)*[ \t]+[_a-z])",
@@ -185,9 +190,12 @@ def placed_by_text(message: str, reading: Reading) -> SourceError | None:
     """An error without a name in it, if the text that it is about is found."""
     for pattern, instead, about in _NAMELESS:
         said = re.search(pattern, message)
-        found = said and re.search(_filled(about, said, re.escape), reading.text, re.MULTILINE)
-        if said and found:
-            return reading.placed(_filled(instead, said, str), found.start())
+        if said is None:
+            continue
+        for path, read in reading.texts.items():
+            found = re.search(_filled(about, said, re.escape), read.text, re.MULTILINE)
+            if found:
+                return reading.placed(_filled(instead, said, str), found.start(), path)
     return None
 
 

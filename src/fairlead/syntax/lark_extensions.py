@@ -41,12 +41,14 @@ PART: Final = re.compile(f"{OPEN}([0-9]+){CLOSE}")
 MOST_IDS: Final = 256
 DEEPEST: Final = 24
 
-_SKIPPED: Final = r"""//[^\n]*|\#[^\n]*|"(?:\\["\\]|[^"\n])*?"|/(?!/)(?:\\[/\\]|[^/])*?/"""
+SKIPPED: Final = r"""//[^\n]*|\#[^\n]*|"(?:\\["\\]|[^"\n])*?"|/(?!/)(?:\\[/\\]|[^/])*?/"""
+"""Comments, strings and regexes, in verbose writing."""
+
 _STRING: Final = r'"(?:\\.|[^"\\\n])*"'
 _OPTIONS: Final = rf"""\[(?:{_STRING}|[^\]"\n])*\]"""
 _FOUND: Final = re.compile(
     rf"""(?P<empty>""i?)
-    |(?P<skipped>{_SKIPPED})
+    |(?P<skipped>{SKIPPED})
     |(?P<braced>%(?:json|regex|lark)\b\s*)
     |(?P<ids><\[(?P<listed>[^\]\n]*)\]>)
     |(?P<name><[^<>\s\[][^<>\s]*>)
@@ -54,7 +56,7 @@ _FOUND: Final = re.compile(
     |(?P<refused>%llguidance\b|@\w+|&|(?<=[:|(])[ \t]*~)""",
     re.MULTILINE | re.VERBOSE,
 )
-_BRACES: Final = re.compile(rf"(?P<skipped>{_SKIPPED})|(?P<lark>%lark\s*){{|[{{}}]", re.VERBOSE)
+_BRACES: Final = re.compile(rf"(?P<skipped>{SKIPPED})|(?P<lark>%lark\s*){{|[{{}}]", re.VERBOSE)
 _RANGE: Final = "[0-9]{1,9}(?:-[0-9]{1,9})?"
 _IDS: Final = re.compile(rf"{_RANGE}(?:,{_RANGE})*\Z")
 _COUNT: Final = re.compile(r"[ \t]*([*+])")

@@ -24,7 +24,7 @@ from fairlead.syntax.lark_extensions import PART, Part
 from fairlead.syntax.lark_lalr import Spend, production, tabulate
 from fairlead.syntax.lark_sizes import check_size, check_terminals
 from fairlead.syntax.lark_source import Lark, read_indenter
-from fairlead.syntax.lark_templates import check_templates
+from fairlead.syntax.lark_templates import check_arguments, check_templates
 from fairlead.syntax.lark_tree import Indentation, LarkGrammar, LarkTable, LarkTerminal
 from fairlead.syntax.names import did_you_mean
 from fairlead.syntax.regex import parse_regex
@@ -74,6 +74,7 @@ def read_lark(source: Lark, spend: Spend = _free) -> LarkGrammar:
         names = [str(name) for name, params, *_ in loaded.rule_defs if not params]
         terminals, rules, ignored = loaded.compile([start, *names], "*")
         rules = _used(rules, start)
+        check_arguments(rules, loaded.rule_defs, reading)
         keep |= {*ignored, *(symbol.name for rule in rules for symbol in rule.expansion)}
         terminals = [terminal for terminal in terminals if terminal.name in keep]
         parts, terminals = _parts(terminals, source, reading)

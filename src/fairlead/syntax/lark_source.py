@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias, cast, final, get_args
 
 from fairlead.errors import SourceError, UnsupportedError
+from fairlead.syntax.lark_errors import within
 from fairlead.syntax.lark_extensions import Extended, Part, check_unmarked, extend
 from fairlead.syntax.lark_tree import Indentation
 from fairlead.syntax.names import did_you_mean
@@ -133,8 +134,11 @@ class Lark(Source):
         if not self.parts:
             return self
         found = copy(self)
-        parts = tuple(replace(part, source=change(part.source)) for part in self.parts)
-        object.__setattr__(found, "parts", parts)
+        parts = list[Part]()
+        for part in self.parts:
+            with within(part):
+                parts.append(replace(part, source=change(part.source)))
+        object.__setattr__(found, "parts", tuple(parts))
         return found
 
     @staticmethod

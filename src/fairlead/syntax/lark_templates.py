@@ -1,14 +1,16 @@
 """How many rules the templates of a Lark grammar come to, told before Lark makes them.
 
 A template that asks for itself with ever more in its braces comes to ever more rules, and Lark does
-not end.
+not end. One that stands without arguments is none of its rules.
 """
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from fairlead.errors import LimitError
+from fairlead.syntax.lark_errors import Reading
 
 MOST_RULES: Final = 4096
 LONGEST: Final = 1 << 16  # characters of the name that Lark gives such a rule
@@ -49,6 +51,29 @@ def check_templates(rules: Sequence[Any]) -> Counter[str]:
             params, inside = templates[template]
             todo.append((inside, dict(zip(map(str, params), arguments, strict=False))))
     return uses
+
+
+def check_arguments(rules: Sequence[Any], defined: Sequence[Any], reading: Reading) -> None:
+    """Refuse a template that stands without what goes in its braces: Lark has no such rule.
+
+    Args:
+        rules: that Lark compiled.
+        defined: those of Lark's own `Grammar`: each its name, parameters, tree and options.
+        reading: the grammar.
+
+    Raises:
+        SourceError: one does, where it stands.
+    """
+    known = {rule.origin for rule in rules}
+    for symbol in (symbol for rule in rules for symbol in rule.expansion):
+        if not symbol.is_term and symbol not in known:
+            name = str(symbol.name)
+            params = next((", ".join(each[1]) for each in defined if each[0] == name), "")
+            found = re.search(rf"(?<!\w){re.escape(name)}(?!\w|\s*\{{)", reading.text)
+            raise reading.placed(
+                f"the template {name} stands without what goes in its braces: {name}{{{params}}}",
+                None if found is None else found.start(),
+            )
 
 
 def _name(child: Any, said: Mapping[int, str], names: Mapping[str, str]) -> str:
