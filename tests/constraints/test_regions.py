@@ -246,3 +246,12 @@ def regions_match_regex(text: str) -> bool:
         if not text.startswith(rest, at + 1):
             return False
         at += 1 + len(rest)
+
+
+def test_a_captured_text_ends_where_its_tag_does() -> None:
+    tag = fl.tag("<a>", fl.capture("t", fl.capture("u", fl.Text())), "</a>")
+    constraint = fl.compile(tag, BYTES)
+    assert constraint.matches("<a>x</a>")
+    assert not constraint.matches("<a>x</a></a>")
+    counted = fl.compile(fl.tag("<a>", fl.capture("t", fl.Regex("a*")), "</a>"), BYTES)
+    assert counted.matches("<a>aa</a>")

@@ -8,7 +8,6 @@ one, `sql & .{0,200}` took 110 ms a mask.
 What this module does not know: how a place is judged.
 """
 
-from collections.abc import Callable
 from typing import Final, NamedTuple, final
 
 from fairlead.lowering.expr import concat, repeat
@@ -41,11 +40,10 @@ class Fewer:
     Args:
         arena: where the places are.
         lexicon: the lexical states.
-        texts: the texts of a lexical state.
     """
 
-    def __init__(self, arena: Arena, lexicon: Lexicon, texts: Callable[[int], Expr]) -> None:
-        self._arena, self._lexicon, self._texts = arena, lexicon, texts
+    def __init__(self, arena: Arena, lexicon: Lexicon) -> None:
+        self._arena, self._lexicon = arena, lexicon
         self._counting: dict[int, _Counting | None] = {}
         self._left = Remainders()
 
@@ -89,7 +87,7 @@ class Fewer:
 
     def _told(self, state: int) -> _Counting | None:
         if state not in self._counting:
-            self._counting[state] = _counting(self._texts(state))
+            self._counting[state] = _counting(self._lexicon.expr(state))
         return self._counting[state]
 
     def _least(self, told: _Counting, text: bytes) -> int:

@@ -82,7 +82,7 @@ class Verdicts:
         self._frames: dict[int, Frame] = {}
         self._states: dict[int, Expr] = {}
         self._around: dict[int, bool] = {0: True}
-        self._witness, self._fewer = witness, Fewer(arena, lexicon, self._lexical)
+        self._witness, self._fewer = witness, Fewer(arena, lexicon)
         self._futile = 0
         arena.context[at.SHORT] = SHORT
 
