@@ -22,6 +22,7 @@ from fairlead.lowering.expr import (
     stop,
 )
 from fairlead.lowering.nodes import Expr, Rule
+from fairlead.lowering.regular import contains
 from fairlead.lowering.sources import lower_source
 from fairlead.masks import fewer, verdicts
 from fairlead.masks.bits import unpack
@@ -161,3 +162,50 @@ def test_what_is_wanted_is_one_of_what_walks_have_put_off(monkeypatch: pytest.Mo
                 break
             state = constraint.advance(state, chosen.choice(going_on))
     assert any(together)
+
+
+@pytest.mark.parametrize("text", [b"", b"a", b"abb", b"aab", b"aabb", b"aaaab"])
+def test_the_count_allows_the_text_whatever_items_hold(text: bytes) -> None:
+    item = concat(literal("a"), repeat(literal("b"), 0, 50))  # of which a rest counts, too
+    for high in (max(text.count(b"a"), 1), 9):
+        told = fewer._Counting(None, item, high)
+        least = Made().fewer._least(told, text)
+        assert 0 <= least <= high
+        assert contains(told.lower(least), text)
+    assert least == text.count(b"a")
+
+
+def test_a_text_tells_of_what_looks_over_all_of_it_alone() -> None:
+    """ "aaaa" is one item, and what an inner guard sees of it, "aaa", is three."""
+    made = Made()
+    item = alt(literal("a"), literal("aaaa"))
+    inner, outer = repeat(item, 0, 4), repeat(CHARACTERS, 0, 9)
+    assert made.judged(
+        [(0, inner), (1, outer)], b"aaaa", [(0, repeat(item, 0, 1)), (1, outer)]
+    ) == (at.V_UNKNOWN)
+    lower = [(0, inner), (1, repeat(CHARACTERS, 0, 4))]
+    assert made.judged([(0, inner), (1, outer)], b"aaaa", lower) == at.V_ALIVE
+
+
+class Made:
+    """A network, and places in it that are judged by hand."""
+
+    def __init__(self) -> None:
+        expr = counted(5)
+        fast = States(expr, Derivatives(expr, WORDS.spellable), WORDS, fl.Budget())
+        self.network = fast._network
+        self.fewer = fast._network._verdicts._fewer
+
+    def place(self, guards: list[tuple[int, Expr]]) -> int:
+        arena, made = self.network.arena, 0
+        states = sorted((level, self.network.lexicon.state(each)) for level, each in guards)
+        for level, state in reversed(states):
+            made = arena.make(at.GUARD, state, level, made)
+        return arena.judged(arena.make(at.GUARDED, self.network.node(nested()), made), 0)
+
+    def judged(
+        self, given: list[tuple[int, Expr]], text: bytes, asked: list[tuple[int, Expr]]
+    ) -> int:
+        """What is known of a place once another one is known to have a text."""
+        self.fewer.judge(self.place(given), at.V_ALIVE, text)
+        return self.network.arena.verdict(self.place(asked))

@@ -60,8 +60,9 @@ class Fewer:
         if kind != at.GUARDED or (verdict == at.V_ALIVE and text is None):
             return
         guards = self._guards(guard)
+        top = guards[-1][0]  # what looks over all of the text; the others see the beginning of it
         for index, (level, state) in enumerate(guards):
-            told = self._told(state)
+            told = self._told(state) if level == top or text is None else None
             if told is not None:
                 others = guards[:index] + guards[index + 1 :]
                 least = 0 if text is None else self._least(told, text)
@@ -91,11 +92,15 @@ class Fewer:
         return self._counting[state]
 
     def _least(self, told: _Counting, text: bytes) -> int:
-        """The least count that allows the text."""
+        """A count that allows the text; the least, where what is left says how many are left.
+
+        That may be another count, of what an item holds: so the text is read with the lower one.
+        """
         if len(self._left) > _REMEMBERED:
             self._left.clear()
         left = _counting(self._left(told.lower(told.high), text))
-        return told.high if left is None else told.high - left.high
+        least = told.high if left is None else max(0, told.high - left.high)
+        return least if self._left(told.lower(least), text).nullable else told.high
 
 
 def _counting(expr: Expr) -> _Counting | None:
