@@ -87,7 +87,8 @@ class Sampling:
         no_repeat_ngram_size: no sequence of so many tokens comes twice, those of the prompt
             counted, except where nothing else is allowed.
         bad_words_ids: texts, or lists of token ids, that never come. A text is never spelled, by
-            whatever tokens; where nothing else is left, that is a `DeadEndError`.
+            whatever tokens, but for what a healed prompt says itself; where nothing else is left,
+            that is a `DeadEndError`.
         logit_bias: what is added to the logits of token ids, of the last of a tuple of ids where
             the others stand before it, or of tokens that complete a text; or a function from the
             generated text so far to such a mapping.
