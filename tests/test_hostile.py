@@ -137,7 +137,9 @@ def resident(field: str) -> int:
 def test_what_takes_too_much_memory_is_seen() -> None:
     assert spent(lambda: None)
     held = list[bytes]()
-    assert not spent(lambda: held.append(b"a" * (MEGABYTES + 40 << 20)))
+    # Far beyond the bound: a system that is short of memory takes pages of libraries back in the
+    # meantime, and the peak grows by less than what is taken.
+    assert not spent(lambda: held.append(b"a" * (4 * MEGABYTES << 20)))
 
 
 @pytest.mark.slow
