@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import ClassVar
 
 import lark
-from lark.indenter import PythonIndenter
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.lark import lower_lark
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.sources import lower_source
+from fairlead.syntax.lark_indenter import ItemIndenter
 from fairlead.syntax.lark_reader import read_lark
 from fairlead.syntax.lark_source import Lark
 from fairlead.syntax.lark_tree import LarkGrammar
@@ -25,7 +25,7 @@ PATTERNS = (
 ERRORS = (lark.exceptions.LarkError, AssertionError, IndexError)
 
 
-class Blocks(PythonIndenter):
+class Blocks(ItemIndenter):
     """Indents with as little as can be."""
 
     NL_type = "_NL"
@@ -33,6 +33,7 @@ class Blocks(PythonIndenter):
     CLOSE_PAREN_types: ClassVar = ["RPAR"]
     INDENT_type = "_IN"
     DEDENT_type = "_OUT"
+    ITEM_types: ClassVar = ["_ITEM"]
     tab_len = 2
 
 

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from fairlead.logits.lexicon import Lexicon
     from fairlead.sampling.settings import Sampling
     from fairlead.syntax.json_schema_source import JsonSchema, Whitespace
+    from fairlead.syntax.lark_indenter import ItemIndenter
     from fairlead.syntax.lark_source import Lark
     from fairlead.syntax.regions import capture, regions, tag, tagged, thinking, until
     from fairlead.syntax.shipped_sources import grammar
@@ -70,6 +71,7 @@ __all__ = [
     "DeadEndError",
     "FairleadError",
     "Gbnf",
+    "ItemIndenter",
     "JsonSchema",
     "Lark",
     "Lexicon",
@@ -136,6 +138,7 @@ HOMES: Final = {
     "DeadEndError": "fairlead.errors",
     "FairleadError": "fairlead.errors",
     "Gbnf": "fairlead.syntax.sources",
+    "ItemIndenter": "fairlead.syntax.lark_indenter",
     "JsonSchema": "fairlead.syntax.json_schema_source",
     "Lark": "fairlead.syntax.lark_source",
     "Lexicon": "fairlead.logits.lexicon",

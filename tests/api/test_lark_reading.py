@@ -88,6 +88,20 @@ _NEWLINE: /(\\r?\\n[ \\t]*)+/
     )
     assert found_in(brackets, "(a\n  a)\n()\n") == [("x", 0, 7), ("x", 8, 10)]
     assert found_in(brackets, "b\n  b") == []
+    grammar = """
+start: item+
+item: _ITEM_INDENT (item+ | "a" _NEWLINE) _DEDENT | "(" _ITEM_INDENT? "a" ")" _NEWLINE
+_ITEM_INDENT: "- "
+_NEWLINE: /\\n */
+%declare _INDENT _DEDENT
+"""
+    oracle = lark.Lark(grammar, parser="lalr", postlex=fl.ItemIndenter(), propagate_positions=True)
+    items, text = fl.Lark(grammar.replace("item:", "item[capture]:")), "- - a\n  - a\n- a\n"
+    found = [each for each in spans(oracle.parse(text)) if each[0] == "item"]
+    assert [begin for _, begin, _ in found] == [0, 2, 8, 12]
+    assert [each[:2] for each in found_in(items, text)] == [each[:2] for each in found]
+    assert found_in(items, "- - a\n - a\n") == []
+    assert found_in(items, "(- a)\n(a)\n") == [("item", 0, 6), ("item", 6, 10)]
 
 
 def test_json_is_captured_as_its_value():

@@ -157,6 +157,10 @@ INDENTED = [
     "%declare _IN _OUT",
     'start: item+\nitem: "a" _NL | "(" _NL _IN item+ _OUT _NL\n_NL: /(\\n *)+/\n%ignore /[ b]+/\n'
     "%declare _IN _OUT",
+    'start: item+\nitem: _ITEM item+ _OUT | "a" _NL [_IN item+ _OUT]\n_ITEM: "-"\n_NL: /(\\n *)+/\n'
+    "%declare _IN _OUT",
+    'start: item+\nitem: _ITEM item+ _OUT | "(" _ITEM? "a"* ")" _NL\n_ITEM: "- "\n_NL: /(\\n *)+/\n'
+    "%declare _IN _OUT\n%ignore / /",
 ]
 
 
@@ -164,7 +168,7 @@ INDENTED = [
 def test_blocks_are_those_of_the_indenter(text):
     expr = lowered(text, postlex=Blocks)
     parser = lark.Lark(text, parser="lalr", postlex=Blocks())
-    for letters, length in (("a\n ", 7), ("a\n ()", 5), ("ab\n\t", 5)):
+    for letters, length in (("a\n ", 7), ("a\n ()", 5), ("ab\n\t", 5), ("a-\n ", 7), ("(- \n)", 6)):
         assert accepted(expr, letters, length) == parsed(parser, letters, length)
 
 

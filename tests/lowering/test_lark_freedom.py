@@ -101,6 +101,14 @@ def test_what_stands_between_two_terminals(text, space):
     assert spacer(text) == space
 
 
+def test_two_blanks_tell_an_item_from_one_that_begins_on_its_line():
+    text = (
+        'start: item+\nitem: D "a" _NL | _ITEM item+ _OUT\nD: /-(?=  )/\n_ITEM: /- (?! )/' + LINES
+    )
+    assert spacer(text, postlex=Blocks) == b"  "
+    assert spacer(text.replace("D: /-(?=  )/", "D: /-(?=   )/"), postlex=Blocks) is None
+
+
 def test_bytes_that_do_not_exist_are_no_space():
     text = 'start: "a" start | "b"\n%ignore /[ _]/'
     assert spacer(text) == b" "
@@ -132,6 +140,10 @@ BLOCK = 'start: item+\nitem: "a" "(" "a" ")" _NL | "a" _NL _IN item+ _OUT'
         ('start: item+\nitem: "(" open\nopen: "a" ")" _NL', False),
         ('start: item+\nitem: "(" "a" _NL ")" _NL', False),
         ('start: item+\nitem: "a" _NL _NL', False),
+        ('start: item+\nitem: _ITEM item+ _OUT | "a" _NL\n_ITEM: "-"', True),
+        ('start: item+\nitem: _ITEM "a" _OUT | "a" _NL\n_ITEM: "-"', False),
+        ('start: item+\nitem: _ITEM "a" _NL rest | "a" _NL\nrest: _OUT\n_ITEM: "-"', False),
+        ('start: item+\nitem: "(" x ")" _NL\nx: _ITEM "a" _NL _OUT | "b"\n_ITEM: "-"', False),
     ],
 )
 def test_lines_begin_and_end_as_rules_have_them(text, free):

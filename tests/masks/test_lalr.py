@@ -134,6 +134,12 @@ INDENTED = [
         "%ignore /[ -]+/\n%declare _IN _OUT",
         "ab\n -",
     ),
+    # Items begin blocks on their line, but not within brackets.
+    (
+        'start: item+\nitem: _ITEM ("a" _NL | item+) _OUT | "(" _ITEM? "a" ")" _NL [_IN item+ _OUT]'
+        '\n_ITEM: "- "\n_NL: /(\\n *)+/\n%ignore / /\n%declare _IN _OUT',
+        "-a\n ()",
+    ),
 ]
 
 

@@ -244,6 +244,65 @@ def is_yaml(text: str) -> bool:
     return True
 
 
+def some_value(dice: random.Random, depth: int) -> object:
+    """What stands in people's files: nested lists and objects, texts with signs in them."""
+    kind = dice.random()
+    if depth == 0 or kind < 0.3:
+        return dice.choice(
+            [
+                *(
+                    1,
+                    -2.5,
+                    True,
+                    None,
+                    "abc",
+                    "two words",
+                    "x: y",
+                    "- d",
+                    "",
+                    "a#b",
+                    "a #b",
+                    "é, ü",
+                ),
+                *(
+                    date(2020, 1, 31),
+                    [],
+                    {},
+                    "http://x/y?z=1#w",
+                    "*x",
+                    "50%",
+                    "it's",
+                    "[a",
+                ),
+            ]
+        )
+    if kind < 0.65:
+        return [some_value(dice, depth - 1) for _ in range(dice.randint(1, 3))]
+    keys = dice.sample(["name", "a b", "x/y", "n1", "é", "on", "8080", "C#", "a, b", "- x"], 3)
+    return {key: some_value(dice, depth - 1) for key in keys[: dice.randint(1, 3)]}
+
+
+class Wide(yaml.SafeDumper):
+    """Writes lists as much wider as other blocks."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        return super().increase_indent(flow, False)
+
+
+def test_yaml_is_what_pyyaml_writes() -> None:
+    constraint, dice, read = compiled("yaml"), random.Random(7), 0
+    for _ in range(120):
+        value = some_value(dice, 4)
+        for dumper in (yaml.SafeDumper, Wide) if isinstance(value, list | dict) else ():
+            text = yaml.dump(
+                value, Dumper=dumper, default_flow_style=False, allow_unicode=True, width=9_999
+            )
+            assert yaml.safe_load(text) == value
+            assert constraint.matches(text), text
+            read += 1
+    assert read > 120
+
+
 def is_lark(text: str) -> bool:
     load_grammar._get_parser().parse(text + "\n")
     return True

@@ -7,11 +7,12 @@ import lark
 import pytest
 from lark.indenter import PythonIndenter
 
-from fairlead.errors import LimitError, SourceError
+from fairlead.errors import LimitError, SourceError, UnsupportedError
 from fairlead.syntax.lark_errors import Reading, refusals
 from fairlead.syntax.lark_extensions import extend
+from fairlead.syntax.lark_indenter import ItemIndenter
 from fairlead.syntax.lark_reader import read_lark
-from fairlead.syntax.lark_source import Lark
+from fairlead.syntax.lark_source import Lark, read_indenter
 from fairlead.syntax.lark_tree import END, Production
 from fairlead.syntax.sources import Literal
 from lark_samples import python_tree
@@ -98,6 +99,19 @@ def test_python_as_the_lark_package_ships_it():
     assert grammar.indentation.newline == PythonIndenter.NL_type
     assert grammar.indentation.tab == 8
     assert "_INDENT" not in grammar.terminals
+
+
+def test_a_grammar_with_items_gets_the_indenter_that_knows_them():
+    text = 'start: _ITEM_INDENT "a" _NEWLINE _DEDENT\n_NEWLINE: /\\n */\n%declare _INDENT _DEDENT\n'
+    grammar = read_lark(Lark(text + '_ITEM_INDENT: "- "'))
+    assert grammar.indentation == read_indenter(ItemIndenter)
+    assert grammar.items == {"_ITEM_INDENT": 2}
+    plain = read_lark(Lark(text.replace("_ITEM_INDENT", "DASH") + 'DASH: "- "'))
+    assert plain.indentation == read_indenter(PythonIndenter)
+    assert plain.items == {}
+    for pattern in ("/- +/", '""'):
+        with pytest.raises(UnsupportedError, match=r"_ITEM_INDENT begins .* equally long"):
+            read_lark(Lark(f"{text}_ITEM_INDENT: {pattern}"))
 
 
 def test_a_whole_file_is_the_start_of_grammars_without_another():

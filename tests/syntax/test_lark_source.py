@@ -9,6 +9,7 @@ from lark.indenter import Indenter, PythonIndenter
 
 import fairlead as fl
 from fairlead.errors import SourceError, UnsupportedError
+from fairlead.syntax.lark_indenter import ItemIndenter
 from fairlead.syntax.lark_source import Lark
 
 
@@ -118,8 +119,16 @@ def test_an_indenter_is_what_it_is_told():
             "_DEDENT",
             4,
         )
+        assert told.items == set()
         assert told.opening == {"LPAR", "LSQB", "LBRACE"}
         assert told.closing == {"RPAR", "RSQB", "RBRACE"}
+
+
+def test_an_indenter_of_items_is_what_it_is_told():
+    items = type("Items", (ItemIndenter,), {"ITEM_types": ["DASH"], "NL_type": "_NL"})
+    told = Lark("start: _NL", postlex=items).indentation
+    assert told is not None
+    assert (told.newline, told.items) == ("_NL", {"DASH"})
 
 
 def test_an_indenter_that_does_something_else_is_refused():
@@ -135,6 +144,13 @@ def test_an_indenter_that_does_something_else_is_refused():
 
     with pytest.raises(UnsupportedError, match="_NEWLINE is the newline and a bracket of Closing"):
         Lark("start: _NL", postlex=Closing())
+    for other in ("LPAR", "_NEWLINE"):
+        items = type("Items", (ItemIndenter,), {"ITEM_types": ["DASH", other]})
+        with pytest.raises(UnsupportedError, match=f"{other} is an item and .* of Items"):
+            Lark("start: _NL", postlex=items)
+    noted = type("Noted", (ItemIndenter,), {"_noted": lambda indenter, stream: stream})
+    with pytest.raises(UnsupportedError, match="Noted has a method _noted of its own"):
+        Lark("start: _NL", postlex=noted)
     with pytest.raises(UnsupportedError, match=r"is a lark\.indenter\.Indenter, not int"):
         Lark("start: _NL", postlex=3)
     assert issubclass(PythonIndenter, Indenter)

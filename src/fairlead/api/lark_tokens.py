@@ -197,7 +197,11 @@ class _Contextual:
         if found is None or told is None:
             return found
         more = (way.terminal in told.opening) - (way.terminal in told.closing)
-        return found[0], replace(found[1], brackets=place.brackets + more)
+        behind = replace(found[1], brackets=place.brackets + more)
+        item = 0 if behind.brackets else self._grammar.items.get(way.terminal, 0)
+        if item:
+            behind = replace(behind, widths=(*place.widths, place.widths[-1] + item))
+        return found[0], behind
 
     def _fed(self, place: _Place, name: str, end: int) -> tuple[list[Leaf], _Place] | None:
         stack = _shifted(self._table, place.stack, name)

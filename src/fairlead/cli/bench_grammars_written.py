@@ -78,10 +78,11 @@ def lark_maker(name: str) -> Callable[[], Any]:
     from fairlead.syntax.shipped_sources import grammar
 
     library: Any = import_module("lark")
-    indenter: Any = import_module("lark.indenter")
+    indenters: Any = import_module("fairlead.syntax.lark_indenter")
     source = grammar(name)
     tree: Any = read_lark(source) if isinstance(source, Lark) else None
-    options: dict[str, Any] = {"postlex": indenter.PythonIndenter()} if tree.indentation else {}
+    # Where there are no items it does what Lark's own does.
+    options: dict[str, Any] = {"postlex": indenters.ItemIndenter()} if tree.indentation else {}
     path = str(paths()[name])
     return lambda: library.Lark.open(path, parser="lalr", start=tree.start, **options)
 

@@ -1,7 +1,7 @@
 """Whether whatever completes a text of an indented grammar can be written in lines.
 
-So it is where blocks begin behind newlines and end behind lines, and brackets close in the rule
-that opens them, with no line in between.
+So it is where blocks begin behind newlines or items and end behind lines, and brackets close in the
+rule that opens them, with no line in between.
 
 What this module does not know: stacks, what terminals match.
 """
@@ -27,7 +27,7 @@ class Blocks:
     ) -> None:
         self._productions, self._least = productions, least
         self._newline, self._indent, self._dedent = lines.newline, lines.indent, lines.dedent
-        self._opening, self._closing = lines.opening, lines.closing
+        self._opening, self._closing, self._items = lines.opening, lines.closing, lines.items
         self._having: dict[str, list[Production]] = {}
         for each in productions:
             for symbol in each.symbols:
@@ -36,13 +36,13 @@ class Blocks:
     def hold(self) -> bool:
         """Whether any way to complete a text can be written in lines."""
         lined, ended = self._lined(), self._ended()
-        marked = self._opening | self._closing | {self._indent, self._dedent}
+        marked = self._opening | self._closing | self._items | {self._indent, self._dedent}
         some = (each.symbols for each in self._productions if not marked.isdisjoint(each.symbols))
         return all(self._is_written(symbols, lined, ended) for symbols in some)
 
     def _lined(self) -> set[str]:
         """The symbols in which there may be a newline, or the beginning or end of a block."""
-        found = {self._newline, self._indent, self._dedent}
+        found = {self._newline, self._indent, self._dedent, *self._items}
         todo = [*found]
         while todo:
             for each in self._having.get(todo.pop(), ()):
@@ -74,7 +74,7 @@ class Blocks:
         brackets, blocks = 0, 0
         for place, symbol in enumerate(symbols):
             brackets += (symbol in self._opening) - (symbol in self._closing)
-            blocks += (symbol == self._indent) - (symbol == self._dedent)
+            blocks += (symbol == self._indent or symbol in self._items) - (symbol == self._dedent)
             if brackets < 0 or blocks < 0 or (brackets and symbol in lined):
                 return False
             if symbol == self._indent and symbols[max(place - 1, 0)] != self._newline:

@@ -75,6 +75,7 @@ class Places(Uncaptured):
     Attributes:
         table: the automaton.
         indentation: how lines are indented, if they are.
+        items: the terminals that begin a block on their line, and how wide each is.
         start: where texts begin.
         level: at which it looks ahead.
         pushdown: what it does without lines; None where there are some.
@@ -104,7 +105,8 @@ class Places(Uncaptured):
             Automaton(self.table, grammar.start, widths, lines),
             widths,
         )
-        self._lines = None if told is None else Lines(told, self._automaton)
+        self.items = grammar.items
+        self._lines = None if told is None else Lines(told, self._automaton, self.items)
         self._total = self._automaton.total
         self._unfolded: dict[Place | ReadLine, Expr] = {}
         self._free: dict[int, Freedom | None] = {}

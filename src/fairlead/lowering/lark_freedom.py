@@ -173,8 +173,10 @@ class _Spelling:
             for leaving in exits
             for word in shortest_words(leaving.text, self._spellable, _WORDS[0])
         }
-        for word in (_NEWLINE, bytes((_BLANK,))):
+        blanks = [bytes((_BLANK,)) * count for count in range(1, 3 if self._newline else 2)]
+        for word in (_NEWLINE, *blanks):
             # The first ends most comments, which go over any other space; names go over a tab.
+            # Behind two blanks a dash of YAML has nothing on its line that begins a block.
             if self._spellable >> word[0] & 1 and any(
                 self._after(leaving.text, word).nullable for leaving in exits
             ):

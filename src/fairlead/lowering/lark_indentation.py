@@ -2,7 +2,8 @@
 
 Outside of brackets the terminal of newlines is followed by one that begins a block, where the last
 line of it is wider than the block is, or by one that ends a block for each block that is wider than
-the line; a width between two blocks is an error. A line is as wide as it has blanks, tabs counted
+the line; a width between two blocks is an error. Behind the terminal of an item a block has begun
+that is as much wider as the terminal is. A line is as wide as it has blanks, tabs counted
 as often as the Indenter says, wherever they stand in it. Inside of brackets newlines are not seen.
 
 So a place holds the widths of the blocks, and the terminal of newlines is read byte by byte, with
@@ -11,7 +12,7 @@ the columns of its last line counted.
 What this module does not know: what else is taken where, and that there are expressions of places.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, final
@@ -69,15 +70,19 @@ class Lines:
         newline: the terminal that ends a line.
     """
 
-    def __init__(self, told: Indentation, automaton: Automaton) -> None:
-        self._told, self._automaton = told, automaton
+    def __init__(self, told: Indentation, automaton: Automaton, items: Mapping[str, int]) -> None:
+        self._told, self._automaton, self._items = told, automaton, items
         self.newline = told.newline
 
     def take(self, place: Place, terminal: str) -> Place | None:
         """The place after a terminal, None where there is none."""
         stack = self._automaton.feed(place.stack, terminal)
         brackets = self._brackets(place.brackets, terminal)
-        return None if stack is None or brackets < 0 else Place(stack, brackets, place.widths)
+        if stack is None or brackets < 0:
+            return None
+        item = 0 if brackets else self._items.get(terminal, 0)
+        widths = (*place.widths, place.widths[-1] + item) if item else place.widths
+        return Place(stack, brackets, widths)
 
     def _brackets(self, open_: int, terminal: str) -> int:
         if terminal in self._told.opening:

@@ -259,8 +259,11 @@ class LalrNodes:
     def _brackets(self) -> list[int]:
         if self._lines is None:
             return [0] * len(self._names)
-        opening, closing = self._lines.opening, self._lines.closing
-        return [(name in opening) - (name in closing) for name in self._names]
+        opening, closing, items = self._lines.opening, self._lines.closing, self._places.items
+        return [
+            1 + items[name] if name in items else (name in opening) - (name in closing)
+            for name in self._names
+        ]
 
     def _spacer(self, text: bytes) -> int:
         if text not in self._spacers:

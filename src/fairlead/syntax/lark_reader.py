@@ -83,6 +83,7 @@ def read_lark(source: Lark, spend: Spend = _free) -> LarkGrammar:
         _check_ignored(ignored, parts)
         empty = [name for name, terminal in read.items() if _takes_nothing(terminal)]
         nothing = [name for name in empty if read[name].max_width == 0]
+        _check_items(indentation, read)
         rules = with_empty(rules, [*_empty(parts, nested), *empty], nothing)
         strings = {name for name, each in read.items() if each.text is not None}
         strings -= {*map(str, ignored), *(indentation.names if indentation is not None else ())}
@@ -138,9 +139,23 @@ def _indentation(loaded: Any, source: Lark) -> Indentation | None:
     if source.indentation is not None or source.lexer == "dynamic":
         return source.indentation
     declared = {str(name) for name, (tree, _) in loaded.term_defs if tree is None}
-    python = read_indenter(import_module("lark.indenter").PythonIndenter)
-    named = any(name == python.newline for name, _ in loaded.term_defs)
-    return python if named and {python.indent, python.dedent} <= declared else None
+    named = {str(name) for name, _ in loaded.term_defs} - declared
+    # Lark is imported here, and an Indenter is one of its classes.
+    indenters: Any = import_module("fairlead.syntax.lark_indenter")
+    items = read_indenter(indenters.ItemIndenter)
+    told = items if items.items <= named else read_indenter(indenters.PythonIndenter)
+    return told if told.newline in named and {told.indent, told.dedent} <= declared else None
+
+
+def _check_items(indentation: Indentation | None, read: Mapping[str, LarkTerminal]) -> None:
+    """Refuse items of which nobody knows how much wider their blocks are."""
+    for name in sorted(indentation.items & read.keys()) if indentation is not None else ():
+        if read[name].min_width != read[name].max_width:
+            raise UnsupportedError(
+                f"{name} begins a block that is as much wider as its text: all that it matches has "
+                "to be equally long, one character at least",
+                feature="postlex",
+            )
 
 
 def _used(rules: list[Any], start: str) -> list[Any]:

@@ -65,7 +65,8 @@ class Lark(Source):
             second, which is how Lark reads it without options, where that finds two rules that
             collide, or a terminal refers to one of its groups by a number, and nothing is indented.
         postlex: a `lark.indenter.Indenter`. Without one, a grammar that has `_NEWLINE` and declares
-            `_INDENT` and `_DEDENT` gets Lark's `PythonIndenter`.
+            `_INDENT` and `_DEDENT` gets Lark's `PythonIndenter`, or if it has `_ITEM_INDENT`, too,
+            fairlead's `ItemIndenter`.
         imports: where `%import` finds grammars, beside those of the lark package: texts by their
             names ("numbers", "parts.numbers"), a folder, or several folders.
 
@@ -174,8 +175,9 @@ def read_indenter(postlex: object) -> Indentation:
         raise UnsupportedError(
             f"a postlex is a lark.indenter.Indenter, not {kind.__name__}", feature="postlex"
         )
-    for name in _MADE_OF:
-        if getattr(kind, name) is not getattr(base, name):
+    known = next((c for c in kind.__mro__ if f"{c.__module__}.{c.__name__}" == _ITEMS), base)
+    for name in (*_MADE_OF, *(("_noted",) if known is not base else ())):
+        if getattr(kind, name) is not getattr(known, name):
             raise UnsupportedError(
                 f"{kind.__name__} has a method {name} of its own, so that what it does to a text "
                 "is not known; only the attributes of an Indenter may be changed",
@@ -190,15 +192,21 @@ def read_indenter(postlex: object) -> Indentation:
         indent=str(getattr(given, "INDENT_type")),  # noqa: B009
         dedent=str(getattr(given, "DEDENT_type")),  # noqa: B009
         tab=int(getattr(given, "tab_len")),  # noqa: B009
+        items=frozenset(map(str, getattr(given, "ITEM_types") if known is not base else ())),  # noqa: B009
     )
-    if told.newline in told.opening | told.closing:
-        raise UnsupportedError(
-            f"{told.newline} is the newline and a bracket of {kind.__name__}", feature="postlex"
-        )
+    brackets = told.opening | told.closing
+    for one, others, what in (
+        ({told.newline}, brackets, "the newline and a bracket"),
+        (told.items, brackets, "an item and a bracket"),
+        (told.items, {told.newline}, "an item and the newline"),
+    ):
+        for name in sorted(one & others):
+            raise UnsupportedError(f"{name} is {what} of {kind.__name__}", feature="postlex")
     return told
 
 
 _INDENTER: Final = "lark.indenter.Indenter"
+_ITEMS: Final = "fairlead.syntax.lark_indenter.ItemIndenter"
 
 
 @final

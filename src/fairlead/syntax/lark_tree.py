@@ -141,6 +141,7 @@ class Indentation:
         indent: the terminal that stands for a greater width.
         dedent: the terminal that stands for the end of a width.
         tab: how many columns a tab is.
+        items: terminals that begin a block as much wider as they are (`syntax.lark_indenter`).
     """
 
     newline: str
@@ -149,11 +150,13 @@ class Indentation:
     indent: str
     dedent: str
     tab: int
+    items: frozenset[str] = frozenset()
 
     @property
     def names(self) -> frozenset[str]:
         """Of all terminals that it has to do with."""
-        return self.opening | self.closing | {self.newline, self.indent, self.dedent}
+        own = {self.newline, self.indent, self.dedent}
+        return self.opening | self.closing | self.items | own
 
 
 @final
@@ -183,6 +186,12 @@ class LarkGrammar:
     parts: Mapping[str, Part] = field(default_factory=dict[str, Part])
     nested: Mapping[str, "LarkGrammar"] = field(default_factory=dict[str, "LarkGrammar"])
     collision: str = ""
+
+    @property
+    def items(self) -> Mapping[str, int]:
+        """The terminals that begin a block on their line, and how wide each is."""
+        names = frozenset[str]() if self.indentation is None else self.indentation.items
+        return {name: self.terminals[name].min_width for name in names if name in self.terminals}
 
 
 END = "$END"

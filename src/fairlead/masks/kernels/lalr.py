@@ -227,7 +227,8 @@ def brackets_after(context: Context, table: int, lines: int, terminal: int) -> i
         return 0
     tables = int32s(context, LALR)
     open_ = int(int32s(context, NODE)[lines * 6 + 1])
-    return open_ + int(tables[tables[table + T_BRACKET] + terminal])
+    more = int(tables[tables[table + T_BRACKET] + terminal])
+    return open_ + more if more <= 1 else open_
 
 
 @inner
@@ -265,9 +266,14 @@ def scan_of(context: Context, table: int, stack: int, lines: int) -> int:
 @inner
 def lines_taken(context: Context, table: int, lines: int, terminal: int) -> int:
     """The lines after a terminal that no bracket is missing for."""
-    nodes = int32s(context, NODE)
+    nodes, tables = int32s(context, NODE), int32s(context, LALR)
     open_ = brackets_after(context, table, lines, terminal)
-    if lines == 0 or open_ == nodes[lines * 6 + 1]:
+    if lines == 0:
+        return lines
+    item = int(tables[tables[table + T_BRACKET] + terminal]) - 1
+    if item > 0 and open_ == 0:
+        return node_of(context, LINES, 0, nodes[lines * 6 + 2] + item, lines, 0, 0)
+    if open_ == nodes[lines * 6 + 1]:
         return lines
     return node_of(context, LINES, open_, nodes[lines * 6 + 2], nodes[lines * 6 + 3], 0, 0)
 
