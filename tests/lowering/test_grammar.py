@@ -99,6 +99,9 @@ def spelled(constraint) -> set[str]:
         'root ::= ((("a"))+ "b"?){2}',
         'root ::= [ab]{0} "a" | ("" | "b")+',
         'root ::= x y? z\nx ::= "a" | ""\ny ::= z "b" | x\nz ::= y "a" | "b"',
+        'root ::= x "b" | y\nx ::= y | "a"\ny ::= z | x "a"\nz ::= x | y "b" "b"',
+        'root ::= x\nx ::= y | "a" | ""\ny ::= z | y x "b"\nz ::= x y | root "a" | "b"',
+        'root ::= "a" x "b" | y\nx ::= y | "b"\ny ::= x | root "a" | root{0} "b"',
     ],
 )
 def test_a_grammar_has_exactly_its_texts(text: str):
@@ -138,6 +141,17 @@ def test_rules_that_double_their_texts_stay_small():
     constraint = fl.compile(fl.Gbnf(text + '\nr20 ::= "a"'), LETTERS)
     assert constraint.matches("a" * 5)
     assert not constraint.matches("ab")
+
+
+@pytest.mark.parametrize("rest", ["", ' "a"'])
+def test_a_circle_of_a_thousand_left_recursive_rules_is_no_trouble(rest: str):
+    circle = [f'r{n} ::= r{(n + 1) % 1000}{rest} | "{n:b}"' for n in range(1000)]
+    source = fl.Gbnf("\n".join(["root ::= r0", *circle]))
+    digits = fl.Vocabulary([b"0", b"1", b"a", b"<eos>"], eos_ids={3})
+    constraint = fl.compile(source, digits, fl.Budget(fuel=100_000))
+    assert constraint.matches("111" + "a" * 7 * len(rest[:1]))
+    assert constraint.matches("0" + "a" * 2000 * len(rest[:1]))
+    assert not constraint.matches("111a")
 
 
 @pytest.mark.untraced

@@ -4,33 +4,25 @@ A rule that does not lead back to itself is lowered in its place, so that what i
 Of the others, each strongly connected set of rules becomes `Rule` nodes, which are never nullable:
 where a rule has the empty text, it is mentioned as "the rule or nothing".
 
-Left recursion is rewritten, for it would be entered without end. Let X_k be the rules of a set that
-is left-recursive, B_k their texts that begin with none of them, and R_kj what stands behind X_k
-where an alternative of X_j begins with it. Then
-
-    X_j = B_j | Σ_k X_k · R_kj      is      X_j = Σ_k B_k · T_kj
-
-with T_kj, the ways on from X_k to X_j: nothing if k is j, or R_ki and then T_ij. For one rule that
-is X = B · R*: `e = e "+" t | t` is t ("+" t)*. Hidden left recursion (behind what may be empty) and
-that of several rules are cases of it; ways of nothing round a circle say nothing and are left out.
+Left recursion is rewritten, for it would be entered without end (`lowering.left_recursion`).
 
 Alternatives that no text can come of are left out; if the start is one of them, it is refused.
 
-What this module does not know: notations of grammars.
+What this module does not know: notations of grammars, how left recursion is rewritten.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final, TypeAlias, assert_never, final
 
 from fairlead.lowering.alternatives import either
 from fairlead.lowering.circles import circles
 from fairlead.lowering.expr import EMPTY, EPSILON, alt, concat, literal, repeat
 from fairlead.lowering.fuel import spend
+from fairlead.lowering.left_recursion import NOTHING, LeftRecursion, Part, left_circles
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.lowering.unending import unending
 from fairlead.lowering.unicode import character, inverse, union
-from fairlead.syntax.frozen import by_identity
 from fairlead.syntax.grammar_tree import (
     Alternative,
     Atom,
@@ -73,31 +65,13 @@ def lower_grammar(grammar: Grammar, terminals: Terminals | None = None) -> Expr:
 
 
 @final
-@by_identity
-class Part:
-    """What an item or a rule stands for.
-
-    Attributes:
-        whole: all its texts.
-        some: those that are not empty.
-        size: how many items it is made of, those of rules in place counted.
-    """
-
-    whole: Expr
-    some: Expr
-    size: int = 1
-
-
-NOTHING: Final = Part(EPSILON, EMPTY, 0)
-
-
-@final
 class _Lowering:
     """The rules that are lowered, those first that others mention."""
 
     def __init__(self, rules: Rules, nullable: frozenset[str], terminals: Terminals) -> None:
         self._rules, self._nullable, self._terminals = rules, nullable, terminals
         self._done: dict[str, Part] = {}
+        self._lefts: dict[str, LeftRecursion] = {}
         self._copied = 0
 
     def start(self, name: str) -> Expr:
@@ -128,17 +102,17 @@ class _Lowering:
     def _circle(self, names: Sequence[str]) -> None:
         """Rules that lead back to each other."""
         looks = max(map(self._looks, names))
-        nodes = {name: Rule(name, looks=looks) for name in names}
+        nodes = {name: Rule(name, make=partial(self._left, name), looks=looks) for name in names}
         for name, rule in nodes.items():
             whole = alt(rule, EPSILON) if name in self._nullable else rule
             self._done[name] = Part(whole, rule)
         inside = frozenset(names)
-        for left in _left_circles(names, lambda name: self._corners(name, inside)):
+        for left in left_circles(names, lambda name: self._corners(name, inside)):
             if len(left) == 1 and left[0] not in self._corners(left[0], inside):
                 chains = [self._chain(each).some for each in self._rules[left[0]]]
                 nodes[left[0]].define(either(chains))
             else:
-                self._left_recursive(left, nodes)
+                self._left_recursive(left, looks)
 
     def _looks(self, name: str) -> int:
         """How many levels of Ahead stand in a rule, those of its own circle left out."""
@@ -159,8 +133,15 @@ class _Lowering:
                     break
         return [*found]
 
-    def _left_recursive(self, names: Sequence[str], nodes: Mapping[str, Rule]) -> None:
-        """Rules that begin with each other: B · T, as the module says."""
+    def _left(self, name: str) -> Expr:
+        """The texts of a rule that is left-recursive, made when they are asked for.
+
+        Few of them are: those that are mentioned other than to begin with. All of 300 took 2.6 s.
+        """
+        return self._lefts[name].texts(name)
+
+    def _left_recursive(self, names: Sequence[str], looks: int) -> None:
+        """Rules that begin with each other."""
         bases = dict[str, list[Expr]]({name: [] for name in names})
         ways: dict[tuple[str, str], list[Part]] = {}  # from k to j: what stands behind X_k in X_j
         for name in names:
@@ -175,10 +156,7 @@ class _Lowering:
                         bases[name].append(concat(self._item(item).some, rest.whole))
                     if not _may_be_empty(item, self._nullable):
                         break
-        on = _Ways(names, ways, nodes[names[0]].looks)
-        for name in names:
-            begun = [concat(either(bases[k]), on.between(k, name).whole) for k in names]
-            nodes[name].define(either(begun))
+        self._lefts |= dict.fromkeys(names, LeftRecursion(bases, ways, looks))
 
     def _chain(self, alternative: Alternative) -> Part:
         spend(len(alternative))
@@ -206,68 +184,8 @@ class _Lowering:
         return Part(found, found)
 
 
-@final
-class _Ways:
-    """The ways from a left-recursive rule to another: T of the module's equations."""
-
-    def __init__(
-        self, names: Sequence[str], ways: Mapping[tuple[str, str], list[Part]], looks: int
-    ) -> None:
-        self._looks = looks
-        self._some = {pair: either(part.some for part in parts) for pair, parts in ways.items()}
-        free = [pair for pair, parts in ways.items() if any(p.whole.nullable for p in parts)]
-        self._free = {name: _reached(name, free) for name in names}
-        self._known: dict[tuple[str, str], Part] = {}
-        self._lone = len(names) == 1
-
-    def between(self, begin: str, end: str) -> Part:
-        """Nothing, where that leads from one to the other; or steps that are not empty."""
-        if self._lone:
-            step = self._some[begin, end]
-            return Part(repeat(step), repeat(step, 1))
-        if (begin, end) not in self._known:
-            name, looks = f"{end} behind {begin}", self._looks
-            rule = Rule(name, make=lambda: self._steps(begin, end), looks=looks)
-            free = end in self._free[begin]
-            self._known[begin, end] = Part(alt(rule, EPSILON) if free else rule, rule)
-        return self._known[begin, end]
-
-    def _steps(self, begin: str, end: str) -> Expr:
-        found = [
-            concat(step, self.between(after, end).whole)
-            for (before, after), step in self._some.items()
-            if before in self._free[begin] and end in self._reachable(after)
-        ]
-        return either(found)
-
-    def _reachable(self, name: str) -> frozenset[str]:
-        return _reached(name, [*self._some])
-
-
 def _mentioned(alternatives: Iterable[Alternative]) -> list[str]:
     return [item.atom.rule for each in alternatives for item in each if isinstance(item.atom, Name)]
-
-
-def _reached(name: str, steps: Sequence[tuple[str, str]]) -> frozenset[str]:
-    """What can be reached from a name in any number of steps, itself included."""
-    found, waiting = {name}, [name]
-    while waiting:
-        now = waiting.pop()
-        for before, after in steps:
-            if before == now and after not in found:
-                found.add(after)
-                waiting.append(after)
-    return frozenset(found)
-
-
-def _left_circles(
-    names: Sequence[str], corners: Callable[[str], list[str]]
-) -> Iterable[Sequence[str]]:
-    """The sets of rules that begin with each other, each rule in one of them."""
-    seen: set[str] = set()
-    for name in names:
-        if name not in seen:
-            yield from circles(name, corners, seen)
 
 
 def _joined(parts: Sequence[Part]) -> Part:
