@@ -381,6 +381,9 @@ GRAMMARS = {
     "alternatives that a regex matches": f"start: ({words(1000)}) NAME\nNAME: /[a-z0-9]+/",
     "terminals with names": "start: (A|B" + "".join(f"|T{n}" for n in range(1000)) + ")*\n"
     'A: "a"\nB: "b"i\n' + "\n".join(f'T{n}: "w{n}w"' for n in range(1000)),
+    "alternatives of any case that names match": "start: (NAME | "
+    + " | ".join(f'"w{n * 7919 % 10007}"i' for n in range(1200))
+    + ")+\nNAME: /[a-z]\\w*/i\n%ignore /\\s+/",
     "rules of alternatives": "start: "
     + " ".join(f"r{n}" for n in range(100))
     + "\n"

@@ -1,10 +1,13 @@
 """What is told to have no end, or an end, without a search: what counting the strings says too."""
 
+from weakref import WeakKeyDictionary
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.automata.derivative import Derivatives
+from fairlead.lowering import endless
 from fairlead.lowering.endless import soon_endless, surely_ended, surely_endless, surely_open
 from fairlead.lowering.expr import (
     EMPTY,
@@ -121,3 +124,24 @@ def test_of_few_bytes_only_what_they_spell_is_endless() -> None:
     assert not surely_endless(complement(literal("b")), 0)
     assert not surely_endless(concat(literal("a"), Rule("unknown")), only_a)
     assert not surely_endless(concat(WORDS, literal("b")), only_a)
+
+
+class _Counted(WeakKeyDictionary[Expr, bool]):
+    asked = 0
+
+    def get(self, key, default=None):
+        self.asked += 1
+        return super().get(key, default)
+
+
+def test_of_many_options_each_is_asked_a_few_times(monkeypatch):
+    monkeypatch.setattr(endless, "_ended", asked := _Counted())
+    words = alt(*(repeat(literal(f"{n:x}"), 2, 3) for n in range(1000)))
+    assert surely_ended(words)
+    assert asked.asked < 10_000
+    monkeypatch.setattr(endless, "_endless", asked := _Counted())
+    assert not surely_endless(words)
+    assert asked.asked < 10_000
+    monkeypatch.setattr(endless, "_open", asked := _Counted())
+    assert surely_open(alt(*(concat(literal(f"{n:x}"), WORDS) for n in range(1000))))
+    assert asked.asked < 10_000

@@ -59,6 +59,8 @@ GRAMMARS = [
     'start: "ab" "c" | "c" W\nW: /[a-c]+/\n%ignore /b+/',
     "start: A+\nA: /a/\nB: /b/\n%ignore B\n%ignore /c(?=a)/",
     'start: (K | L | N "c")+\nN: /[ab]/i\nK: "a"i\nL: "A"i',
+    'start: (K | L | M | N "c")+\nN: /[ab]+/\nK: "AB"i\nL: "ab"\nM: "Ba"i',
+    'start: (K | "c" L | M M | N)+\nN: /[ab]+(?=c)/i\nK: "AB"i\nL: "aB"i\nM: "abb"i\n',
     # Many strings that begin one another; a group by its name, which the lexer counts as its own.
     f"start: x+\nx: {MANY}",
     "start: A A\nA: /(?P<first>a|b)c?(?P=first)/",
