@@ -83,6 +83,8 @@ class LimitError(FairleadError):
         given: what was given or allowed by the caller.
         needed: what would be needed, where it is known.
         place: where in the source, if it is about a source.
+        text: the text that was given, if it is about a text.
+        position: offset in `text` of what is too much.
     """
 
     def __init__(
@@ -93,9 +95,12 @@ class LimitError(FairleadError):
         given: int | None = None,
         needed: int | None = None,
         place: str = "",
+        text: str | None = None,
+        position: int | None = None,
     ) -> None:
         self.limit, self.given, self.needed, self.place = limit, given, needed, place
-        super().__init__(render(message, place, None, None))
+        self.text, self.position = text, position
+        super().__init__(render(message, place, text, position))
 
 
 @final

@@ -129,7 +129,7 @@ def test_of_few_bytes_only_what_they_spell_is_endless() -> None:
 class _Counted(WeakKeyDictionary[Expr, bool]):
     asked = 0
 
-    def get(self, key, default=None):
+    def get(self, key, default=None):  # pyright: ignore[reportIncompatibleMethodOverride]
         self.asked += 1
         return super().get(key, default)
 

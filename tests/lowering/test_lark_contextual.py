@@ -64,6 +64,7 @@ GRAMMARS = [
     # Many strings that begin one another; a group by its name, which the lexer counts as its own.
     f"start: x+\nx: {MANY}",
     "start: A A\nA: /(?P<first>a|b)c?(?P=first)/",
+    "start: (" + " | ".join(f'"{"a" * n}"' for n in range(2, 24)) + ' | "b"i | "aB")+',
     # Rules without a text.
     'start: "a" | y x\ny: "b" "c"\nx: "b" x',
     'start: "a" | "c" "b" x y\nx: "a" "c"\ny: "b" y',

@@ -137,3 +137,17 @@ def test_a_source_is_checked_when_it_is_made():
     with pytest.raises(SourceError, match="a grammar must be a str"):
         fl.Gbnf(b"root ::= [a]")  # pyright: ignore[reportArgumentType]
     assert fl.Gbnf("top ::= [a]", root="top") == fl.Gbnf("top ::= [a]", "top")
+
+
+def test_of_many_rules_some_are_listed_and_what_is_not_printed_is_told():
+    rules = "\n".join(f'rule{n} ::= "a"' for n in range(500))
+    with pytest.raises(fl.SourceError, match="rule10 and 489 others"):
+        parse_gbnf(f"root ::= something\n{rules}")
+    with pytest.raises(fl.SourceError, match=r"not '\\ufeff'"):
+        parse_gbnf('\ufeffroot ::= "a"')
+
+
+@pytest.mark.parametrize("opening", ["[", '"'])
+def test_what_is_never_closed_goes_to_the_end(opening: str):
+    # From each quote of 100,000 the end would be looked for anew.
+    assert [*tokens_of(f"root ::= <t> {opening} <u>")] == ["<t>"]

@@ -6,10 +6,12 @@ from lark.load_grammar import load_grammar
 
 import fairlead as fl
 from fairlead.errors import LimitError
+from fairlead.syntax.lark_errors import Reading
 from fairlead.syntax.lark_expansions import MOST, check_expansions, size_of
 from fairlead.syntax.lark_reader import read_lark
 from fairlead.syntax.lark_templates import check_templates
 
+NOTHING = Reading({})
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 EXACT = [
@@ -32,7 +34,7 @@ MORE = [
 def counted(text):
     """The same as is counted."""
     rules = load_grammar(text, "", [], False)[0].rule_defs
-    uses = check_templates(rules)
+    uses = check_templates(rules, NOTHING)
     return sum(
         sum(size_of(tree)) * (uses[name] if params else 1) for name, params, tree, _ in rules
     )
@@ -68,6 +70,7 @@ def test_rules_that_come_to_too_much_are_refused_by_name(text):
     with pytest.raises(LimitError, match="the rule start comes to more") as caught:
         read_lark(fl.Lark(text))
     assert caught.value.given == MOST
+    assert caught.value.place == "line 1, column 1"
     assert len(str(caught.value)) <= 500
 
 
@@ -75,5 +78,5 @@ def test_what_is_written_out_is_paid_for_beside_the_words_themselves():
     paid = []
     text = 'start: t{"a"} | t{"b"} | "c"\nx: "a"? "b"?\nt{y}: y "c" | "d"'
     rules = load_grammar(text, "", [], False)[0].rule_defs
-    check_expansions(rules, check_templates(rules), paid.append)
+    check_expansions(rules, check_templates(rules, NOTHING), paid.append, NOTHING)
     assert sorted(paid) == [0, 2 * (4 + 4 - 4), 2 * 2 * (2 + 3)]

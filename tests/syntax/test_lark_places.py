@@ -4,7 +4,9 @@ import pytest
 
 import fairlead as fl
 from fairlead.errors import FairleadError, SourceError, UnsatisfiableError, UnsupportedError
+from fairlead.syntax.lark_errors import Reading
 from fairlead.syntax.lark_places import regexes_placed
+from fairlead.syntax.lark_tree import LarkTerminal
 
 BYTES = fl.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], eos_ids={256})
 
@@ -53,7 +55,7 @@ def test_an_error_keeps_what_it_says_of_a_place():
         (UnsupportedError("x", text="b"), ""),
         (UnsupportedError("x", feature="f", text="b", position=0), ""),
     ):
-        with pytest.raises(UnsupportedError) as caught, regexes_placed(source):
+        with pytest.raises(UnsupportedError) as caught, regexes_placed(source, ()):
             raise error
         assert caught.value.place == place
         assert caught.value.feature == error.feature
@@ -110,3 +112,48 @@ def test_a_nul_may_stand_in_an_imported_grammar():
     error = refused("start: X\n%import a.X\n", imports={"a": 'Y: "y"\nX: "x\0"\n'})
     assert isinstance(error, SourceError)
     assert error.place == "a.lark, line 2, column 6"
+
+
+@pytest.mark.parametrize("lexer", ["contextual", "dynamic"])
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("start: A\nA: /(?=[ab]*a[ab]{12}c)[ab]/", "line 2, column 1"),
+        ('start: "x"\n  | /(?=[ab]*a[ab]{12}c)[ab]/', "line 2, column 5"),
+        ("start: A\n%import a (A)", "a.lark, line 2, column 2"),
+        ("start: B\n%import a.A -> B", "line 2, column 13"),  # another is B there
+    ],
+)
+def test_a_terminal_that_is_too_large_has_a_place(text: str, place: str, lexer):
+    imported = 'B: "b"\n A.3: /(?=[ab]*a[ab]{12}c)[ab]/'
+    with pytest.raises(fl.LimitError, match="the terminal ") as caught:
+        fl.compile(fl.Lark(text, lexer=lexer, imports={"a": imported}), BYTES, fl.Budget(50_000))
+    assert caught.value.place == place
+    assert str(caught.value).endswith("^")
+    assert caught.value.limit == "fuel"
+
+
+def test_a_terminal_that_stands_nowhere_has_no_place():
+    shape = LarkTerminal("C", "c", None, frozenset(), 0, 1, 1, 1, "c", solid=False)
+    error = fl.LimitError("x", limit="fuel", text="c")
+    with pytest.raises(fl.LimitError) as caught, regexes_placed(fl.Lark('start: "a"'), [shape]):
+        raise error
+    assert caught.value is error
+
+
+def test_a_limit_of_no_terminal_is_left_as_it_is():
+    error = fl.LimitError("x", limit="fuel")
+    with pytest.raises(fl.LimitError) as caught, regexes_placed(fl.Lark("start: /a/"), ()):
+        raise error
+    assert caught.value is error
+
+
+def test_what_is_defined_nowhere_has_no_place():
+    reading = Reading(fl.Lark("start: x").extended)
+    assert not reading.exceeded("much", "y", limit="rows", given=1).place
+    assert reading.exceeded("much", "start", limit="rows", given=1).place == "line 1, column 1"
+
+
+def test_what_is_no_printed_character_is_told():
+    error = refused('\ufeffstart: "a"')
+    assert "'\\ufeff' begins nothing here" in str(error)

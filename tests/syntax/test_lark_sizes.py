@@ -1,11 +1,20 @@
 r"""How large a Lark grammar is, told from its text."""
 
+import random
+import re
+
 import pytest
 
 from fairlead.errors import LimitError, SourceError
+from fairlead.syntax.lark_errors import Reading
+from fairlead.syntax.lark_extensions import COMMENT, SKIPPED
 from fairlead.syntax.lark_reader import read_lark
 from fairlead.syntax.lark_sizes import DEEPEST, check_size, check_terminals
 from fairlead.syntax.lark_source import Lark
+
+
+def reading(text):
+    return Reading(Lark(text).extended)
 
 
 def nested(depth):
@@ -18,6 +27,7 @@ def test_parentheses_within_parentheses_are_counted():
     with pytest.raises(LimitError, match="within 400 others") as refused:
         check_size('x: "a"\n' + nested(DEEPEST + 1), id)
     assert refused.value.place == f"line 2, column {len('start: ') + DEEPEST + 1}"
+    assert str(refused.value).endswith(")\n" + " " * 42 + "^")
 
 
 @pytest.mark.parametrize("text", ['x: "{}"', "x: /[{}]/", "// {}", "# {}", "x: {}\ny: {}"])
@@ -51,12 +61,14 @@ def test_terminals_made_of_each_other_are_worked_in_no_more_than_there_may_be(te
     with pytest.raises(LimitError, match="come to more than 32768 strings") as caught:
         read_lark(Lark(text, imports={"a": 'C: D D\nD: "d"'}))
     assert caught.value.limit == "parts of terminals"
+    assert caught.value.place.startswith("line ")
+    assert str(caught.value).endswith("^")
     assert len(str(caught.value)) <= 500
 
 
 def test_what_is_worked_in_is_paid_for_and_what_has_no_end_is_refused_by_lark():
     paid = []
-    check_terminals([doubled(3)], paid.append)  # A1 has two more than it names, A2 6, A3 14
+    check_terminals(reading(doubled(3)), paid.append)  # A1 has two more than it names, A2 6, A3 14
     assert paid == [40 * 22]
     read_lark(Lark(doubled(3)))
     with pytest.raises(SourceError, match="Recursion in terminal"):
@@ -68,10 +80,28 @@ def test_terminals_that_name_one_another_in_levels_are_counted():
         lines = [f"A{n}: A{n + 1}" for n in range(count - 1)]
         return "\n".join(["start: A0", *lines, f'A{count - 1}: "a"'])
 
-    check_terminals([row(DEEPEST)], id)
+    check_terminals(reading(row(DEEPEST)), id)
     with pytest.raises(LimitError, match="in 401 levels, 400 are allowed") as refused:
-        check_terminals([row(DEEPEST + 1)], id)
+        check_terminals(reading(row(DEEPEST + 1)), id)
     assert refused.value.needed == DEEPEST + 1
+    assert refused.value.place == "line 2, column 1"
     with pytest.raises(LimitError, match="in 3000 levels"):
         read_lark(Lark(row(3000)))
     assert read_lark(Lark(row(100))).terminals["A0"].text == "a"
+
+
+@pytest.mark.parametrize("opening", ['"', "/"])
+def test_what_is_never_closed_is_refused_before_lark_tries_all_ways_to_read_it(opening):
+    with pytest.raises(SourceError, match="is never closed") as refused:
+        read_lark(Lark(f"start: {opening}" + "\\" * 80 + "\nx: y\n"))
+    assert refused.value.place == "line 1, column 8"
+
+
+def test_strings_and_regexes_are_found_as_by_the_regexes_of_lark():
+    found = re.compile(SKIPPED, re.VERBOSE)
+    letters = r'"(?:\\["\\]|[^"\n])*?"|/(?!/)(?:\\[/\\]|[^/])*?/'
+    larks = re.compile(rf"{COMMENT}|{letters}", re.VERBOSE)
+    rng = random.Random(1)
+    for _ in range(20_000):
+        text = "".join(rng.choices('"\\\\\\/a#\n', k=rng.randint(1, 14)))
+        assert [m.span() for m in found.finditer(text)] == [m.span() for m in larks.finditer(text)]

@@ -39,8 +39,9 @@ def _lowered(name: str, grammar: LarkGrammar, lower: Callable[[Source], Expr]) -
     part = grammar.parts[name]
     with within(part):
         if isinstance(part.source, Lark):
-            with regexes_placed(part.source):
-                found = lower_lark(grammar.nested[name], lower)
+            nested = grammar.nested[name]
+            with regexes_placed(part.source, nested.terminals.values()):
+                found = lower_lark(nested, lower)
         else:
             found = lower(part.source)
     return solid(found) if found.nullable else found

@@ -27,7 +27,7 @@ from fairlead.lowering.expr import (
     complement,
     concat,
 )
-from fairlead.lowering.lark_terminals import Named, Rivals, Terminal, one_word
+from fairlead.lowering.lark_terminals import Named, Rivals, Terminal, one_word, shortest_beginnings
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.preferred import Exit
 from fairlead.syntax.frozen import by_identity
@@ -336,7 +336,9 @@ class Scanners:
     def _way(self, called: _Called, taken: Terminal, met: int) -> Way:
         rivals = self._rivals.among(met) if met else ()  # as of most
         if len(rivals) > MANY_STRINGS:  # one by one each would be met with all before
-            strings = (each.word or each.whole for each in rivals if each.folded is not None)
+            words = shortest_beginnings(each.word for each in rivals if each.word is not None)
+            others = (e.whole for e in rivals if e.folded is not None and e.word is None)
+            strings = (*words, *others)
             guards = [self._not_at(each) for each in rivals if each.folded is None]
             begun = concat(either(strings), ANYTHING)
             guards.append(ahead(complement(begun), self._level))

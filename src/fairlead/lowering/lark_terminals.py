@@ -264,6 +264,22 @@ class _Words:
         return found
 
 
+def shortest_beginnings(words: Iterable[bytes]) -> list[bytes]:
+    """Those that no other begins: what begins with one of them begins with one of all.
+
+    Of `"a"`, `"aa"` and so on each is told from all that are longer: up to 240 letters that took
+    1.5 s, and takes .6.
+
+    >>> shortest_beginnings([b"ab", b"b", b"abc", b"ac"])
+    [b'ab', b'ac', b'b']
+    """
+    found: list[bytes] = []
+    for word in sorted(words):
+        if not found or not word.startswith(found[-1]):
+            found.append(word)
+    return found
+
+
 def said_of(shape: LarkTerminal, error: SourceError | UnsupportedError) -> UnsupportedError:
     """An error about the pattern of a terminal, with its name; its place is none of the grammar."""
     said = str(error).partition("\n")[0].removesuffix(f" (at {error.place})")
@@ -276,9 +292,14 @@ def said_of(shape: LarkTerminal, error: SourceError | UnsupportedError) -> Unsup
 
 
 def limited(shape: LarkTerminal, error: LimitError) -> LimitError:
-    """An error about a terminal that is too large, with its name."""
-    said = f"the terminal {shape.written}: {error}"
-    return LimitError(said, limit=error.limit, given=error.given, needed=error.needed)
+    """An error about a terminal that is too large, with its name; its place comes later."""
+    return LimitError(
+        f"the terminal {shape.written:.80}: {error}",
+        limit=error.limit,
+        given=error.given,
+        needed=error.needed,
+        text=shape.pattern,
+    )
 
 
 def _met(text: Expr, words: Expr) -> Expr:

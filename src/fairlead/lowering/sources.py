@@ -102,7 +102,7 @@ def _lower_notation(
             spend(len(text))
             with uncollected(len(source.text) >> 2):  # none of what Lark makes of it is garbage
                 grammar = read_lark(source, spend)
-                with regexes_placed(source):
+                with regexes_placed(source, grammar.terminals.values()):
                     return lower_lark(grammar, lower)
         case _:
             spend(len(source.text))

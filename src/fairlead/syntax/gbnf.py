@@ -42,8 +42,9 @@ COUNT: Final = re.compile(r"[0-9]+")
 TOKEN: Final = re.compile(
     r"(?P<but>!)?(?P<name><(?:\[(?P<id>[0-9]{1,9})\]|(?!\[)[^<>\s]+)>)(?(but)[ \t]*(?P<count>[*+]))"
 )
+# What is never closed goes to the end: from each quote of 100,000 it would be looked for anew.
 _TOLD: Final = re.compile(
-    r"""(?P<skipped>"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|\#[^\r\n]*)
+    r"""(?P<skipped>"(?:\\.|[^"\\])*+"?|\[(?:\\.|[^\]\\])*+\]?|\#[^\r\n]*)
     |(?P<token>!<[^<>\s]+>[ \t]*[*+]|<[^<>\s]+>)""",
     re.DOTALL | re.VERBOSE,
 )
@@ -53,6 +54,7 @@ SIMPLE: Final = {
 HEX: Final = {"x": 2, "u": 4, "U": 8}
 COUNTS: Final[dict[str, tuple[int, int | None]]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 MOST_DIGITS: Final = 9  # of a count
+MOST_NAMES: Final = 12  # that are listed where none is near
 
 
 def parse_gbnf(text: str, root: str = "root") -> Grammar:
@@ -325,7 +327,9 @@ class _Parser:
     def _word(self, what: str) -> str:
         found = WORD.match(self._text, self._at)
         if found is None:
-            self._wrong(f"here should be {what}")
+            char = self._text[self._at : self._at + 1]
+            given = "" if char.isprintable() else f", not {char!r}"  # as the mark of a byte order
+            self._wrong(f"here should be {what}{given}")
         self._at = found.end()
         return found[0]
 
@@ -346,4 +350,5 @@ def _near(name: str, names: list[str]) -> str:
     near = difflib.get_close_matches(name, names, 1)
     if near or not names:
         return f"; did you mean {near[0]!r}?" if near else ""
-    return f"; there are {', '.join(names)}"
+    more = f" and {len(names) - MOST_NAMES} others" if len(names) > MOST_NAMES else ""
+    return f"; there are {', '.join(names[:MOST_NAMES])}{more}"

@@ -17,7 +17,7 @@ from importlib import import_module
 from itertools import compress, product
 from typing import Any, Final, final
 
-from fairlead.errors import LimitError
+from fairlead.syntax.lark_errors import Reading
 
 MOST_EMPTY: Final = 8  # in a row, before the row is cut,
 CUT: Final = 4  # behind so many of them
@@ -25,18 +25,21 @@ MOST_ROWS: Final = 4096  # that come of this
 MADE: Final = "__"  # how names of rules begin that Lark has made
 
 
-def with_empty(rules: list[Any], empty: Collection[str], nothing: Collection[str]) -> list[Any]:
+def with_empty(
+    rules: list[Any], empty: Collection[str], nothing: Collection[str], reading: Reading
+) -> list[Any]:
     """The rules with all rows that come of leaving out what may be empty.
 
     Args:
         rules: of Lark's.
         empty: the names of what may be empty.
         nothing: the names of what is never anything else.
+        reading: where errors point to.
 
     Raises:
         LimitError: these are too many rows.
     """
-    return _Rows(rules, empty, nothing).all() if empty or nothing else rules
+    return _Rows(rules, empty, nothing, reading).all() if empty or nothing else rules
 
 
 @final
@@ -44,9 +47,13 @@ class _Rows:
     """Rows that are found so far."""
 
     def __init__(
-        self, rules: Sequence[Any], empty: Collection[str], nothing: Collection[str]
+        self,
+        rules: Sequence[Any],
+        empty: Collection[str],
+        nothing: Collection[str],
+        reading: Reading,
     ) -> None:
-        self._rules = rules
+        self._rules, self._reading = rules, reading
         made = _made(rules)
         hollow = _hollow(made, {*empty, *nothing})
         self._nothing = {*nothing, *_void(made, hollow, nothing)}
@@ -77,9 +84,10 @@ class _Rows:
             made = self._made.Rule(origin, row, len(self._found), rule.alias, rule.options)
             self._found.setdefault(_key(origin, row), made)
         if len(self._found) > len(self._rules) + MOST_ROWS:
-            raise LimitError(
+            raise self._reading.exceeded(
                 f"with and without what may be empty there are more than {MOST_ROWS} rows in the "
                 f"rules, in {rule.origin.name} and others",
+                str(rule.origin.name),
                 limit="rows of rules",
                 given=MOST_ROWS,
             )

@@ -81,7 +81,20 @@ _DEFINED: Final = re.compile(
 )
 _STATEMENTS: Final = ("%declare", "%extend", "%ignore", "%import", "%override")
 _STATEMENT: Final = re.compile(r"%\w+")
+_UNREAD: Final = "Unexpected input"
 _PLACE: Final = re.compile(r",? at line \S+ column \S+", re.DOTALL)
+
+
+def definition(name: str, text: str) -> re.Match[str] | None:
+    r"""Where a rule or a terminal is defined in a text.
+
+    >>> found = definition("B", "start: B\n B.2: /b/")
+    >>> found and found.start()
+    10
+    """
+    head = rf"(?:(?<=%override)|(?<=%extend)|^)[ \t]*[?!]*(?<!\w){re.escape(name)}"
+    found = re.search(head + r"[ \t]*(?:\{[^}\n]*\})?(?:\.-?\d+)?[ \t]*:", text, re.MULTILINE)
+    return found and re.compile(re.escape(name)).search(text, found.start())
 
 
 @final
@@ -108,6 +121,21 @@ class Reading:
         if found is None and written:
             found = re.search(re.escape(written), self.text)
         return self.placed(message, None if found is None else found.start())
+
+    def exceeded(
+        self, message: str, name: str, *, limit: str, given: int, needed: int | None = None
+    ) -> LimitError:
+        """An error about a rule or a terminal that is too much, placed where it is defined."""
+        for path, read in self.texts.items():
+            found = definition(name, read.original)
+            if found is not None:
+                where = describe_place(read.original, found.start())
+                return LimitError(
+                    message, limit=limit, given=given, needed=needed,
+                    place=f"{path}, {where}" if path else where,
+                    text=read.original, position=found.start(),
+                )  # fmt: skip
+        return LimitError(message, limit=limit, given=given, needed=needed)
 
     def told(self, part: Part, message: str) -> SourceError:
         """An error about a part."""
@@ -171,6 +199,8 @@ def _unread(error: Exception, unread: Any, reading: Reading) -> SourceError:
     statement = None if place is None else _STATEMENT.match(text, place)
     meant = statement[0] if statement and statement[0] not in _STATEMENTS else ""
     near = did_you_mean(meant, _STATEMENTS)
+    if message == _UNREAD and place is not None and not text[place].isprintable():
+        near = f": {text[place]!r} begins nothing here"  # such as the mark of a file's byte order
     return reading.placed(message + near, place, reading.at)
 
 
@@ -229,7 +259,15 @@ def placed(error: FairleadError, part: Part) -> FairleadError:
         case UnsatisfiableError(conflict=conflict):
             return UnsatisfiableError(said, place=place, conflict=conflict)
         case LimitError(limit=limit, given=given, needed=needed):
-            return LimitError(said, limit=limit, given=given, needed=needed, place=place)
+            return LimitError(
+                said,
+                limit=limit,
+                given=given,
+                needed=needed,
+                place=place,
+                text=part.text,
+                position=at,
+            )
         case _:
             return error
 

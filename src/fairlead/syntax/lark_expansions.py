@@ -9,7 +9,7 @@ What this module does not know: which of them are equal.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from fairlead.errors import LimitError
+from fairlead.syntax.lark_errors import Reading
 
 MOST: Final = 1 << 17
 """Symbols in the expansions of one rule; Lark takes a second for them."""
@@ -23,7 +23,7 @@ _Size: TypeAlias = tuple[int, int]  # expansions, and the symbols in all of them
 
 
 def check_expansions(
-    rules: Sequence[Any], uses: Mapping[str, int], spend: Callable[[int], None]
+    rules: Sequence[Any], uses: Mapping[str, int], spend: Callable[[int], None], reading: Reading
 ) -> None:
     """Refuse rules that come to too many expansions.
 
@@ -31,6 +31,7 @@ def check_expansions(
         rules: of Lark's own `Grammar`: each its name, parameters, tree and options.
         uses: how many rules each template comes to.
         spend: pays for the work.
+        reading: where errors point to.
 
     Raises:
         LimitError: there are too many; the rule is named.
@@ -38,9 +39,10 @@ def check_expansions(
     for name, params, tree, _ in rules:
         count, symbols = size_of(tree)
         if symbols > MOST:
-            raise LimitError(
+            raise reading.exceeded(
                 f"the rule {name!s:.60} comes to more than {MOST} symbols when all its options, "
                 "choices and repetitions are written out, as Lark does: name parts of it as rules",
+                str(name),
                 limit="symbols of a rule",
                 given=MOST,
                 needed=symbols,

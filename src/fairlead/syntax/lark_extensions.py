@@ -41,9 +41,14 @@ PART: Final = re.compile(f"{OPEN}([0-9]+){CLOSE}")
 MOST_IDS: Final = 256
 DEEPEST: Final = 24
 
-SKIPPED: Final = r"""//[^\n]*|\#[^\n]*|"(?:\\["\\]|[^"\n])*?"|/(?!/)(?:\\[/\\]|[^/])*?/"""
-"""Comments, strings and regexes, in verbose writing."""
+COMMENT: Final = r"//[^\n]*|\#[^\n]*"
+STRING: Final = r'"(?:[^"\\\n]++|\\["\\]?)*+"|"[^\n]*"'
+REGEX: Final = r"/(?!/)(?:[^/\\]++|\\[/\\]?)*+/|/(?!/)(?s:.)*/"
+"""As Lark's `"(\\"|\\\\|[^"\n])*?"`, which tries 1.6^n ways to read n backslashes.
 
+It goes to the first quote that no backslash stands before, and if there is none to the last.
+"""
+SKIPPED: Final = f"{COMMENT}|{STRING}|{REGEX}"  # in verbose writing, too
 _STRING: Final = r'"(?:\\.|[^"\\\n])*"'
 _OPTIONS: Final = rf"""\[(?:{_STRING}|[^\]"\n])*\]"""
 _FOUND: Final = re.compile(

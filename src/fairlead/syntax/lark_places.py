@@ -5,13 +5,16 @@ which nobody wrote: what an error says of it is looked for in the regexes of the
 """
 
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
+from itertools import chain
 from typing import Final
 
-from fairlead.errors import UnsupportedError
+from fairlead.errors import LimitError, UnsupportedError
+from fairlead.syntax.lark_errors import definition
 from fairlead.syntax.lark_extensions import SKIPPED
 from fairlead.syntax.lark_source import Lark
+from fairlead.syntax.lark_tree import LarkTerminal
 from fairlead.syntax.source import describe_place
 
 _WRITTEN: Final = re.compile(SKIPPED, re.VERBOSE)
@@ -20,12 +23,39 @@ _MEANT: Final = {"n": "\n", "f": "\f", "t": "\t", "r": "\r", '"': '"'}
 
 
 @contextmanager
-def regexes_placed(source: Lark) -> Generator[None]:
+def regexes_placed(source: Lark, terminals: Iterable[LarkTerminal]) -> Generator[None]:
     """Errors inside of the pattern of a terminal, with the place of its regex in the grammar."""
     try:
         yield
     except UnsupportedError as error:
         raise _placed(error, source) from None
+    except LimitError as error:
+        raise _limit_placed(error, source, terminals) from None
+
+
+def _limit_placed(error: LimitError, source: Lark, terminals: Iterable[LarkTerminal]) -> LimitError:
+    """The same error with the place where its terminal is defined, or is written in a rule."""
+    about = next((each for each in terminals if each.pattern == error.text), None)
+    if about is None:
+        return error
+    texts = {path: read.original for path, read in source.extended.items()}
+    alias = re.search(rf"->[ \t]*{about.name}\b", source.text)  # another has its name elsewhere
+    own = (("", found) for found in (definition(about.name, source.text), alias))
+    defined = ((path, definition(about.name, text)) for path, text in texts.items())
+    written = ((path, re.search(re.escape(about.written), text)) for path, text in texts.items())
+    path, found = next((each for each in chain(own, defined, written) if each[1]), ("", None))
+    if found is None:
+        return error
+    where = describe_place(texts[path], found.start())
+    return LimitError(
+        str(error),
+        limit=error.limit,
+        given=error.given,
+        needed=error.needed,
+        place=f"{path}, {where}" if path else where,
+        text=texts[path],
+        position=found.start(),
+    )
 
 
 def _placed(error: UnsupportedError, source: Lark) -> UnsupportedError:

@@ -63,13 +63,13 @@ def read_lark(source: Lark, spend: Spend = _free) -> LarkGrammar:
         texts = [each.text for each in reading.texts.values()]
         for text in texts:
             check_size(text, spend)
-        check_terminals(texts, spend)
+        check_terminals(reading, spend)
         loaded = _loaded(reading)
         start = _start(loaded, source.start)
         indentation = _indentation(loaded, source)
         keep = {indentation.newline} if indentation is not None else set[str]()
-        uses = check_templates(loaded.rule_defs)
-        check_expansions(loaded.rule_defs, uses, spend)
+        uses = check_templates(loaded.rule_defs, reading)
+        check_expansions(loaded.rule_defs, uses, spend, reading)
         # Lark looks through all rules for each in a row that nothing needs: it is told none is so.
         names = [str(name) for name, params, *_ in loaded.rule_defs if not params]
         terminals, rules, ignored = loaded.compile([start, *names], "*")
@@ -84,7 +84,7 @@ def read_lark(source: Lark, spend: Spend = _free) -> LarkGrammar:
         empty = [name for name, terminal in read.items() if _takes_nothing(terminal)]
         nothing = [name for name in empty if read[name].max_width == 0]
         _check_items(indentation, read)
-        rules = with_empty(rules, [*_empty(parts, nested), *empty], nothing)
+        rules = with_empty(rules, [*_empty(parts, nested), *empty], nothing, reading)
         strings = {name for name, each in read.items() if each.text is not None}
         strings -= {*map(str, ignored), *(indentation.names if indentation is not None else ())}
         table, collision = _read_by(
@@ -191,7 +191,7 @@ def _terminal(terminal: Any, reading: Reading) -> LarkTerminal:
             f"the terminal {written} may match nothing, and looks around it: those that look "
             "around have one character at least, and may be left out with a `?` behind them"
         )
-        raise reading.wrong(said, str(terminal.name))
+        raise reading.wrong(said, str(terminal.name), written)
     return LarkTerminal(
         name=str(terminal.name),
         pattern=str(pattern.to_regexp()),

@@ -10,7 +10,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from fairlead.errors import LimitError
+from fairlead.errors import LimitError, SourceError
+from fairlead.syntax.lark_errors import Reading
+from fairlead.syntax.lark_extensions import COMMENT, REGEX, STRING
 from fairlead.syntax.source import describe_place
 
 DEEPEST: Final = 400
@@ -25,7 +27,7 @@ MOST_COPIED: Final = 1 << 15
 _PAID: Final = 14  # parts for each word of a text: Lark takes about as long for them,
 _COPIED: Final = 40  # and for each that is worked in
 _WORD: Final = re.compile(
-    r"""//[^\n]*|\#[^\n]*|(?P<word>"(?:\\["\\]|[^"\n])*?"|/(?!/)(?:\\[/\\]|[^/])*?/|\w+)"""
+    rf"""{COMMENT}|(?P<word>{STRING}|{REGEX}|\w+)|(?P<unclosed>"|/(?!/))"""
     r"""|(?P<open>[(\[])|(?P<close>[)\]])|\n[ \t]*(?=[\w%?!])"""
 )
 _CHANGED: Final = frozenset({"extend", "override"})  # before the name of what is defined
@@ -40,12 +42,22 @@ def check_size(text: str, spend: Callable[[int], None]) -> None:
 
     Raises:
         LimitError: it nests too deep.
+        SourceError: a string or a regex in it has no end.
     """
     depth = 0
     for found in _WORD.finditer(text):
         match found.lastgroup:
             case "word":
                 spend(_PAID)
+            case "unclosed":
+                # Lark tries 1.6^n ways to read n backslashes behind it: of 60 it would read on.
+                what = "string" if found[0] == '"' else "regex"
+                raise SourceError(
+                    f"this {what} is never closed",
+                    place=describe_place(text, found.start()),
+                    text=text,
+                    position=found.start(),
+                )
             case "open":
                 depth += 1
                 if depth > DEEPEST:
@@ -54,6 +66,8 @@ def check_size(text: str, spend: Callable[[int], None]) -> None:
                         limit="nesting",
                         given=DEEPEST,
                         place=describe_place(text, found.start()),
+                        text=text,
+                        position=found.start(),
                     )
             case "close":
                 depth -= 1
@@ -61,24 +75,25 @@ def check_size(text: str, spend: Callable[[int], None]) -> None:
                 depth = 0 if found[0].startswith("\n") else depth  # a definition begins
 
 
-def check_terminals(texts: Iterable[str], spend: Callable[[int], None]) -> None:
+def check_terminals(reading: Reading, spend: Callable[[int], None]) -> None:
     r"""Refuse terminals that come to too much, each worked in wherever it is named.
 
     Args:
-        texts: the grammar, and those that it imports.
+        reading: the grammar, and those that it imports.
         spend: pays for the work.
 
     Raises:
         LimitError: they do; the largest is named.
     """
-    terminals = _terminals(texts)
+    terminals = _terminals(each.text for each in reading.texts.values())
     sizes = _sizes(terminals)
     copied = sum(sizes[name] - len(words) for name, words in terminals.items())
     if copied > MOST_COPIED:
         name = max(sizes, key=sizes.__getitem__)
-        raise LimitError(
+        raise reading.exceeded(
             f"terminals that name others come to more than {MOST_COPIED} strings and regexes, as "
             f"each is worked in wherever it is named: {name:.60} alone to {sizes[name]}",
+            name,
             limit="parts of terminals",
             given=MOST_COPIED,
             needed=copied,
@@ -89,8 +104,10 @@ def check_terminals(texts: Iterable[str], spend: Callable[[int], None]) -> None:
         levels[name] = 1 + max((levels.get(word, 0) for word in terminals[name]), default=0)
     deepest = max(levels.values(), default=0)
     if deepest > DEEPEST:
-        raise LimitError(
+        name = max(levels, key=levels.__getitem__)
+        raise reading.exceeded(
             f"terminals name one another in {deepest} levels, {DEEPEST} are allowed",
+            name,
             limit="nesting",
             given=DEEPEST,
             needed=deepest,

@@ -9,18 +9,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from fairlead.errors import LimitError
 from fairlead.syntax.lark_errors import Reading
 
 MOST_RULES: Final = 4096
 LONGEST: Final = 1 << 16  # characters of the name that Lark gives such a rule
 
 
-def check_templates(rules: Sequence[Any]) -> Counter[str]:
+def check_templates(rules: Sequence[Any], reading: Reading) -> Counter[str]:
     r"""How many rules each template comes to.
 
     Args:
         rules: of Lark's own `Grammar`: each its name, parameters, tree and options.
+        reading: where errors point to.
 
     Raises:
         LimitError: there are too many; the template is named.
@@ -42,9 +42,10 @@ def check_templates(rules: Sequence[Any]) -> Counter[str]:
             seen.add(rule)
             uses[template] += 1
             if len(seen) > MOST_RULES or len(rule) > LONGEST:
-                raise LimitError(
+                raise reading.exceeded(
                     f"the template {template!r} comes to more rules, or longer names of them, than "
-                    f"there may be: {rule:.60}",
+                    f"there may be, {MOST_RULES} and {LONGEST} characters: {rule:.60}",
+                    template,
                     limit="rules of templates",
                     given=MOST_RULES,
                 )

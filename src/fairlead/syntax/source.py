@@ -78,4 +78,7 @@ class Cursor:
 
     def exceeded(self, message: str, limit: str, given: int | None, at: int) -> LimitError:
         """The text asks, at offset `at`, for more than is allowed."""
-        return LimitError(message, limit=limit, given=given, place=describe_place(self.text, at))
+        place = describe_place(self.text, at)
+        return LimitError(
+            message, limit=limit, given=given, place=place, text=self.text, position=at
+        )
