@@ -14,6 +14,7 @@ from fairlead.lowering.expr import (
     both,
     byte_set,
     capture,
+    complement,
     concat,
     literal,
     optional,
@@ -66,6 +67,17 @@ def test_rules_that_repeat_are_read_as_the_plain_engine_reads_them(
     low: int, high: int | None
 ) -> None:
     assert compared(concat(repeat(nested(), low, high), literal("!")), "(.)", 4) > 4
+
+
+@pytest.mark.parametrize("high", [3, 4, 500])
+def test_items_that_end_where_a_search_tells_it_are_read_as_the_plain_engine_reads_them(
+    high: int,
+) -> None:
+    """Free text up to a bracket: behind it (ε | x) & ¬x is left, which is no ε to look at."""
+    letters, bracket = byte_set(b"(.)"), literal(")")
+    text = concat(repeat(letters), bracket)
+    item = both(text, complement(concat(text, letters, repeat(letters))))
+    assert compared(repeat(item, 2, high), "(.)", 4) > 4
 
 
 @pytest.mark.parametrize("few", [False, True])

@@ -22,6 +22,7 @@ from fairlead.masks.kernels.record_layout import (
     CONCAT,
     DEAD,
     EFFORT,
+    EPSILON,
     EXPAND,
     FIRSTS,
     FLAG,
@@ -342,9 +343,13 @@ def _denies(context: Context, what: int, record: int, start: int) -> bool:
 
 @inner
 def _is_no_code(context: Context, record: int, item: int) -> bool:
-    """Whether a text of `item` ends in this state, and another goes on, or it is the empty one."""
+    """Whether a text of `item` ends in this state, and another goes on, or it is the empty one.
+
+    What is only found to go on with nothing, as (ε|x) & ¬x, is not known to be ε: behind an item it
+    leads to another state than the one between items, by which the end of an item is told.
+    """
     nullable = field(context, record, ABOUT) & NULLABLE != 0
-    return nullable and (record == item or _goes_on(context, record))
+    return nullable and (record == item or record != EPSILON)
 
 
 @inner
