@@ -48,6 +48,28 @@ def test_free_text_ends_with_the_first_stop(stops):
         assert behind.matches(text) == (found is not None and text[found[0] :] == "b"), text
 
 
+LONG = "ab" * 20
+
+
+@pytest.mark.parametrize(
+    ("stop", "other"),
+    [
+        (LONG + "c", None),
+        (fl.Choice([LONG + "c", LONG]), None),
+        (LONG, fl.Choice(["cc", LONG + "c"])),
+        (LONG, fl.Regex("cc")),
+    ],
+)
+def test_a_long_stop_that_overlaps_with_itself_stops_at_once(stop, other):
+    constraint = fl.compile(fl.until(stop, other) if other else fl.until(stop), BYTES)
+    shorter = stop.options[-1] if isinstance(stop, fl.Choice) else stop
+    for text in [shorter, "a" + shorter, "cé" + shorter]:
+        assert constraint.matches(text)
+        assert not constraint.matches(text + "c")
+        assert not constraint.matches(text[:-1])
+    assert constraint.matches("cc") == (other is not None)
+
+
 @pytest.mark.parametrize("pattern", ["b+", "a[bc]|cc", "(ab)+c", "b(?!$)a"])
 def test_a_regex_stops_at_its_shortest_match(pattern):
     constraint = fl.compile(fl.until(fl.Regex(pattern)), BYTES)

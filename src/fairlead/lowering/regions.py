@@ -8,7 +8,7 @@
 What this module does not know: what the stops of regions are followed by.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from fairlead.errors import SourceError, UnsupportedError
 from fairlead.lowering.expr import (
@@ -22,10 +22,11 @@ from fairlead.lowering.expr import (
     literal,
 )
 from fairlead.lowering.nodes import Expr
+from fairlead.lowering.stop_words import up_to_words
 from fairlead.lowering.unicode import TEXT
 from fairlead.syntax.parts import parts_of
 from fairlead.syntax.regions import Until
-from fairlead.syntax.sources import Source
+from fairlead.syntax.sources import Choice, Either, Literal, Source
 from fairlead.syntax.special import Special
 
 
@@ -45,12 +46,34 @@ def lower_until(until: Until, stop: Expr, others: list[Expr]) -> Expr:
             "here nests",
             feature="stop that nests",
         )
+    words, others_listed = _words([until.stop]), _words(until.others)
+    if words is not None and others_listed is not None:
+        found = up_to_words(words, others_listed, include=until.include)
+        if found is not None:
+            return found
     names = alt(*map(literal, _names(until)))
     if not until.include:
         return both(TEXT, complement(_within(alt(stops, names))))
     text = both(TEXT, complement(_within(names)))
     early = concat(ANYTHING, stops, byte_set(ALL_BYTES), ANYTHING)
     return both(concat(text, stop), complement(early))
+
+
+def _words(stops: Iterable[Source]) -> list[bytes] | None:
+    """The texts of stops that list them."""
+    found: list[str] = []
+    todo = [*stops]
+    for each in todo:  # grows while we go
+        match each:
+            case Literal(text):
+                found.append(text)
+            case Choice(options):
+                found += options
+            case Either(parts):
+                todo += parts
+            case _:
+                return None
+    return [text.encode() for text in found]
 
 
 def _within(part: Expr) -> Expr:
