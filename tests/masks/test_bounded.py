@@ -31,6 +31,8 @@ PATTERNS = [  # with the fewest and the most characters
     (r'^(?:\\+|x)"💩$', 5, None),
     (r"^(\d{3}|\d{5})x*$", 5, 9),
     (r"^[^\d]*z$", 0, 24),
+    (r"a.{5}b", 0, 12),
+    (r"é.{5}x|\d.{3}z$", 3, 11),
 ]
 
 
@@ -106,6 +108,17 @@ def drawn_schemas(seed: int, count: int) -> Any:
             continue  # no string at all
         count -= 1
         yield schema
+
+
+@pytest.mark.parametrize(("pattern", "low", "high"), PATTERNS)
+def test_lengths_that_are_told_of_all_states_are_the_same(
+    pattern: str, low: int, high: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounded, "_SEARCHED", 1)
+    monkeypatch.setattr(bounded, "_LONG", 2)
+    monkeypatch.setattr(bounded, "_REST", 0)
+    monkeypatch.setattr(bounded, "_bounds", {})
+    assert bounded_nodes(check(strings(pattern, low, high), vocabulary(700), 5, 14)) > 2
 
 
 @pytest.mark.untraced

@@ -31,6 +31,7 @@ _LISTED: Final = 2048  # tokens of a picture that are listed, or a few more that
 _ENDED: Final = np.uint32(1 << 31)
 _ENOUGH: Final = 8  # masks made by walking, .35 ms each, before one of 3 ms is worth its making
 _LONG: Final = 20  # characters; 417 tokens of llama3 have more
+_SEARCHED: Final = 1024  # pairs that a search goes on from, in .3 ms; most end sooner
 _REST: Final = 8  # a bound is far if there is room for so many behind any other token
 _ANY: Final = 1 << 30
 
@@ -73,7 +74,7 @@ class Bounds:
             context[slot] = address(array)
         context[at.BOUND_ENOUGH], context[of.BOUND_ROOM] = _ENOUGH, _LONG + _REST
         context[of.BOUND_LONG], context[of.BOUND_LONGS] = address(self._long), len(self._long)
-        context[of.BOUND_CHARS] = _LONG
+        context[of.BOUND_CHARS], context[of.BOUND_SEARCH] = _LONG, _SEARCHED
 
     def alive(self, state: int, inside: int, between: int, low: int, high: int) -> bool:
         """Whether a bounded pattern has a text: see `lengths`."""

@@ -8,8 +8,10 @@ What is known of a pair is found by breadth-first searches over pairs, one level
 A first one looks at characters of one byte only; what it finds is an upper bound, mostly enough.
 """
 
-import numpy as np
+from typing import Final
 
+from fairlead.masks.kernels.all_lengths import TOO_MANY, know_all
+from fairlead.masks.kernels.bound_layout import BOUND_SEARCH, UNTOLD
 from fairlead.masks.kernels.intern import node_of, pair_of
 from fairlead.masks.kernels.layout import (
     BOUNDED,
@@ -24,7 +26,6 @@ from fairlead.masks.kernels.layout import (
     L_STEADY,
     LENGTH,
     LEX,
-    LEX_FIRST,
     LEX_FLAG,
     LEXEME,
     NEED_LEX,
@@ -41,20 +42,10 @@ from fairlead.masks.kernels.layout import (
     TARGET,
     WANT,
 )
-from fairlead.masks.kernels.views import Context, inner, int32s, int64s, once, uint8s, uint64s
+from fairlead.masks.kernels.leavings import leaves, repeats
+from fairlead.masks.kernels.views import Context, inner, int32s, int64s, once, uint8s
 
-
-@inner
-def leaves(context: Context, state: int, between: int) -> int:
-    """Whether a byte that begins no character leads on; 1, 0, or a code below 0."""
-    flags, first = uint8s(context, LEX_FLAG), uint64s(context, LEX_FIRST)
-    if flags[state] & EXPANDED == 0 or flags[between] & EXPANDED == 0:
-        context[WANT] = between if flags[state] & EXPANDED else state
-        return NEED_LEX
-    outside = np.uint64(0)
-    for word in range(4):
-        outside |= first[state * 4 + word] & ~first[between * 4 + word]
-    return 1 if outside != 0 else 0
+_TRIED: Final = 2  # times that pairs are too many, 60 ms each, before they are not listed again
 
 
 @inner
@@ -109,15 +100,21 @@ def _go_on(context: Context, pair: int, between: int, field: int) -> int:
 
 
 @inner
-def _search(context: Context, state: int, inside: int, between: int, field: int) -> int:
-    """Find the fewest characters of a text from a pair on; L_SINGLE: among those of one byte."""
+def _search(context: Context, state: int, inside: int, between: int, field: int, most: int) -> int:
+    """Find the fewest characters of a text from a pair on; L_SINGLE: among those of one byte.
+
+    TOO_MANY if it would have to go on from more than so many pairs; 0: from any number.
+    """
     context[SEARCH] += 1
     context[SEARCH_LEVEL] = context[SEARCH_BETWEEN] = context[SEARCH_WITHIN] = 0
     context[SEARCH_BEST] = -1
-    links = int32s(context, LENGTH)
+    links, gone = int32s(context, LENGTH), 0
     code = _meet(context, state, inside, between, 0, field)
     while code == OK and context[SEARCH_BEST] != context[SEARCH_LEVEL]:
         pair = context[SEARCH_WITHIN]
+        gone += 1
+        if gone == most:
+            return TOO_MANY
         if pair != 0:
             context[SEARCH_WITHIN] = links[pair * 8 + L_LINK]
             code = _go_on(context, pair, between, field)
@@ -128,20 +125,10 @@ def _search(context: Context, state: int, inside: int, between: int, field: int)
         context[SEARCH_BETWEEN] = 0
         context[SEARCH_LEVEL] += 1
         while pair != 0 and code == OK and context[SEARCH_BEST] != context[SEARCH_LEVEL]:
-            following = int(links[pair * 8 + L_LINK])
-            code = _go_on(context, pair, between, field)
+            following, gone = int(links[pair * 8 + L_LINK]), gone + 1
+            code = _go_on(context, pair, between, field) if gone != most else TOO_MANY
             pair = following
     return code
-
-
-@inner
-def _repeats(context: Context, state: int, between: int) -> bool:
-    """Whether a character of one byte leads back to the state."""
-    rows = int32s(context, LEX)
-    for byte in range(256):
-        if rows[state * 256 + byte] == state and rows[between * 256 + byte] == between:
-            return True
-    return False
 
 
 @inner
@@ -154,7 +141,7 @@ def _note(context: Context, between: int, field: int) -> None:
     while pair != 0:
         at = pair * 8
         inside = pairs[pair] & 0xFFFFFFFF
-        if steady == 0 and inside == between and _repeats(context, pairs[pair] >> 32, between):
+        if steady == 0 and inside == between and repeats(context, pairs[pair] >> 32, between):
             steady = 1
         if lengths[at + field] == 0 or (lengths[at + field] == left + 1 and steady != 0):
             lengths[at + field], lengths[at + L_STEADY + field] = left + 1, steady
@@ -176,7 +163,16 @@ def know_length(context: Context, pair: int, between: int, field: int) -> int:
         lengths[at + L_EXACT] = lengths[at + L_SINGLE]
         lengths[at + L_STEADY + L_EXACT] = lengths[at + L_STEADY + L_SINGLE]
         return OK
-    code = _search(context, pairs[pair] >> 32, inside, between, field)
+    state = int(pairs[pair] >> 32)
+    most = context[BOUND_SEARCH] if context[UNTOLD] < _TRIED else 0
+    code = _search(context, state, inside, between, field, most)
+    if code == TOO_MANY:
+        code = know_all(context, pair, between, field)
+        if code == OK:
+            return OK
+        if code == TOO_MANY:
+            context[UNTOLD] += 1
+            code = _search(context, state, inside, between, field, 0)
     if code == OK:
         if context[SEARCH_BEST] < 0:
             lengths[at + field] = ENDLESS

@@ -1,0 +1,32 @@
+"""What leads from a pair of lexical states of a bounded pattern out of it, or back to it.
+
+See `kernels.bounds` for what pairs are.
+"""
+
+import numpy as np
+
+from fairlead.masks.kernels.layout import EXPANDED, LEX, LEX_FIRST, LEX_FLAG, NEED_LEX, WANT
+from fairlead.masks.kernels.views import Context, inner, int32s, uint8s, uint64s
+
+
+@inner
+def leaves(context: Context, state: int, between: int) -> int:
+    """Whether a byte that begins no character leads on; 1, 0, or a code below 0."""
+    flags, first = uint8s(context, LEX_FLAG), uint64s(context, LEX_FIRST)
+    if flags[state] & EXPANDED == 0 or flags[between] & EXPANDED == 0:
+        context[WANT] = between if flags[state] & EXPANDED else state
+        return NEED_LEX
+    outside = np.uint64(0)
+    for word in range(4):
+        outside |= first[state * 4 + word] & ~first[between * 4 + word]
+    return 1 if outside != 0 else 0
+
+
+@inner
+def repeats(context: Context, state: int, between: int) -> bool:
+    """Whether a character of one byte leads back to the state."""
+    rows = int32s(context, LEX)
+    for byte in range(256):
+        if rows[state * 256 + byte] == state and rows[between * 256 + byte] == between:
+            return True
+    return False
