@@ -305,7 +305,7 @@ def limited(shape: LarkTerminal, error: LimitError) -> LimitError:
 def _met(text: Expr, words: Expr) -> Expr:
     """Both, written out by the letters of the words, which end; as they are where that is one word.
 
-    A meet with what names are takes 50 times as long to read: 300 keywords of any case took 8 s.
+    Written out 300 keywords of any case and a name take .4 s, where meets took 6.5.
     """
     word = one_word(words)
     if word is not None:

@@ -47,7 +47,7 @@ class LeftRecursion:
     """The texts of rules that begin with each other.
 
     Rules between which ways of nothing lead there and back have the same texts, and are read as one
-    of them: 1,000 in a circle, `r1 ::= r2 | "1"` and so on, took more than a minute one by one.
+    of them: 1,000 in a circle, `r1 ::= r2 | "1"` and so on, took 37 s one by one.
 
     Args:
         bases: B of the module's equations: texts that begin with none of the rules.
