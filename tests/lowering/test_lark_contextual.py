@@ -33,6 +33,7 @@ from lark_samples import (
     by_chance,
     lowered,
     parsed,
+    short_strings,
 )
 
 MANY = " | ".join(f'"{n:b}"'.translate({48: "a", 49: "b"}) for n in range(1, 64) if n % 5)
@@ -150,6 +151,19 @@ def test_many_grammars_by_chance_agree_with_lark():
     found = [compared(seed, 7) for seed in range(1000, 2500)]
     assert found.count(False) == 0
     assert found.count(True) > 700
+
+
+def test_a_string_that_is_not_ascii_is_told_from_a_name():
+    text = 'start: "é"i "a" | "a"i N | N "É"\nN: /[aé]+/i'
+    parser, machine = lark.Lark(text, parser="lalr"), Derivatives(lowered(text))
+    read = set[str]()
+    for each in short_strings("aAéÉ", 4):
+        state = machine.start()
+        for byte in each.encode():
+            state = None if state is None else machine.step(state, byte)
+        if state is not None and machine.accepts(state):
+            read.add(each)
+    assert read == parsed(parser, "aAéÉ", 4)
 
 
 INDENTED = [
