@@ -12,7 +12,7 @@ from fairlead.errors import FairleadError
 from fairlead.lowering.lark_contextual import Places
 from fairlead.lowering.lark_freedom import freedom
 from fairlead.lowering.lark_scanners import Scanners
-from fairlead.masks import gallery, verdicts
+from fairlead.masks import gallery, network, verdicts
 from fairlead.masks.arena import Arena
 from fairlead.masks.bits import unpack
 from fairlead.masks.rows import Rows
@@ -186,7 +186,7 @@ def test_stacks_are_judged_one_by_one_where_they_have_to_be(text, monkeypatch):
     letters = dict(INDENTED)[text]
     monkeypatch.setattr(Places, "freedom", lambda places, spellable: None)
     for short in (0, 256):
-        monkeypatch.setattr(verdicts, "SHORT", short)
+        monkeypatch.setattr(network, "SHORT", short)
         expr = lowered(text, postlex=Blocks)
         assert compared(expr, words(letters, 1, 12), 2, 6, 1) > 6
 
@@ -194,7 +194,7 @@ def test_stacks_are_judged_one_by_one_where_they_have_to_be(text, monkeypatch):
 def test_what_stands_for_all_behind_it_is_left_to_the_search(monkeypatch):
     expr = lowered('start: (A | B | C)+\nA: /a+/\nB: /b+(?!a)/\nC: /ca?(?=b)/\n%ignore " "')
     for short in (0, 1, 256):
-        monkeypatch.setattr(verdicts, "SHORT", short)
+        monkeypatch.setattr(network, "SHORT", short)
         assert compared(expr, words("abc ", 1), 3, 5, 1) > 6
 
 

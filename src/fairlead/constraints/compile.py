@@ -6,8 +6,6 @@ A compiled constraint is remembered by the content of its source, its vocabulary
 that compiling in a loop costs a dictionary look-up.
 """
 
-from collections.abc import Generator
-from contextlib import contextmanager
 from time import perf_counter
 from typing import Final, TypeAlias, final
 
@@ -140,8 +138,10 @@ def _compile(
     with metered(meter.tick):
         expr = _plainly(resolved) or lower_source(resolved.source, Decisions(meter.tick))
         machine = Derivatives(expr, spelled.spellable, meter.tick)
-        with _named(resolved.source):
+        try:
             lives = machine.has_text(expr)  # which lowers what it needs to know
+        except LimitError as error:
+            raise undecided(resolved.source, error) from None
         if not lives:
             raise _unsatisfiable(resolved.source, expr, meter)
         machine.settle()
@@ -162,20 +162,14 @@ def _compile(
     )
     if cutter is None and (expr.looks or isinstance(expr, And | Not)):
         # Where languages meet, a mask may take too long: it shows now.
-        with metered(meter.tick), _named(resolved.source):
-            made.mask(made.start())
+        try:
+            with metered(meter.tick):
+                made.mask(made.start())
+        except LimitError as error:
+            raise undecided(resolved.source, error) from None
     meter.release()
     machine.trim()
     return made
-
-
-@contextmanager
-def _named(what: Source) -> Generator[None]:
-    """Where a search takes too long, name the two parts that meet."""
-    try:
-        yield
-    except LimitError as error:
-        raise undecided(what, error) from None
 
 
 def _plainly(resolved: Resolved) -> Expr | None:

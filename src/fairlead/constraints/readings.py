@@ -66,6 +66,8 @@ def checked_lead(lead: object, vocabulary: Vocabulary) -> bytes:
         lead = vocabulary.lead
     if not isinstance(lead, bytes | bytearray):
         raise SourceError(f"tokens spell bytes before the text, not {lead!r:.60}")
+    if not lead:
+        return b""
     given = bytes(lead)
     missing = next((byte for byte in given if not vocabulary.spellable >> byte & 1), None)
     if missing is not None:

@@ -18,7 +18,7 @@ The kernels run it; here expressions become nodes, and what a kernel asks for is
 What this module does not know: tokens (`gallery`, `rows`).
 """
 
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Final, final
 
 import numpy as np
@@ -63,7 +63,7 @@ from fairlead.masks.records import readable
 from fairlead.masks.schemas import Layer
 from fairlead.masks.seeds import Seed, Stencil
 from fairlead.masks.shelf import sealed
-from fairlead.masks.verdicts import Verdicts
+from fairlead.masks.verdicts import SHORT, Verdicts
 
 _OFTEN: Final = 4  # after so many states that one mask lacked, the next are made together,
 _AHEAD: Final = 64  # as every one that is lacking starts its walk anew
@@ -79,25 +79,25 @@ class Network:
         machine.living.consult(self.lexicon.alive)
         from fairlead.masks.kernels.entry import run
 
-        self._run = run
-        self._row, self._spare = np.empty((2, gallery.words), np.uint32)
+        self._run, width = run, gallery.words
+        self._row, self._spare = np.empty(width, np.uint32), np.empty(width, np.uint32)
         self.arena = Arena(seed.plan)
-        self._shelf, self._bounds = seed.shelf, seed.bounds
-        self._known = Known(seed.facts)
+        self._shelf, self._bounds, self._known = seed.shelf, seed.bounds, Known(seed.facts)
         self.states: dict[int, Any] = {}  # of `states`, by macro state
         self._entered: list[int] = []
         self.marks, self._captures = Marks(self.arena), list[tuple[Capture, bool]]()
-        self._members: dict[MembersTemplate, MemberNodes] = {}
-        self._listed: list[MemberNodes] = []
+        self._members, self._listed = dict[MembersTemplate, MemberNodes](), list[MemberNodes]()
         self._capture_numbers: dict[tuple[object, ...], int] = {}
         self._automata, self._tables = dict[int, LalrNodes](), dict[Places, LalrNodes]()
-        known = self._known, self._automata
-        self._verdicts = Verdicts(self.arena, self.lexicon, *known, machine.alive, machine.witness)
-        self._layer = Layer(self.arena, seed.stencil)
-        self._looks = expr.looks > 0
+        self._layer, self._looks = Layer(self.arena, seed.stencil), expr.looks > 0
+        self.arena.context[at.SHORT] = SHORT
         if self._looks:
             self.arena.context[at.LOOKS] = 1
             self.arena.context[at.ANYTHING_STATE] = self.lexicon.state(ANYTHING)
+
+    @cached_property
+    def _verdicts(self) -> Verdicts:  # which most schemas do without
+        return Verdicts(self.arena, self.lexicon, self._known, self._automata, self._machine)
 
     def seed(self, expr: Expr, stencil: Stencil) -> Seed:
         """What others begin with that have this: its nodes, and those of all that is in it."""

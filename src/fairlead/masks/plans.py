@@ -111,12 +111,12 @@ TABLES: Final[dict[int, Table]] = {
         at.REACH_ROOM, 64, ((at.REACH_ITEM, np.int64, 2), (at.REACH_SEEN, np.int64, 6))
     ),
 }
-_PYTHON: Final = (  # what Python alone writes, with the elements at first
-    (at.EDGE, np.int32, 64),
-    (at.POOL, np.uint8, 256),
-    (at.OBJECT, np.int32, 16 * 4),
-    (at.NAME, np.int32, 6 * 16),
-    (at.KEYS, np.int32, 6 * 256),
+_PYTHON: Final = (  # what Python alone writes, with the elements at first: for most schemas
+    (at.EDGE, np.int32, 512),
+    (at.POOL, np.uint8, 768),
+    (at.OBJECT, np.int32, 16 * 24),
+    (at.NAME, np.int32, 6 * 64),
+    (at.KEYS, np.int32, 6 * 512),
     (at.LALR, np.int32, 16),
     (at.LALR_WORK, np.int32, 16),
 )

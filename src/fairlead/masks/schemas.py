@@ -88,18 +88,18 @@ class PlainSchema:
         reading: "_Reading",
     ) -> None:
         """Copy what was read."""
-        counts = reading.context
+        counts: list[int] = reading.context.tolist()
         self._source, self._text, self.draft = source, text, draft
         self.lowering: TameLowering | None = None
         self._judged = reading.judged
         self._begun, self._of_values = reading.field(of.V_BEGIN), reading.field(of.V_PART)
-        self._parts = reading.part[: int(counts[of.PARTS]) * of.PART_FIELDS].copy()
-        self._names = reading.member[: int(counts[of.MEMBERS]) * 6].copy()
-        self._letters = reading.letter[: int(counts[of.LETTERS])].copy()
+        self._parts = reading.part[: counts[of.PARTS] * of.PART_FIELDS].copy()
+        self._names = reading.member[: counts[of.MEMBERS] * 6].copy()
+        self._letters = reading.letter[: counts[of.LETTERS]].copy()
         self._room = {
-            at.OBJECT: int(counts[of.OBJECTS]) * 16,
-            at.KEYS: int(counts[of.KEY_NODES]) * 6,
-            at.EDGE: int(counts[of.EDGES]),
+            at.OBJECT: counts[of.OBJECTS] * 16,
+            at.KEYS: counts[of.KEY_NODES] * 6,
+            at.EDGE: counts[of.EDGES],
         }
 
     def lay(self, arena: Arena) -> tuple[int, NDArray[np.int32]]:

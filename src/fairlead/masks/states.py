@@ -124,7 +124,7 @@ class States:
                 self._outgrow()
             found = self._starts.get(lead)
             if found is None:
-                found = self._begin(concat(literal(lead), self._expr))
+                found = self._begin(concat(literal(lead), self._expr) if lead else self._expr)
                 if len(self._starts) >= _MOST_STARTS:
                     self._starts.clear()
                 self._starts[lead] = found

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final, Protocol, final
 
+from fairlead.automata.derivative import Derivatives
 from fairlead.errors import LimitError
 from fairlead.lowering.expr import EPSILON, ahead, concat, literal, repeat
 from fairlead.lowering.lark_automaton import Frame
@@ -63,8 +64,7 @@ class Verdicts:
         lexicon: the lexical states.
         exprs: the expressions that nodes name by their index.
         automata: what reads the stacks of Lark's automata, by their tables.
-        alive: whether an expression has a text.
-        witness: one that is known of it, where it looks ahead.
+        machine: says whether an expression has a text, and one where it looks ahead.
     """
 
     def __init__(
@@ -73,18 +73,16 @@ class Verdicts:
         lexicon: Lexicon,
         exprs: Known,
         automata: Mapping[int, Automaton],
-        alive: Callable[[Expr], bool],
-        witness: Callable[[Expr], bytes | None],
+        machine: Derivatives,
     ) -> None:
         self._automata = automata
-        self._arena, self._lexicon, self._exprs, self._alive = arena, lexicon, exprs, alive
+        self._arena, self._lexicon, self._exprs, self._alive = arena, lexicon, exprs, machine.alive
         self._settled: dict[Expr, bool] = {}
         self._frames: dict[int, Frame] = {}
         self._states: dict[int, Expr] = {}
         self._around: dict[int, bool] = {0: True}
-        self._witness, self._fewer = witness, Fewer(arena, lexicon)
+        self._witness, self._fewer = machine.witness, Fewer(arena, lexicon)
         self._futile = 0
-        arena.context[at.SHORT] = SHORT
 
     def judge_all(self, wanted: int, search: Callable[[int, int], int]) -> None:
         """Find the verdict of a place, and of those that were put off; `search` as for `judge`."""

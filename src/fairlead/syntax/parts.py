@@ -6,6 +6,7 @@ from typing import Final
 
 from fairlead.errors import LimitError
 from fairlead.syntax.gbnf import tokens_of
+from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.lark_source import Lark
 from fairlead.syntax.regions import Captured, Region, Regions, Tag, Thinking, Until
 from fairlead.syntax.sources import (
@@ -29,6 +30,8 @@ def check_levels(source: Source) -> None:
     Raises:
         LimitError: there are more than `DEEPEST`.
     """
+    if isinstance(source, JsonSchema):  # which most are
+        return
     levels, held = 0, parts_of(source)
     while held:
         levels += 1
