@@ -2,14 +2,25 @@
 
 import gc
 import time
+from functools import reduce
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.lowering.alternatives import either
-from fairlead.lowering.expr import EMPTY, EPSILON, alt, byte_set, concat, literal, repeat
-from fairlead.lowering.nodes import Alt
+from fairlead.lowering.alternatives import all_of, either
+from fairlead.lowering.expr import (
+    EMPTY,
+    EPSILON,
+    alt,
+    both,
+    byte_set,
+    complement,
+    concat,
+    literal,
+    repeat,
+)
+from fairlead.lowering.nodes import Alt, operands
 from regex_samples import reader
 from toys import ALPHABET, expressions, language
 
@@ -30,6 +41,19 @@ def test_words_are_the_language_whatever_they_come_as(words: list[bytes]) -> Non
 @given(st.lists(expressions(), max_size=4))
 def test_a_shared_beginning_does_not_change_the_language(options) -> None:
     assert language(either(options), 4) == language(alt(*options), 4)
+
+
+@given(st.lists(st.tuples(expressions(), st.booleans()), min_size=1, max_size=4))
+def test_what_meets_is_in_each_and_in_none_that_is_denied(parts) -> None:
+    exprs = [complement(expr) if denied else expr for expr, denied in parts]
+    assert language(all_of(exprs), 3) == language(reduce(both, exprs), 3)
+
+
+def test_what_is_denied_is_one_part_however_much_it_is() -> None:
+    text = repeat(byte_set(b"abcd"))
+    words = [concat(text, literal(word), text) for word in ("ab", "ac", "bd")]
+    (held, denied) = operands(all_of([both(text, complement(word)) for word in words]))
+    assert {held, denied} == {text, complement(either(words))}
 
 
 def test_any_part_of_a_sequence_is_a_letter_of_the_trie() -> None:

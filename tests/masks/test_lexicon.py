@@ -8,10 +8,21 @@ import pytest
 
 import fairlead as fl
 from fairlead.lowering.endless import surely_open
-from fairlead.lowering.expr import ALL_BYTES, EPSILON, alt, byte_set, concat, literal, repeat
+from fairlead.lowering.expr import (
+    ALL_BYTES,
+    EPSILON,
+    alt,
+    both,
+    byte_set,
+    complement,
+    concat,
+    literal,
+    repeat,
+)
+from fairlead.lowering.fuel import attempt
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.masks import lexicon
-from fairlead.masks.kernels.layout import EXPANDED
+from fairlead.masks.kernels.layout import DEAD_END, EXPANDED
 from fairlead.masks.lexicon import Lexicon
 
 
@@ -106,6 +117,25 @@ def test_what_an_opposite_takes_away_is_found_before_counts_within_counts_are_se
         for byte in b"a./:":
             allowed = bool(row[byte >> 5] >> (byte & 31) & 1)
             assert allowed is not (text == "/" and byte == ord("/"))
+
+
+def test_each_of_many_opposites_is_met_with_the_others_before_all_of_them_are() -> None:
+    words = ["".join(letters) for letters in product("abcde", repeat=2)][:20]
+    free = repeat(byte_set(b"abcde"))
+    expr = free
+    for word in words:
+        expr = both(expr, complement(concat(free, literal(word), free)))
+    states = Lexicon(ALL_BYTES)
+    state = states.state(expr)
+
+    def reached() -> bool:
+        states.expand(state, 10_000)
+        return True
+
+    assert attempt(reached, 100_000)  # of one after the other, 2^20 sets were searched
+    (after,) = {int(states.rows[state][byte]) for byte in b"e"}
+    assert states.rows[after][ord("a")] > 0  # "ea" is none of the words,
+    assert states.rows[states.rows[state][ord("a")]][ord("b")] == DEAD_END  # "ab" is one
 
 
 def test_no_more_bodies_are_made_than_states_were_asked_for() -> None:

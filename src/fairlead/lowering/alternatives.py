@@ -7,11 +7,22 @@ shared too. Languages do not change: union distributes over concatenation.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
 from typing import Any, TypeAlias, final
 
-from fairlead.lowering.expr import EMPTY, EPSILON, ONE_BYTE, alt, concat, lead, literal
+from fairlead.lowering.expr import (
+    EMPTY,
+    EPSILON,
+    ONE_BYTE,
+    alt,
+    both,
+    complement,
+    concat,
+    lead,
+    literal,
+)
 from fairlead.lowering.fuel import spend
-from fairlead.lowering.nodes import Alt, Capture, Concat, Expr
+from fairlead.lowering.nodes import Alt, Capture, Concat, Expr, Not, operands
 from fairlead.syntax.collecting import uncollected
 
 Word: TypeAlias = str | bytes
@@ -41,6 +52,28 @@ def either(options: Iterable[bytes | Expr]) -> Expr:
     if len(others) == 1 and not letters:
         return others[0]
     return _either_of_parts([*map(_spelled, letters), *others])
+
+
+def all_of(exprs: Iterable[Expr]) -> Expr:
+    """Strings of all regular expressions; what several deny is denied at once, as one union.
+
+    Each by itself has states of its own, and all together any combination of these. Free text
+    without 500 words, each denied: 9.9 s and 2.3 GB to compile, and .2 s together.
+
+    >>> from fairlead.lowering.expr import byte_set
+    >>> denied = [complement(literal("a")), complement(literal("b"))]
+    >>> all_of(denied) is complement(byte_set(b"ab"))
+    True
+    """
+    held: dict[Expr, None] = {}
+    denied: dict[Expr, None] = {}
+    for expr in exprs:
+        for part in operands(expr):
+            if isinstance(part, Not):
+                denied[part.item] = None
+            else:
+                held[part] = None
+    return reduce(both, held, complement(either(denied)))
 
 
 def branching(entries: Iterable[tuple[Word, Expr]], letter: Callable[[Any], Expr]) -> Expr:

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 from typing import TypeAlias, final
 
-from fairlead.lowering.alternatives import either
+from fairlead.lowering.alternatives import all_of, either
 from fairlead.lowering.edges import NEWLINE, NOTHING, ONE_NEWLINE, OTHER, SOMETHING, WORD, Edge
 from fairlead.lowering.expr import (
     EMPTY,
@@ -204,11 +204,14 @@ class Sides:
             entries.append(found)
         return sided(entries if self._told_apart is SIDES else _with_words(entries))
 
-    def meet(self, first: Value, second: Value) -> Value:
-        """Strings of both parts."""
-        if not isinstance(first, Sided) and not isinstance(second, Sided):
-            return both(first, second)
-        return sided(both(at(first, *sides), at(second, *sides)) for sides in SIDES)
+    def meet(self, *values: Value) -> Value:
+        """Strings of all parts."""
+        if len(values) == 1:
+            return values[0]
+        plain = [value for value in values if not isinstance(value, Sided)]
+        if len(plain) == len(values):
+            return all_of(plain)
+        return sided(all_of(at(value, *sides) for value in values) for sides in SIDES)
 
     def opposite(self, value: Value) -> Value:
         """Texts that are no strings of a part."""

@@ -117,28 +117,33 @@ class Lookaround:
     def _forward(self, items: Sequence[_Item]) -> Value:
         """What a sequence up to the end of the text denotes."""
         found: Value = EPSILON
+        conditions: list[Value] = []  # those in a row are met at once
         for item in reversed(items):
-            if isinstance(item, _Without):
-                found = self._before(item, found)
-            elif isinstance(item, _Condition):
+            if isinstance(item, _Condition):
                 if not item.look.ahead:
                     raise NotByParts
-                found = self._sides.meet(found, self._strings(item))
+                conditions.append(self._strings(item))
+                continue
+            found, conditions = self._sides.meet(found, *conditions), []
+            if isinstance(item, _Without):
+                found = self._before(item, found)
             else:
                 found = self._sides.then(item, found)
-        return found
+        return self._sides.meet(found, *conditions)
 
     def _backward(self, items: Sequence[_Item]) -> Value:
         """What a sequence from the beginning of the text denotes."""
         found: Value = EPSILON
+        conditions: list[Value] = []
         for item in items:
             if isinstance(item, _Condition) and not item.look.ahead:
-                found = self._sides.meet(found, self._strings(item))
+                conditions.append(self._strings(item))
             elif isinstance(item, _Condition | _Without):
                 raise NotByParts
             else:
-                found = self._sides.then(found, item)
-        return found
+                found = self._sides.then(self._sides.meet(found, *conditions), item)
+                conditions = []
+        return self._sides.meet(found, *conditions)
 
     def _before(self, item: _Without, rest: Value) -> Value:
         """The strings without the words, before nothing else: a word might reach into the rest."""

@@ -12,11 +12,10 @@ What may take a search is asked of a `Decider`. What this module does not know: 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Protocol, final
 
 from fairlead.errors import UnsupportedError
-from fairlead.lowering.alternatives import either
+from fairlead.lowering.alternatives import all_of, either
 from fairlead.lowering.among_texts import among_texts
 from fairlead.lowering.expr import (
     ANYTHING,
@@ -111,8 +110,8 @@ def _flat(operand: Operand, decide: Decider | None, *most: int) -> Operand:
 
 def _regular(operands: Sequence[Operand]) -> Expr | None:
     """What regular operands say together; None for nothing."""
-    each = (complement(one.expr) if one.denied else one.expr for one in operands)
-    return reduce(both, each) if operands else None
+    each = [complement(one.expr) if one.denied else one.expr for one in operands]
+    return all_of(each) if each else None
 
 
 def _within(regular: Expr, operands: Sequence[Operand]) -> Expr:

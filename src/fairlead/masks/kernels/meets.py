@@ -18,6 +18,7 @@ from fairlead.masks.kernels.record_layout import (
     KIND,
     LIST,
     NOT,
+    NULLABLE,
     SURE,
     TOP,
     WANT,
@@ -27,7 +28,7 @@ from fairlead.masks.kernels.record_layout import (
 from fairlead.masks.kernels.records import field, push, put
 from fairlead.masks.kernels.views import Context, apart, inner, int64s, once
 
-_MOST_PAIRED: Final = 16  # parts of a meet
+_MOST_PAIRED: Final = 1024  # parts of a meet; 16 and an opposite more: 2^17 states instead of 17
 
 
 @inner
@@ -61,7 +62,10 @@ def _pair_inside(context: Context, meet: int, first: int, end: int) -> int:
     for one in range(first, end):
         if field(context, int(listed[one]), KIND) != NOT:
             continue
+        nullable = field(context, int(listed[one]), ABOUT) & NULLABLE
         for other in range(first, end):
+            if nullable & field(context, int(listed[other]), ABOUT):
+                continue  # the empty text is in both, and most pairs of 64 words' are so
             pair = both_of(context, int(listed[one]), int(listed[other]))
             about = field(context, pair, ABOUT)
             if context[WANT] == 0 and about & DEAD:
