@@ -374,6 +374,13 @@ def words(count: int) -> str:
     return " | ".join(f'"w{n * 7919 % 10007}"' for n in range(count))
 
 
+def all_behind(count: int) -> str:
+    """Rules that begin with any of those behind them: 2^count ways to read an x."""
+    names = [f"r{n}" for n in range(count)]
+    rules = (f'{name}: {" ".join(names[n + 1 :])} | "x" | ""' for n, name in enumerate(names))
+    return "\n".join(["start: r0", *rules])
+
+
 GRAMMARS = {
     "a chain of rules": chain(1000),
     "rules that nothing needs": 'start: "a"\n' + chain(1000).replace("start", "end"),
@@ -400,6 +407,19 @@ GRAMMARS = {
 def test_grammars_that_are_hostile_and_have_texts_work(name: str) -> None:
     source = fl.Lark(GRAMMARS[name], lexer="contextual")
     assert spent(lambda: walk(fl.compile(source, BYTES, fl.Budget.untrusted()), steps=8))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        fl.Lark(all_behind(30)),
+        fl.Gbnf(all_behind(30).replace("start", "root").replace(":", " ::=")),
+    ],
+)
+def test_rules_that_are_read_in_very_many_ways_work_where_they_come_to_few_parts(
+    source: Source,
+) -> None:
+    assert spent(lambda: walk(fl.compile(source, BYTES, fl.Budget.untrusted())))
 
 
 REFUSED_GRAMMARS = {

@@ -7,6 +7,7 @@ import pytest
 
 import fairlead as fl
 from fairlead.automata.derivative import Derivatives
+from fairlead.lowering.expr import literal, repeat
 from fairlead.lowering.grammar import lower_grammar
 from fairlead.lowering.nodes import Expr
 from fairlead.masks.bits import unpack
@@ -197,3 +198,10 @@ def test_ambiguous_grammars_take_no_time_exponential_in_the_text(text: str, lett
     assert state is not None
     assert state.nullable
     assert spent < 20_000
+
+
+def test_rules_of_many_items_that_come_to_few_parts_are_no_nodes_of_their_own() -> None:
+    names = [f"r{n}" for n in range(20)]
+    rules = [f'{name} ::= {" ".join(names[n + 1 :])} | "x" | ""' for n, name in enumerate(names)]
+    found = lower_grammar(parse_gbnf("\n".join(["root ::= r0", *rules])))
+    assert found is repeat(literal("x"), 0, 2**18)

@@ -20,6 +20,7 @@ from fairlead.lowering.circles import circles
 from fairlead.lowering.expr import EMPTY, EPSILON, alt, concat, literal, repeat
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.left_recursion import NOTHING, LeftRecursion, Part, left_circles
+from fairlead.lowering.linear import parts_of
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.lowering.unending import unending
 from fairlead.lowering.unicode import character, inverse, union
@@ -37,6 +38,10 @@ from fairlead.syntax.grammar_tree import (
 IN_PLACE: Final = 64  # items that a rule may stand for before it is a node of its own,
 REGULAR: Final = 4096  # and where nothing in it nests, which is faster read in one piece,
 COPIED: Final = 1 << 15  # unless so many have been copied before: chains of rules copy all below
+FEW: Final = 16
+"""Parts of what is no node: counts of counts leave few of many items. Thirty rules `r0: r1 r2 ...
+r29 | "x" |` are `x{0,2^29}`; as nodes, 2^29 stacks of them stood behind an x, and a walk did not
+come back."""
 FREE: Final = ""
 
 Rules: TypeAlias = Mapping[str, tuple[Alternative, ...]]
@@ -91,6 +96,8 @@ class _Lowering:
         whole = either(chain.whole for chain in chains)
         full = all(chain.whole is chain.some for chain in chains)
         some = whole if full else either(chain.some for chain in chains)
+        if size > IN_PLACE and whole.regular and _has_few_parts(whole):
+            size = FEW
         self._copied += size
         if size > (REGULAR if whole.regular and self._copied < COPIED else IN_PLACE):
             # As a node: mentioned often, it would be copied into what mentions it.
@@ -199,6 +206,15 @@ def _joined(parts: Sequence[Part]) -> Part:
         whole = begun if part.whole is part.some else concat(part.whole, whole)
         size += part.size
     return Part(whole, some, size)
+
+
+def _has_few_parts(root: Expr) -> bool:
+    found, todo = {root}, [root]
+    while todo and len(found) <= FEW:
+        fresh = [part for part in parts_of(todo.pop()) if part not in found]
+        found.update(fresh)
+        todo += fresh
+    return len(found) <= FEW
 
 
 def _again(item: Item, atom: Part) -> Part:
