@@ -374,3 +374,9 @@ def test_the_outline_shows_every_kind_of_node() -> None:
         "24:     Dot",
         "27:   Anchor last line end",
     ]
+
+
+def test_what_to_write_for_a_script_is_said() -> None:
+    with pytest.raises(UnsupportedError, match="scripts are not known here") as refused:
+        parse_regex(r"\p{Han}+")
+    assert r"[\u4e00-\u9fff]" in str(refused.value)

@@ -221,7 +221,8 @@ def _read_property(cursor: Cursor, mode: Mode, at: int) -> Shorthand:
     name = value if equals else kind
     if name not in PROPERTIES:
         raise cursor.unsupported(
-            f"{name!r} is no general category{did_you_mean(name, PROPERTIES)}",
+            f"{name!r} is no general category, and scripts are not known here: write the ranges of "
+            f"their characters, [\\u4e00-\\u9fff] say{did_you_mean(name, PROPERTIES)}",
             f"\\p{{{name}}}",
             at,
         )
