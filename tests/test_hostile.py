@@ -283,6 +283,21 @@ SCHEMAS = {
     "a length beyond all texts": '{"type": "string", "minLength": 1e400}',
     "a length that no text has": '{"items": {"type": "string", "maxLength": 1e400}}',
     "an enum of objects": json.dumps({"enum": [{f"k{n}": [n] * 3} for n in range(1000)]}),
+    "an enum of objects with the same names": json.dumps(
+        {"enum": [{"id": n, "name": f"n{n}", "tags": [n % 7, n % 3]} for n in range(3000)]}
+    ),
+    "an enum of arrays": json.dumps(
+        {"enum": [[(n * 7 + i) % 11 for i in range(300)] for n in range(26)]}
+    ),
+    "no pair of many": json.dumps({"not": {"enum": [[n, n] for n in range(60)]}}),
+    "none of many objects, and a member": json.dumps(
+        {
+            "properties": {"id": {"type": "integer"}},
+            "not": {"enum": [{"id": n, "name": f"n{n}", "tags": [n % 7]} for n in range(300)]},
+            "type": "object",
+            "required": ["id"],
+        }
+    ),
     "an enum of decimals": json.dumps({"enum": [number * 7 + 0.5 for number in range(20_000)]}),
     "a few of many names": json.dumps(
         {

@@ -13,6 +13,8 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Final, Generic, TypeAlias, TypeVar, final
 
 from fairlead.lowering.expr import alt
+from fairlead.lowering.json_cases import MOST
+from fairlead.lowering.json_listed import listed
 from fairlead.lowering.json_scalars import scalars
 from fairlead.lowering.json_text import JsonStyle
 from fairlead.lowering.json_words import words_rule
@@ -24,6 +26,8 @@ Raw: TypeAlias = "Mapping[str, Any]"
 Values: TypeAlias = Callable[[Any], Expr]
 Made = TypeVar("Made")
 
+_COMPOSED: Final = {list: "array", dict: "object"}
+_TYPED: Final = {"type", "enum"}
 _BESIDE: Final = {"type", "minLength", "maxLength"}
 _ALIKE: Final = frozenset(  # what means the same in each draft; 1.0 is no integer in draft 4
     (
@@ -84,7 +88,24 @@ def remembered(said: Raw, draft: Draft, style: JsonStyle, lower: Values) -> Expr
 
 def _lowered(said: Raw, draft: Draft, style: JsonStyle, lower: Values) -> Expr:
     schema = read_scalars(said, draft)
-    return lower(said) if schema is None else scalars(schema, style.spelling)
+    if schema is not None:
+        return scalars(schema, style.spelling)
+    return _composed(said, draft, style, lower) or lower(said)
+
+
+def _composed(said: Raw, draft: Draft, style: JsonStyle, lower: Values) -> Expr | None:
+    """One of many arrays and objects, and of other values, if no more is said than their types."""
+    values = said.get("enum", ())
+    if not said.keys() <= _TYPED or len(values) <= MOST:
+        return None
+    types = said.get("type", ("array", "object"))
+    names = (types,) if types.__class__ is str else types
+    parts = [value for value in values if _COMPOSED.get(value.__class__) in names]
+    found = listed(parts, style)
+    others = [value for value in values if value.__class__ not in _COMPOSED]
+    if found is None or not others:
+        return found
+    return alt(found, _lowered({**said, "enum": others}, draft, style, lower))
 
 
 def _listed(said: Raw, draft: Draft, style: JsonStyle, lower: Values) -> Expr | None:

@@ -41,6 +41,7 @@ from fairlead.lowering.json_atoms import (
     matching,
     shorter,
 )
+from fairlead.lowering.json_constants import Constants
 from fairlead.lowering.json_exclusive import Outlines, exclusive_parts
 from fairlead.lowering.json_formulas import (
     FALSE,
@@ -91,6 +92,7 @@ class Meaning:
         self._read: dict[tuple[Address, Kind], Formula] = {}
         self._denied: dict[tuple[Address, Kind], Formula] = {}
         self.outlines = Outlines(document)
+        self._constants = Constants(document)
         self._impossible: dict[Formula, bool] = {}
 
     def impossible(self, value: Formula) -> bool:
@@ -171,7 +173,9 @@ class Meaning:
     def _opposite(self, address: Address, kind: Kind) -> Formula:
         key = (address, kind)
         if key not in self._denied:
-            self._denied[key] = opposite(self.schema(address, kind))
+            many = self._constants.many(address, kind)
+            said = leaf(Unlike(many)) if many else opposite(self.schema(address, kind))
+            self._denied[key] = said
         return self._denied[key]
 
     def _schema(self, schema: Schema, kind: Kind) -> Formula:

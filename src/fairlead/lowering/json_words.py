@@ -36,7 +36,7 @@ def words_rule(values: Iterable[str], style: JsonStyle) -> Rule | None:
     ('b', 'a')
     """
     words = tuple(dict.fromkeys(values))
-    if not words or sum(map(len, words)) > _MOST_LETTERS or not _is_text(words):
+    if not words or sum(map(len, words)) > _MOST_LETTERS or not is_written("".join(words)):
         return None
 
     def make() -> Expr:
@@ -102,10 +102,10 @@ class WordsTemplate(Uncaptured):
         return [word[depth:] for word in self._words[low:high]]
 
 
-def _is_text(words: tuple[str, ...]) -> bool:
-    """Whether they can be written: half of a surrogate pair cannot."""
+def is_written(text: str) -> bool:
+    """Whether a text can be written: half of a surrogate pair cannot."""
     try:
-        "".join(words).encode()
+        text.encode()
     except UnicodeEncodeError:
         return False
     return True

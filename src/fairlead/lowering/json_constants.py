@@ -1,0 +1,75 @@
+"""The arrays and objects that an `enum` or a `const` lists, as values.
+
+The schema of such a value says part by part what it is. Where it is denied, that part by part would
+be as many alternatives, and of a list of them the product: no pair of 30 took minutes.
+
+What this module does not know: formulas.
+"""
+
+from typing import Final, final
+
+from fairlead.lowering.json_values import Exact, array, exact, object_of
+from fairlead.syntax.json_schema_tree import Address, Document, Kind, Schema
+
+_REFERENCE: Final = ("$ref",)
+_CONST: Final = ("const",)
+_TYPED: Final = frozenset(("enum", "type"))
+_FEW: Final = 4  # values, which are told apart as well as schemas are
+
+
+@final
+class Constants:
+    """The values that schemas of one document list."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+
+    def many(self, address: Address, kind: Kind) -> frozenset[Exact]:
+        """The values of a kind, if a schema lists many and says nothing else; else none."""
+        schema = self._referred(address)
+        plain = kind in schema.kinds and _TYPED.issuperset(schema.keywords)
+        if not plain or len(schema.any_of) != 1:
+            return frozenset()
+        parts = [self._document.schemas[address] for address in schema.any_of[0]]
+        here = [part.address for part in parts if part.keywords == _CONST and kind in part.kinds]
+        return frozenset(map(self._value, here)) if len(here) > _FEW else frozenset()
+
+    def _referred(self, address: Address) -> Schema:
+        """The schema that a reference leads to: chains of them have an end."""
+        schema = self._document.schemas[address]
+        while schema.keywords == _REFERENCE:
+            schema = self._document.schemas[schema.all_of[0]]
+        return schema
+
+    def _value(self, root: Address) -> Exact:
+        """What a constant is, from its innermost parts on, as nesting is the user's."""
+        schemas, made = self._document.schemas, dict[Address, Exact]()
+        todo = [root]
+        while todo:
+            part = schemas[todo[-1]]
+            below = [*part.arrays.prefix, *part.objects.properties.values()]
+            missing = [address for address in below if address not in made]
+            if missing:
+                todo += missing
+                continue
+            todo.pop()
+            made[part.address] = _joined(part, made)
+        return made[root]
+
+
+def _joined(part: Schema, made: dict[Address, Exact]) -> Exact:
+    """A constant of others."""
+    match [*part.kinds]:
+        case ["array"]:
+            return array(tuple(made[address] for address in part.arrays.prefix))
+        case ["object"]:
+            members = part.objects.properties.items()
+            return object_of((name, made[address]) for name, address in members)
+        case ["number"]:
+            return exact(*part.numbers.values or ())
+        case ["string"]:
+            return exact(*part.strings.values or ())
+        case ["boolean"]:
+            return exact(*part.booleans)
+        case _:
+            return exact(None)

@@ -1,0 +1,76 @@
+"""What an `enum` of arrays and objects lists, where it is denied."""
+
+import json
+from typing import Any
+
+import pytest
+
+import fairlead as fl
+from fairlead.lowering.json_constants import Constants
+from fairlead.lowering.json_values import exact
+from fairlead.syntax.json_schema import parse_json_schema
+from fairlead.syntax.json_text import Json
+
+BYTES = fl.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
+OBJECTS: list[Json] = [{"id": n, "name": f"n{n}", "tags": [n % 7, None]} for n in range(60)]
+ARRAYS: list[Json] = [[n, {"a": [True]}, "x", None, False] for n in range(9)]
+
+
+@pytest.mark.parametrize(
+    ("schema", "count"),
+    [
+        ({"enum": [*OBJECTS, *ARRAYS, 1]}, 60),
+        ({"enum": OBJECTS, "type": "object"}, 60),
+        ({"enum": OBJECTS, "type": "array"}, 0),
+        ({"enum": OBJECTS[:4]}, 0),
+        ({"enum": OBJECTS, "minProperties": 1}, 0),
+        ({"anyOf": [{"const": one} for one in OBJECTS]}, 0),
+        ({"enum": OBJECTS, "const": 1}, 0),
+        (
+            {
+                "$ref": "#/$defs/a",
+                "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"enum": OBJECTS}},
+            },
+            60,
+        ),
+    ],
+)
+def test_many_are_told_if_nothing_else_is_said(schema: Any, count: int) -> None:
+    document = parse_json_schema(fl.JsonSchema(schema))
+    found = Constants(document).many(document.root, "object")
+    assert found == frozenset(map(exact, OBJECTS[:count]))
+
+
+def test_arrays_are_told_with_all_that_is_in_them() -> None:
+    document = parse_json_schema(fl.JsonSchema({"enum": [*ARRAYS, {}]}))
+    found = Constants(document).many(document.root, "array")
+    assert found == frozenset(map(exact, ARRAYS))
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"not": {"enum": [*OBJECTS, *ARRAYS]}},
+        {"not": {"$ref": "#/$defs/e"}, "$defs": {"e": {"enum": [*OBJECTS, *ARRAYS]}}},
+        {
+            "properties": {"id": {"type": "integer"}},
+            "minItems": 1,
+            "not": {"enum": [*OBJECTS, *ARRAYS]},
+        },
+    ],
+)
+def test_what_is_denied_is_anything_else(schema: Any) -> None:
+    constraint = fl.compile(fl.JsonSchema(schema), BYTES)
+    for value in (*OBJECTS[::20], *ARRAYS[::4]):
+        assert not constraint.matches(json.dumps(value))
+    assert not constraint.matches('{"tags": [3, null], "name": "n3", "id": 30e-1}')
+    for text in (
+        '{"id": 3, "name": "n3"}',
+        '{"id": 3, "name": "n3", "tags": [3, null], "x": 1}',
+        '{"id": 3, "name": "n4", "tags": [3, null]}',
+        '[1, {"a": [true]}, "x", null, true]',
+        '[1, {"a": [true]}, "x", null]',
+        "[9]",
+        "3",
+    ):
+        assert constraint.matches(text), text
