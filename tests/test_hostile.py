@@ -298,6 +298,12 @@ SCHEMAS = {
             "required": ["id"],
         }
     ),
+    "most of what an enum lists, none twice": json.dumps(
+        {"items": {"enum": [*range(200)]}, "minItems": 150, "uniqueItems": True, "type": "array"}
+    ),
+    "many that are held, none twice": json.dumps(
+        {"contains": {"type": "integer"}, "minContains": 1000, "uniqueItems": True, "type": "array"}
+    ),
     "an enum of decimals": json.dumps({"enum": [number * 7 + 0.5 for number in range(20_000)]}),
     "a few of many names": json.dumps(
         {

@@ -74,3 +74,33 @@ def test_what_is_denied_is_anything_else(schema: Any) -> None:
         "3",
     ):
         assert constraint.matches(text), text
+
+
+@pytest.mark.parametrize(
+    ("branches", "differ"),
+    [
+        ([{"const": one} for one in [*OBJECTS, *ARRAYS, 1, True, "1", None]], True),
+        ([{"$ref": "#/$defs/a"}, {"const": [1]}], True),
+        ([{"$ref": "#/$defs/a"}, {"const": [0.0]}], False),
+        ([{"const": 1}, {"const": 1.0}], False),
+        ([{"const": 1}, {"type": "null"}], False),
+    ],
+)
+def test_constants_are_told_to_differ(branches: list[Any], differ: bool) -> None:
+    source = fl.JsonSchema({"oneOf": branches, "$defs": {"a": {"const": [0]}}})
+    document = parse_json_schema(source)
+    (group,) = document.schemas[document.root].one_of
+    assert Constants(document).differ(group) is differ
+
+
+def test_one_of_many_constants_takes_no_look_at_each_pair() -> None:
+    source = fl.JsonSchema({"oneOf": [{"const": {"id": n}} for n in range(900)]})
+    constraint = fl.compile(source, BYTES, fl.Budget.untrusted())
+    assert constraint.matches('{"id": 7}')
+    assert not constraint.matches('{"id": 900}')
+
+
+def test_pairs_of_branches_are_paid_for() -> None:
+    branches = [{"minimum": n} for n in range(700)]
+    with pytest.raises(fl.LimitError, match="parts of automata"):
+        fl.compile(fl.JsonSchema({"oneOf": branches}), BYTES, fl.Budget.untrusted())

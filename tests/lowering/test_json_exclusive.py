@@ -27,6 +27,18 @@ def told(judge: Outlines) -> list[bool]:
     return [judge.impossible(all_of(*parts)) for parts in values * 2]
 
 
+def test_what_lists_scalars_tells_them():
+    schemas = {"l": {"enum": [3, "a", True, None]}, "p": {"enum": [[1]]}, "t": {"type": "string"}}
+    document = parse_json_schema(
+        JsonSchema({"anyOf": [{"$ref": f"#/$defs/{n}"} for n in "lpt"], "$defs": schemas})
+    )
+    judge = Outlines(document)
+    listed, part, text = (leaf(Holds(f"#/$defs/{name}")) for name in "lpt")
+    assert set(judge.listed(listed)) == {exact(3), exact("a"), exact(True), exact(None)}
+    for value in (part, text, ONE, all_of(listed, text), leaf(Holds("#/$defs/l", False))):
+        assert judge.listed(value) == []
+
+
 def test_two_types_exclude_each_other_in_all_types():
     judge, (text, number, thing) = outlines(), (f"#/$defs/{name}" for name in TYPES)
     assert judge.exclude(text, number, "string")

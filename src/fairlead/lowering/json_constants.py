@@ -6,6 +6,7 @@ be as many alternatives, and of a list of them the product: no pair of 30 took m
 What this module does not know: formulas.
 """
 
+from collections.abc import Sequence
 from typing import Final, final
 
 from fairlead.lowering.json_values import Exact, array, exact, object_of
@@ -34,11 +35,19 @@ class Constants:
         here = [part.address for part in parts if part.keywords == _CONST and kind in part.kinds]
         return frozenset(map(self._value, here)) if len(here) > _FEW else frozenset()
 
+    def differ(self, addresses: Sequence[Address]) -> bool:
+        """Whether schemas allow one value each, none of them twice."""
+        if not all(self._referred(address).keywords == _CONST for address in addresses):
+            return False
+        values = {self._value(self._referred(address).address) for address in addresses}
+        return len(values) == len(addresses)
+
     def _referred(self, address: Address) -> Schema:
-        """The schema that a reference leads to: chains of them have an end."""
+        """The schema that a reference leads to, or a `const`: chains of them have an end."""
         schema = self._document.schemas[address]
-        while schema.keywords == _REFERENCE:
-            schema = self._document.schemas[schema.all_of[0]]
+        while schema.keywords == _REFERENCE or (schema.keywords == _CONST and schema.any_of):
+            (target,) = schema.all_of or schema.any_of[0]
+            schema = self._document.schemas[target]
         return schema
 
     def _value(self, root: Address) -> Exact:

@@ -35,9 +35,8 @@ from fairlead.lowering.json_items_dealt import critical, deal
 from fairlead.lowering.json_items_read import told_apart
 from fairlead.lowering.json_items_strings import DifferentStrings, different_strings
 from fairlead.lowering.json_items_twice import can_end, repeatable
-from fairlead.lowering.json_items_ways import Rest, Step, Ways, among, beside
+from fairlead.lowering.json_items_ways import ItemJudge, Rest, Step, Ways, among, beside
 from fairlead.lowering.json_objects import UNKNOWN, Least
-from fairlead.lowering.json_progress import Judge
 from fairlead.lowering.json_room import among as spelled_among
 from fairlead.lowering.json_room import room, writes
 from fairlead.lowering.json_text import QUOTE, JsonStyle
@@ -57,7 +56,7 @@ class ItemsTemplate:
         said: Formula,
         value: Callable[[Formula], Expr],
         style: JsonStyle,
-        judge: Judge,
+        judge: ItemJudge,
     ) -> None:
         self._said, self._value, self.style = said, value, style
         self._ways = Ways(said, value, judge)

@@ -10,7 +10,7 @@ What this module does not know: schemas, spelling, texts.
 
 from collections.abc import Callable
 from heapq import heappop, heappush
-from typing import TypeAlias, final
+from typing import Protocol, TypeAlias, final
 
 from fairlead.errors import LimitError
 from fairlead.lowering.fuel import paying, spend
@@ -26,6 +26,14 @@ from fairlead.syntax.frozen import by_value
 Used: TypeAlias = "frozenset[Exact | None]"
 MOST_LOOKED_AT = 20_000
 _NONE: Used = frozenset()
+
+
+class ItemJudge(Judge, Protocol):
+    """The same, and what items are listed."""
+
+    def listed(self, value: Formula) -> list[Exact]:
+        """The scalars that an item is one of at most; none if that is not plain."""
+        ...
 
 
 @final
@@ -59,11 +67,12 @@ class Ways:
         judge: what is plain about values.
     """
 
-    def __init__(self, said: Formula, value: Callable[[Formula], Expr], judge: Judge) -> None:
+    def __init__(self, said: Formula, value: Callable[[Formula], Expr], judge: ItemJudge) -> None:
         self.value = value
         self._last = max((reach(atom) for atom in atoms(said)), default=0)
         self.single = max((reach(a) for a in atoms(said) if isinstance(a, Item)), default=0)
         self._judge = judge
+        self._listed: dict[Formula, list[Exact]] = {}
         self._progress: dict[int, Progress] = {}
 
     def steps(self, rest: Rest) -> list[Step]:
@@ -76,6 +85,13 @@ class Ways:
         found = progress.pairs(rest.said)
         behind = min(position + 1, self._last)
         return [Step(behind, said, value) for said, value in found.items()]
+
+    def listed(self, value: Formula) -> list[Exact]:
+        """The scalars that an item is one of at most; none if that is not plain."""
+        found = self._listed.get(value)
+        if found is None:
+            found = self._listed[value] = self._judge.listed(value)
+        return found
 
     def may_close(self, said: Formula) -> bool:
         """Whether nothing more has to come."""

@@ -202,6 +202,8 @@ class Meaning:
     def _exactly_one(self, group: tuple[Address, ...], kind: Kind) -> Formula:
         branches = [(part, self._read[(part, kind)]) for part in group]
         possible = [(part, said) for part, said in branches if said is not FALSE]
+        if self._constants.differ([part for part, _ in possible]):
+            return any_of(*(said for _, said in possible))
         exclude = self.outlines.exclude
         return exclusive_parts(
             [said for _, said in possible],

@@ -239,8 +239,9 @@ def _is_so(value: Decimal, atom: Atom) -> bool:
     return (listed and within(value, numbers)) is cast("Amount", atom).sign
 
 
+@lru_cache(maxsize=16)
 def _amount(numbers: Numbers, *, plain: bool) -> Expr:
-    """The numbers that keywords allow."""
+    """The numbers that keywords allow, kept: one of 200 that differ is asked for 200 times."""
     numbers = merged([numbers])
     return EMPTY if no_number(numbers) else lower_numbers(numbers, plain=plain)
 
