@@ -286,6 +286,13 @@ SCHEMAS = {
     "an enum of objects with the same names": json.dumps(
         {"enum": [{"id": n, "name": f"n{n}", "tags": [n % 7, n % 3]} for n in range(3000)]}
     ),
+    "an enum of objects beside other keywords": json.dumps(
+        {
+            "enum": [{"id": n, "name": f"n{n}", "tags": [n % 7]} for n in range(300)],
+            "properties": {"id": {"minimum": 3}},
+            "required": ["id"],
+        }
+    ),
     "an enum of arrays": json.dumps(
         {"enum": [[(n * 7 + i) % 11 for i in range(300)] for n in range(26)]}
     ),

@@ -18,7 +18,6 @@ from typing import Protocol, TypeAlias, final
 
 from fairlead.errors import FairleadError, LimitError
 from fairlead.lowering.fuel import paying, spend
-from fairlead.lowering.json_atoms import Unlike
 from fairlead.lowering.json_formulas import (
     FALSE,
     TRUE,
@@ -151,9 +150,7 @@ class Progress:
                 same = [part for part in parts if made[part] is None]
                 if isinstance(node, Some):
                     return _united([{any_of(*same): TRUE}, *changed] if same else changed)
-                if prod(len(found) for found in changed) > _FEW and not _excludes_itself(
-                    changed, node
-                ):
+                if _multiply(changed):
                     return self._split(replace(node, self._read))
                 return self._crossed([{all_of(*same): TRUE}, *changed] if same else changed)
 
@@ -227,15 +224,13 @@ class Progress:
         return crossed
 
 
-def _excludes_itself(changed: list[Pairs], node: Every) -> bool:
-    """Whether the alternatives are those of one `Unlike`, of which no two hold.
+def _multiply(changed: list[Pairs]) -> bool:
+    """Whether the alternatives of several parts have many products.
 
-    Told apart once more, those of 300 objects beside what is said of a member took minutes.
+    Those of one part alone have none: told apart, 300 objects beside a member took minutes.
     """
-    several = [
-        part for part in node.parts if isinstance(part, Leaf) and isinstance(part.atom, Unlike)
-    ]
-    return len(several) == 1 and sum(len(found) > 1 for found in changed) == 1
+    counts = [len(found) for found in changed if len(found) > 1]
+    return len(counts) > 1 and prod(counts) > _FEW
 
 
 def _skeleton(after: Formula) -> Formula:
