@@ -483,3 +483,28 @@ def test_grammars_that_are_too_much_are_refused(name: str) -> None:
         assert len(str(refused.value)) <= 500
 
     assert spent(attempt)
+
+
+LARGE_PRODUCTS = {  # automata of 2^12 to 2^25 states, of whose members there are few
+    "a pattern beside a length": {"type": "string", "pattern": "a.{11}b", "maxLength": 100},
+    "a pattern beside a far length": {"type": "string", "pattern": "a.{24}b", "maxLength": 8000},
+    "patterns beside a length": {
+        "type": "string",
+        "allOf": [{"pattern": "a.{9}b"}, {"pattern": "c.{9}d"}],
+        "minLength": 12,
+        "maxLength": 40,
+    },
+}
+
+
+@pytest.mark.parametrize("name", LARGE_PRODUCTS)
+def test_patterns_beside_lengths_are_told_by_the_members_of_their_states(name: str) -> None:
+    def attempt() -> None:
+        made = fl.compile(fl.JsonSchema(LARGE_PRODUCTS[name]), BYTES, fl.Budget.untrusted())
+        state = made.start()
+        for byte in b'"xaacc' + b"x" * 20:
+            row = made.mask(state)
+            assert int(row[byte // 32]) >> byte % 32 & 1
+            state = made.advance(state, byte)
+
+    assert spent(attempt)

@@ -111,10 +111,10 @@ def drawn_schemas(seed: int, count: int) -> Any:
 
 
 @pytest.mark.parametrize(("pattern", "low", "high"), PATTERNS)
-def test_lengths_that_are_told_of_all_states_are_the_same(
+def test_lengths_that_are_told_of_options_of_states_are_the_same(
     pattern: str, low: int, high: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounded, "_SEARCHED", 1)
+    monkeypatch.setattr(bounded, "_SEARCHED", 1)  # so that all are
     monkeypatch.setattr(bounded, "_LONG", 2)
     monkeypatch.setattr(bounded, "_REST", 0)
     monkeypatch.setattr(bounded, "_bounds", {})

@@ -31,7 +31,7 @@ _LISTED: Final = 2048  # tokens of a picture that are listed, or a few more that
 _ENDED: Final = np.uint32(1 << 31)
 _ENOUGH: Final = 8  # masks made by walking, .35 ms each, before one of 3 ms is worth its making
 _LONG: Final = 20  # characters; 417 tokens of llama3 have more
-_SEARCHED: Final = 1024  # pairs that a search goes on from, in .3 ms; most end sooner
+_SEARCHED: Final = 32  # pairs that a search goes on from, before options of states are told apart
 _REST: Final = 8  # a bound is far if there is room for so many behind any other token
 _ANY: Final = 1 << 30
 

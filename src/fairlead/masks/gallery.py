@@ -28,6 +28,7 @@ from fairlead.masks.exits import Exits
 from fairlead.masks.forest import MOST_FIRST, Forest, address
 from fairlead.masks.jumps import Jumps
 from fairlead.masks.kernels import layout as at
+from fairlead.masks.kernels.bound_layout import LEX_OPTION, LEX_OPTION_AT
 from fairlead.masks.kernels.jump_layout import LEXICON, NEED_JUMP
 from fairlead.masks.kernels.layout import CURSOR, NEED_LEX, NO_PICTURE, WIDE_EXITS
 from fairlead.masks.kernels.redraws import MODEL
@@ -119,6 +120,8 @@ class Gallery:
             (at.LEX, self.lexicon.rows),
             (at.LEX_FLAG, self.lexicon.flags),
             (at.LEX_FIRST, self.lexicon.first),
+            (LEX_OPTION_AT, self.lexicon.option_at),
+            (LEX_OPTION, self.lexicon.options),
             (at.TOKEN, self.tokens),
             (at.TOKEN_AT, self.token_at),
             (at.PICTURE_AT, self.picture_at),

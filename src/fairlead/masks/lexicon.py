@@ -17,10 +17,12 @@ import numpy as np
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.endless import surely_open
 from fairlead.lowering.expr import ALL_BYTES, EMPTY, UNSURE
+from fairlead.lowering.fuel import spend
 from fairlead.lowering.json_text import QUOTE
 from fairlead.lowering.nodes import Expr, Repeat, operands
 from fairlead.masks.conjunctions import holds
 from fairlead.masks.kernels import record_layout as at
+from fairlead.masks.kernels.bound_layout import OPTIONS_OF
 from fairlead.masks.kernels.layout import ACCEPTS, DEAD_END, DOUBTS, EXPANDED, GOES_ON
 from fairlead.masks.memory import Held, track_shared
 from fairlead.masks.records import Records
@@ -28,6 +30,7 @@ from fairlead.masks.space import untouched
 
 MOST_STATES: Final = 1 << 19  # 1 KB each
 _WORTH_COUNTING: Final = 4
+_UNPAID: Final = 1 << 12  # records that kernels have made by themselves; four million took 9 s
 RENEW_AT: Final = 1 << 16  # when a new constraint gets a new lexicon,
 RENEW_AT_PARTS: Final = 1 << 19  # so that one that has met a huge language fails no other
 
@@ -47,11 +50,15 @@ class Lexicon:
         self.first = untouched((MOST_STATES, 4), np.uint64)
         self.records = Records(spellable, MOST_STATES)
         self._record_of = untouched(MOST_STATES, np.int32)
+        self.option_at = untouched(MOST_STATES, np.int32)
+        self.options = untouched(at.OPTIONS_ROOM, np.int32)
         for slot, array in (
             (at.ROWS, self.rows),
             (at.FLAG, self.flags),
             (at.FIRSTS, self.first),
             (at.STATE_RECORD, self._record_of),
+            (at.OPTION_AT, self.option_at),
+            (at.OPTION, self.options),
         ):
             self.records.share(slot, array)
         self._machine = Derivatives(EMPTY, spellable)
@@ -62,6 +69,7 @@ class Lexicon:
         self._holding: dict[Expr, bool] = {}
         self._small: dict[Expr, bool] = {}
         self._open: dict[Expr, bool] = {}
+        self._counted = 0
         self.lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -86,12 +94,21 @@ class Lexicon:
         return found
 
     def expand(self, state: int, ahead: int = 0) -> None:
-        """Make the row of a state, and of up to `ahead` states that it leads to."""
+        """Make the row of a state, and of up to `ahead` states that it leads to.
+
+        With OPTIONS_OF added: find its options.
+        """
         with self.lock:
-            if state in self._irregular:
+            if state >= OPTIONS_OF:
+                self.records.ask(at.SPLIT, state - OPTIONS_OF)
+            elif state in self._irregular:
                 self._expand(state)
             elif ahead or not self.flags[state] & EXPANDED:
                 self.records.ask(at.EXPAND, state, ahead)
+                made = (parts := self.parts) - self._counted
+                self._counted = parts
+                if made > _UNPAID:
+                    spend(made)
                 self.outgrown = self.outgrown or self.is_large()
 
     def is_large(self) -> bool:

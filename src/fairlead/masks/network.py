@@ -53,6 +53,7 @@ from fairlead.masks.conjunctions import bounded_fields, counted_apart
 from fairlead.masks.gallery import Gallery
 from fairlead.masks.jumps import DRAWN
 from fairlead.masks.kernels import layout as at
+from fairlead.masks.kernels.bound_layout import SPLITTING
 from fairlead.masks.known import Known
 from fairlead.masks.lalr import LalrNodes
 from fairlead.masks.literals import lexeme_of, run_of
@@ -84,10 +85,10 @@ class Network:
         self.arena = Arena(seed.plan)
         self._shelf, self._bounds, self._known = seed.shelf, seed.bounds, Known(seed.facts)
         self.states: dict[int, Any] = {}  # of `states`, by macro state
-        self._entered: list[int] = []
         self.marks, self._captures = Marks(self.arena), list[tuple[Capture, bool]]()
-        self._members, self._listed = dict[MembersTemplate, MemberNodes](), list[MemberNodes]()
-        self._capture_numbers: dict[tuple[object, ...], int] = {}
+        self._members: dict[MembersTemplate, MemberNodes] = {}
+        self._entered, self._listed = list[int](), list[MemberNodes]()
+        self._capture_numbers = dict[tuple[object, ...], int]()
         self._automata, self._tables = dict[int, LalrNodes](), dict[Places, LalrNodes]()
         self._layer, self._looks = Layer(self.arena, seed.stencil), expr.looks > 0
         self.arena.context[at.SHORT] = SHORT
@@ -150,7 +151,7 @@ class Network:
         row, spare = rows or (self._row, self._spare)
         states, nodes, context = 0, 0, self.arena.context
         while code < 0:
-            states += code == at.NEED_LEX
+            states += code == at.NEED_LEX and not context[SPLITTING]
             nodes += code == at.NEED_NODE
             often = states > _OFTEN if code == at.NEED_LEX else nodes > _MANY
             self._serve(code, int(context[at.WANT]), _AHEAD if often else 0)

@@ -42,7 +42,7 @@ from fairlead.masks.numerals import begun_places, place_of, shifts_of
 from fairlead.masks.space import untouched
 
 MOST_RECORDS: Final = 1 << 22  # 128 bytes each
-EFFORT: Final = 1 << 14  # expressions derived before Python may be interrupted
+EFFORT: Final = 1 << 14  # expressions derived before Python may be interrupted, at first
 _FIELDS: Final = 5
 _words: Final = Struct("<4q").unpack
 
@@ -80,7 +80,8 @@ class Records:
                 self._place(slot, untouched(most * each, kind))
         for count, slot in _HASHES.items():
             self._place(slot, np.zeros(2 * _TABLES[count][0], np.int32))
-        self.context[[at.RECORDS, at.SETS, at.LINES, at.STATES]] = 1  # 0 says that there is none
+        used = [at.RECORDS, at.SETS, at.LINES, at.STATES, at.OPTIONS]
+        self.context[used] = 1  # 0 says that there is none
         self.context[at.ROOMS + at.STATES] = states
         self.context[at.ROOMS + at.EFFORT] = EFFORT
         self._arrays[at.RECORD][at.ABOUT] = at.DEAD
@@ -228,12 +229,18 @@ class Records:
     def _asked(
         self, what: int, a: int, b: int, program: "NDArray[np.int64]", made: "NDArray[np.int64]"
     ) -> int:
+        effort = EFFORT
         while True:
             found = self._lexemes(self.context, what, a, b, program, made)
             if found >= 0:
+                if effort > EFFORT:
+                    self.context[at.ROOMS + at.EFFORT] = EFFORT
                 return found
             count = int(self.context[at.WANT]) - 1
             self._serve(count)
+            if count == at.EFFORT:  # a search begins anew, and would do so ever more often
+                effort *= 2
+                self.context[at.ROOMS + at.EFFORT] = effort
             if what == at.EXPAND and count == at.BODIES:  # what is made begins at the wanted state
                 b = 0
 
@@ -243,7 +250,7 @@ class Records:
         if count == at.BODIES:
             self._give_body(int(self.context[at.BODILESS]))
         elif count == at.EFFORT:
-            spend(EFFORT)
+            spend(int(self.context[at.ROOMS + at.EFFORT]))
         else:
             self._grow(count)
 

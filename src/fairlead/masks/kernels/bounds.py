@@ -10,14 +10,19 @@ A first one looks at characters of one byte only; what it finds is an upper boun
 
 from typing import Final
 
-from fairlead.masks.kernels.all_lengths import TOO_MANY, know_all
-from fairlead.masks.kernels.bound_layout import BOUND_SEARCH, UNTOLD
+from fairlead.masks.kernels.bound_layout import (
+    BOUND_SEARCH,
+    LEX_OPTION,
+    LEX_OPTION_AT,
+    OPTIONS_OF,
+    SPLITTING,
+)
 from fairlead.masks.kernels.intern import node_of, pair_of
+from fairlead.masks.kernels.jump_layout import LEXICON
 from fairlead.masks.kernels.layout import (
     BOUNDED,
     DEAD,
     ENDLESS,
-    EXPANDED,
     L_EXACT,
     L_LINK,
     L_PARENT,
@@ -26,7 +31,6 @@ from fairlead.masks.kernels.layout import (
     L_STEADY,
     LENGTH,
     LEX,
-    LEX_FLAG,
     LEXEME,
     NEED_LEX,
     NEED_NODE,
@@ -43,9 +47,11 @@ from fairlead.masks.kernels.layout import (
     WANT,
 )
 from fairlead.masks.kernels.leavings import leaves, repeats
-from fairlead.masks.kernels.views import Context, inner, int32s, int64s, once, uint8s
+from fairlead.masks.kernels.lexemes import expand_wanted
+from fairlead.masks.kernels.returns import is_expanded
+from fairlead.masks.kernels.views import Context, inner, int32s, int64s, once
 
-_TRIED: Final = 2  # times that pairs are too many, 60 ms each, before they are not listed again
+_TOO_MANY: Final = 1
 
 
 @inner
@@ -80,20 +86,55 @@ def _meet(context: Context, state: int, inside: int, between: int, parent: int, 
     return min(code, OK)
 
 
+@once
+def _options(context: Context, state: int) -> int:
+    """Where in LEX_OPTION the options of a state are, 0 if it is its only one; or a code below 0.
+
+    It is where searches are not SPLITTING: `a.{8}b` beside maxLength 100 took .42 s within one mask
+    where all of 512 sets were looked through, and takes .05; `a.{24}b` came to no mask.
+    """
+    if context[SPLITTING] == 0:
+        return 0
+    option = int(int32s(context, LEX_OPTION_AT)[state])
+    if option == 0:
+        context[WANT] = state + OPTIONS_OF
+        if context[LEXICON] == 0 or not expand_wanted(context):
+            return NEED_LEX
+        option = int(int32s(context, LEX_OPTION_AT)[state])
+    return max(option, 0)
+
+
+@inner
+def _meet_options(
+    context: Context, state: int, inside: int, between: int, parent: int, field: int
+) -> int:
+    """A search comes to a pair, or to one for each option of the state.
+
+    A text of fewest characters is one of an option.
+    """
+    option = _options(context, state)
+    if option <= 0:
+        return option if option < 0 else _meet(context, state, inside, between, parent, field)
+    options, code = int32s(context, LEX_OPTION), OK
+    while options[option] != 0 and code == OK:
+        code = _meet(context, int(options[option]), inside, between, parent, field)
+        option += 1
+    return code
+
+
 @inner
 def _go_on(context: Context, pair: int, between: int, field: int) -> int:
     """A search goes on from a pair by one byte."""
-    rows, flags = int32s(context, LEX), uint8s(context, LEX_FLAG)
+    rows = int32s(context, LEX)
     state, inside = int64s(context, PAIR)[pair] >> 32, int64s(context, PAIR)[pair] & 0xFFFFFFFF
-    if flags[state] & EXPANDED == 0 or flags[inside] & EXPANDED == 0:
-        context[WANT] = inside if flags[state] & EXPANDED else state
+    if not is_expanded(context, int(state)) or not is_expanded(context, int(inside)):
         return NEED_LEX
     before = 0
     for byte in range(256):
         after, within = int(rows[state * 256 + byte]), int(rows[inside * 256 + byte])
         if after > 0 and within > 0 and (after << 32) | within != before:
             before = (after << 32) | within
-            code = _meet(context, after, within, between, pair, field)
+            code = _meet_options(context, after, within, between, pair, field)
             if code < 0:
                 return code
     return OK
@@ -103,18 +144,18 @@ def _go_on(context: Context, pair: int, between: int, field: int) -> int:
 def _search(context: Context, state: int, inside: int, between: int, field: int, most: int) -> int:
     """Find the fewest characters of a text from a pair on; L_SINGLE: among those of one byte.
 
-    TOO_MANY if it would have to go on from more than so many pairs; 0: from any number.
+    _TOO_MANY if it would have to go on from more than so many pairs; 0: from any number.
     """
     context[SEARCH] += 1
     context[SEARCH_LEVEL] = context[SEARCH_BETWEEN] = context[SEARCH_WITHIN] = 0
     context[SEARCH_BEST] = -1
     links, gone = int32s(context, LENGTH), 0
-    code = _meet(context, state, inside, between, 0, field)
+    code = _meet_options(context, state, inside, between, 0, field)
     while code == OK and context[SEARCH_BEST] != context[SEARCH_LEVEL]:
         pair = context[SEARCH_WITHIN]
         gone += 1
         if gone == most:
-            return TOO_MANY
+            return _TOO_MANY
         if pair != 0:
             context[SEARCH_WITHIN] = links[pair * 8 + L_LINK]
             code = _go_on(context, pair, between, field)
@@ -126,7 +167,7 @@ def _search(context: Context, state: int, inside: int, between: int, field: int,
         context[SEARCH_LEVEL] += 1
         while pair != 0 and code == OK and context[SEARCH_BEST] != context[SEARCH_LEVEL]:
             following, gone = int(links[pair * 8 + L_LINK]), gone + 1
-            code = _go_on(context, pair, between, field) if gone != most else TOO_MANY
+            code = _go_on(context, pair, between, field) if gone != most else _TOO_MANY
             pair = following
     return code
 
@@ -163,19 +204,47 @@ def know_length(context: Context, pair: int, between: int, field: int) -> int:
         lengths[at + L_EXACT] = lengths[at + L_SINGLE]
         lengths[at + L_STEADY + L_EXACT] = lengths[at + L_STEADY + L_SINGLE]
         return OK
+    if context[SPLITTING] == 0:
+        code = _find_length(context, pair, between, field, int(context[BOUND_SEARCH]))
+        if code != _TOO_MANY:
+            return code
+        context[SPLITTING] = 1
     state = int(pairs[pair] >> 32)
-    most = context[BOUND_SEARCH] if context[UNTOLD] < _TRIED else 0
-    code = _search(context, state, inside, between, field, most)
-    if code == TOO_MANY:
-        code = know_all(context, pair, between, field)
-        if code == OK:
-            return OK
-        if code == TOO_MANY:
-            context[UNTOLD] += 1
-            code = _search(context, state, inside, between, field, 0)
+    option = _options(context, state)
+    if option <= 0:
+        return option if option < 0 else _find_length(context, pair, between, field, 0)
+    return _know_fewest(context, pair, option, between, field)
+
+
+@once
+def _know_fewest(context: Context, pair: int, option: int, between: int, field: int) -> int:
+    """Have a length known of a pair by those of its options, which others share."""
+    lengths, options = int32s(context, LENGTH), int32s(context, LEX_OPTION)
+    inside, fewest, steady = int(int64s(context, PAIR)[pair] & 0xFFFFFFFF), ENDLESS, 0
+    while options[option] != 0:
+        one = pair_of(context, int(options[option]), inside)
+        code = _find_length(context, one, between, field, 0) if one > 0 else one
+        if code < 0:
+            return code
+        known = int(lengths[one * 8 + field])
+        if known <= fewest:
+            more = int(lengths[one * 8 + L_STEADY + field])
+            fewest, steady = known, more if known < fewest else max(more, steady)
+        option += 1
+    lengths[pair * 8 + field], lengths[pair * 8 + L_STEADY + field] = fewest, steady
+    return OK
+
+
+@inner
+def _find_length(context: Context, pair: int, between: int, field: int, most: int) -> int:
+    """Have a length known of a pair that is its only option, or where that does not matter."""
+    lengths, found = int32s(context, LENGTH), int64s(context, PAIR)[pair]
+    if lengths[pair * 8 + field] != 0:
+        return OK
+    code = _search(context, int(found >> 32), int(found & 0xFFFFFFFF), between, field, most)
     if code == OK:
         if context[SEARCH_BEST] < 0:
-            lengths[at + field] = ENDLESS
+            lengths[pair * 8 + field] = ENDLESS
         else:
             _note(context, between, field)
     return code

@@ -154,7 +154,7 @@ def _remember(context: Context, record: int, which: int, begin: int) -> None:
         put(context, record, which, begin)
         put(context, record, which + 1, int(context[LINES]))
         context[EFFORT] += 1
-        if context[EFFORT] == context[ROOMS + EFFORT]:
+        if context[EFFORT] >= context[ROOMS + EFFORT]:
             lacking(context, EFFORT)
 
 

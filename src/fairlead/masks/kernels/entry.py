@@ -67,7 +67,7 @@ from fairlead.masks.kernels.layout import (
     TEXTS,
     TRIE_FREE,
 )
-from fairlead.masks.kernels.lexemes import expand_wanted, explore, state_of
+from fairlead.masks.kernels.lexemes import expand_wanted, explore
 from fairlead.masks.kernels.lexer_layout import (
     NEED_LEXER,
     NEED_OUTLOOK,
@@ -80,6 +80,7 @@ from fairlead.masks.kernels.lexer_layout import (
 from fairlead.masks.kernels.linking import KernelPipeline, forget_sources
 from fairlead.masks.kernels.lock import release, take_again
 from fairlead.masks.kernels.macros import finish
+from fairlead.masks.kernels.options import split_state
 from fairlead.masks.kernels.outlooks import learn
 from fairlead.masks.kernels.pictures import count_rows as _count_rows
 from fairlead.masks.kernels.pictures import draw_picture, remember_picture
@@ -92,11 +93,12 @@ from fairlead.masks.kernels.record_layout import (
     EFFORT,
     NUMBER,
     REHASH_RECORDS,
+    SPLIT,
     TOP,
     WANT,
     WRITE,
 )
-from fairlead.masks.kernels.records import rehash
+from fairlead.masks.kernels.records import rehash, state_of
 from fairlead.masks.kernels.redraws import redraw as _redraw
 from fairlead.masks.kernels.redraws import take_or_redraw
 from fairlead.masks.kernels.schema_rest import read_rest
@@ -326,8 +328,9 @@ def lexemes(
     """Do one thing to the records of a lexicon; below 0: there is too little of what WANT says.
 
     WRITE: the expressions of a program. NUMBER a: the lexical state of record a. EXPAND a b: the
-    row of state a, and of up to b states after it. IS_CODE a: whether record a can be counted.
-    IS_ALIVE a: whether it has a text. IS_OPEN a, IS_SMALL a: see `masks.lexicon`.
+    row of state a, and of up to b states after it. SPLIT a: its options. IS_CODE a: whether record
+    a can be counted. IS_ALIVE a: whether it has a text. IS_OPEN a, IS_SMALL a: see
+    `masks.lexicon`.
     """
     context = bare(slots)
     context[TOP] = context[EFFORT] = context[WANT] = 0
@@ -338,6 +341,8 @@ def lexemes(
         found = state_of(context, a)
     elif what == REHASH_RECORDS:
         rehash(context)
+    elif what == SPLIT:
+        split_state(context, a)
     else:
         found = explore(context, what, a, b)
     return found if context[WANT] == 0 else -1

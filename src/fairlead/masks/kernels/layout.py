@@ -212,7 +212,7 @@ JUDGING: Final = 203  # whether it is
 SEARCH_LEADS: Final = 204  # uint64[4]: the bytes by which the search reads on
 EXPECTED: Final = 222  # scalar: the last leaf that was asked for before it was entered
 SHORT: Final = 205  # scalar: places of a search that comes before the plain engine
-CONTEXT_SIZE: Final = 272
+CONTEXT_SIZE: Final = 274
 
 # What `entry.build` and, from ENTER on, `entry.run` can be asked for.
 MAKE_NODE: Final = 0
@@ -231,7 +231,7 @@ READ_EACH: Final = 10
 OK: Final = 0
 FULL: Final = -1  # WANT is the slot of the count that has reached its room
 NEED_NODE: Final = -2  # WANT is an EXPR, RESUME or NAMED node to translate
-NEED_LEX: Final = -3  # WANT is a lexical state to expand
+NEED_LEX: Final = -3  # WANT is a lexical state to expand; if OPTIONS_OF more, to split
 NEED_PICTURE: Final = -4  # WANT is a lexical state whose picture is missing
 NEED_VALUE: Final = -5  # WANT is LAID and a part of a schema, a leaf that may be entered soon
 NEED_COUNT: Final = -6  # the same for counted items

@@ -5,18 +5,17 @@ See `kernels.bounds` for what pairs are.
 
 import numpy as np
 
-from fairlead.masks.kernels.layout import EXPANDED, LEX, LEX_FIRST, LEX_FLAG, NEED_LEX, WANT
-from fairlead.masks.kernels.views import Context, inner, int32s, uint8s, uint64s
+from fairlead.masks.kernels.layout import LEX, LEX_FIRST, NEED_LEX
+from fairlead.masks.kernels.returns import is_expanded
+from fairlead.masks.kernels.views import Context, inner, int32s, uint64s
 
 
 @inner
 def leaves(context: Context, state: int, between: int) -> int:
     """Whether a byte that begins no character leads on; 1, 0, or a code below 0."""
-    flags, first = uint8s(context, LEX_FLAG), uint64s(context, LEX_FIRST)
-    if flags[state] & EXPANDED == 0 or flags[between] & EXPANDED == 0:
-        context[WANT] = between if flags[state] & EXPANDED else state
+    first, outside = uint64s(context, LEX_FIRST), np.uint64(0)
+    if not is_expanded(context, state) or not is_expanded(context, between):
         return NEED_LEX
-    outside = np.uint64(0)
     for word in range(4):
         outside |= first[state * 4 + word] & ~first[between * 4 + word]
     return 1 if outside != 0 else 0

@@ -6,11 +6,14 @@ seem to be lacking; what a search finds is remembered. All else has one if its p
 
 from typing import Final
 
+from fairlead.masks.kernels.bound_layout import OPTIONS_OF
 from fairlead.masks.kernels.derive import derive
+from fairlead.masks.kernels.heaps import nearest, put_in_order
 from fairlead.masks.kernels.jump_layout import LEXICON
-from fairlead.masks.kernels.layout import ACCEPTS, DEAD_END, EXPANDED, GOES_ON
+from fairlead.masks.kernels.layout import DEAD_END, EXPANDED, GOES_ON
 from fairlead.masks.kernels.layout import WANT as WANTED
 from fairlead.masks.kernels.meets import meet_inside
+from fairlead.masks.kernels.options import list_options, split_state
 from fairlead.masks.kernels.record_layout import (
     ABOUT,
     ALIVE,
@@ -42,20 +45,17 @@ from fairlead.masks.kernels.record_layout import (
     PART,
     PLACE,
     QUEUED,
-    ROOMS,
     ROWS,
     RULE,
     SET,
-    STATE,
     STATE_RECORD,
-    STATES,
     SURE,
     TOP,
     WANT,
     A,
     B,
 )
-from fairlead.masks.kernels.records import field, lacking, push, put
+from fairlead.masks.kernels.records import field, push, put, state_of
 from fairlead.masks.kernels.views import (
     Context,
     apart,
@@ -74,6 +74,7 @@ _MOST_SMALL: Final = 32
 _PLAIN_LOW: Final = -1 << 32  # the words of all that is printed of ASCII, a backslash apart
 _PLAIN_HIGH: Final = (1 << 63) - 1 & ~(1 << 0x5C - 0x40)
 _SHORT_SEARCH: Final = 1024  # records that wait in a search that may be done without
+_WHOLE_SEARCH: Final = 256  # steps of a search before it looks at options one by one
 
 
 @inner
@@ -88,14 +89,20 @@ def explore(context: Context, what: int, start: int, ahead: int) -> int:
     apart()
     context[GENERATION] += 1
     turn, sought, last, heap, place = int(context[GENERATION]), 0, 0, 0, 0
-    short = False
-    _queue(context, int(int32s(context, STATE_RECORD)[start]) if what == EXPAND else start, turn)
+    short, steps = False, 0
+    if what == EXPAND:  # though it be an option that has no text
+        push(context, int(int32s(context, STATE_RECORD)[start]))
+        put(context, int(int64s(context, LIST)[0]), QUEUED, turn)
+    else:
+        _queue(context, start, turn)
     while place < context[TOP] and context[WANT] == 0:
         queued = int(int64s(context, LIST)[place])
-        record = _nearest(context, heap) if sought else queued
+        record = nearest(context, heap) if sought else queued
         derive(context, record)
         if sought:
-            sought, last = _look_on(context, heap, record, sought, last)
+            steps += 1
+            split = steps > _WHOLE_SEARCH
+            sought, last = _look_on(context, heap, record, sought, last, split)
             if short and sought and context[TOP] - heap > _SHORT_SEARCH:
                 put(context, sought, ABOUT, field(context, sought, ABOUT) | HARD)
                 context[TOP], sought = heap, 0
@@ -104,7 +111,7 @@ def explore(context: Context, what: int, start: int, ahead: int) -> int:
         sought, short = abs(found), found < 0
         if sought:
             context[GENERATION] += 1
-            heap, last = int(context[TOP]), _met(context, sought, 0, 0)
+            heap, last, steps = int(context[TOP]), _met(context, sought, 0, 0), 0
             push(context, sought)
             continue
         place += 1
@@ -128,10 +135,13 @@ def expand_wanted(context: Context) -> bool:
     """
     apart()
     state, records = int(context[WANTED]), int64s(context, LEXICON)
-    if context[LEXICON] == 0 or int32s(records, STATE_RECORD)[state] == 0:
+    if context[LEXICON] == 0 or int32s(records, STATE_RECORD)[state & (OPTIONS_OF - 1)] == 0:
         return False
     records[TOP] = records[EFFORT] = records[WANT] = 0
-    explore(records, EXPAND, state, 0)
+    if state >= OPTIONS_OF:
+        split_state(records, state - OPTIONS_OF)
+    else:
+        explore(records, EXPAND, state, 0)
     return records[WANT] == 0
 
 
@@ -187,8 +197,13 @@ def _deciding(context: Context, record: int) -> int:
 
 
 @inner
-def _look_on(context: Context, heap: int, record: int, sought: int, last: int) -> tuple[int, int]:
+def _look_on(
+    context: Context, heap: int, record: int, sought: int, last: int, split: bool
+) -> tuple[int, int]:
     """Put what a record leads to into the heap, and end the search if that says enough.
+
+    Where two patterns that may begin anywhere meet, their options are `split`: the 2^24 sets of
+    `a.{12}b` and `c.{12}d` came to no end, and their 169 pairs are looked through in 20 ms.
 
     Gives what is sought now, 0 if nothing, and which record was met last.
     """
@@ -203,12 +218,41 @@ def _look_on(context: Context, heap: int, record: int, sought: int, last: int) -
         if about & (SURE | ALIVE):
             found = after
             break
-        _put_in_order(context, heap, (field(context, after, GUESS) << 32) | after)
+        if split:
+            found, last = _put_options(context, heap, after, last)
+            if found:
+                break
+        else:
+            put_in_order(context, heap, (field(context, after, GUESS) << 32) | after)
     if context[WANT] or (found == 0 and context[TOP] > heap):
         return sought, last
     _conclude(context, found, last)
     context[TOP] = heap
     return 0, 0
+
+
+@once
+def _put_options(context: Context, heap: int, after: int, last: int) -> tuple[int, int]:
+    """Put the options of a record that was met into the heap; gives one that is alive, or 0.
+
+    And which record was met last.
+    """
+    base, listed, generation = int(context[TOP]), int64s(context, LIST), context[GENERATION]
+    end = base + list_options(context, after)
+    context[TOP] = base
+    if context[WANT]:
+        return 0, last
+    for index in range(base, end):
+        option = int(listed[index])  # the heap grows over what has been read
+        about = field(context, option, ABOUT)
+        if about & DEAD or (field(context, option, MARK) == generation and option != after):
+            continue
+        if option != after:
+            last = _met(context, option, after, last)
+        if about & (SURE | ALIVE):
+            return option, last
+        put_in_order(context, heap, (field(context, option, GUESS) << 32) | option)
+    return 0, last
 
 
 @inner
@@ -227,58 +271,6 @@ def _conclude(context: Context, found: int, last: int) -> None:
     while record:
         put(context, record, ABOUT, field(context, record, ABOUT) | verdict)
         record = field(context, record, CAME if found else MET)
-
-
-@inner
-def _nearest(context: Context, base: int) -> int:
-    """Take the least out of the heap from `base` on."""
-    apart()
-    heap = int64s(context, LIST)
-    least = int(heap[base] & 0xFFFFFFFF)
-    context[TOP] -= 1
-    count = context[TOP] - base
-    value, place = heap[context[TOP]], 0
-    while 2 * place + 1 < count:
-        child = 2 * place + 1
-        if child + 1 < count and heap[base + child + 1] < heap[base + child]:
-            child += 1
-        if heap[base + child] >= value:
-            break
-        heap[base + place] = heap[base + child]
-        place = child
-    heap[base + place] = value
-    return least
-
-
-@inner
-def _put_in_order(context: Context, base: int, value: int) -> None:
-    """Put a number into the heap from `base` on."""
-    apart()
-    push(context, value)
-    heap, place = int64s(context, LIST), context[TOP] - base - 1
-    if context[WANT]:
-        return
-    while place > 0 and heap[base + (place - 1) // 2] > value:
-        heap[base + place] = heap[base + (place - 1) // 2]
-        place = (place - 1) // 2
-    heap[base + place] = value
-
-
-@inner
-def state_of(context: Context, record: int) -> int:
-    """The lexical state of a record."""
-    found = field(context, record, STATE)
-    if found:
-        return found
-    made = int(context[STATES])
-    if made >= context[ROOMS + STATES]:
-        return lacking(context, STATES)
-    nullable = field(context, record, ABOUT) & NULLABLE
-    uint8s(context, FLAG)[made] = ACCEPTS if nullable else 0
-    int32s(context, STATE_RECORD)[made] = record
-    put(context, record, STATE, made)
-    context[STATES] = made + 1
-    return made
 
 
 @inner

@@ -19,6 +19,7 @@ WANT: Final = 16  # what of these has reached its room, plus one
 GENERATION: Final = 17  # of marks
 SPELLABLE: Final = 18  # the set of bytes that exist
 BODILESS: Final = 19  # the record of the rule whose body is needed
+OPTIONS: Final = 20  # how much of OPTION is used
 
 # Addresses.
 RECORD: Final = 24  # int64[n, 16], see below
@@ -32,6 +33,8 @@ ROWS: Final = 31  # int32[states, 256]: see layout.LEX
 FLAG: Final = 32  # uint8[states]
 FIRSTS: Final = 33  # int64[states, 4]
 STATE_RECORD: Final = 34  # int32[states]
+OPTION_AT: Final = 35  # int32[states]: see layout.LEX_OPTION_AT
+OPTION: Final = 36  # int32[OPTIONS_ROOM]
 SLOTS: Final = 40
 
 # Fields of records.
@@ -124,3 +127,6 @@ REHASH_RECORDS: Final = 4
 IS_ALIVE: Final = 5
 IS_OPEN: Final = 6
 IS_SMALL: Final = 7
+SPLIT: Final = 8
+
+OPTIONS_ROOM: Final = 1 << 22

@@ -12,6 +12,7 @@ an error on. LIST is the stack of all of them: what one has pushed, it pops.
 from typing import Final
 
 from fairlead.masks.kernels.intern import mixed
+from fairlead.masks.kernels.layout import ACCEPTS
 from fairlead.masks.kernels.record_layout import (
     ABOUT,
     ALT,
@@ -25,6 +26,7 @@ from fairlead.masks.kernels.record_layout import (
     EPSILON,
     EPSILON_KIND,
     EXPONENT_END,
+    FLAG,
     GUESS,
     HASH,
     KIND,
@@ -46,6 +48,9 @@ from fairlead.masks.kernels.record_layout import (
     SET,
     SET_HASH,
     SETS,
+    STATE,
+    STATE_RECORD,
+    STATES,
     SURE,
     TOP,
     WANT,
@@ -54,7 +59,7 @@ from fairlead.masks.kernels.record_layout import (
     B,
     C,
 )
-from fairlead.masks.kernels.views import Context, apart, inner, int32s, int64s, once
+from fairlead.masks.kernels.views import Context, apart, inner, int32s, int64s, once, uint8s
 
 _FARTHEST: Final = 1 << 20
 
@@ -295,3 +300,20 @@ def rehash(context: Context) -> None:
         while table[place] != 0:
             place = (place + 1) & last
         table[place] = number
+
+
+@inner
+def state_of(context: Context, record: int) -> int:
+    """The lexical state of a record."""
+    found = field(context, record, STATE)
+    if found:
+        return found
+    made = int(context[STATES])
+    if made >= context[ROOMS + STATES]:
+        return lacking(context, STATES)
+    nullable = field(context, record, ABOUT) & NULLABLE
+    uint8s(context, FLAG)[made] = ACCEPTS if nullable else 0
+    int32s(context, STATE_RECORD)[made] = record
+    put(context, record, STATE, made)
+    context[STATES] = made + 1
+    return made
