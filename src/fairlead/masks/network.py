@@ -84,10 +84,9 @@ class Network:
         self._row, self._spare = np.empty(width, np.uint32), np.empty(width, np.uint32)
         self.arena = Arena(seed.plan)
         self._shelf, self._bounds, self._known = seed.shelf, seed.bounds, Known(seed.facts)
-        self.states: dict[int, Any] = {}  # of `states`, by macro state
+        self.states, self._entered = dict[int, Any](), list[int]()  # of `states`, by macro state
         self.marks, self._captures = Marks(self.arena), list[tuple[Capture, bool]]()
-        self._members: dict[MembersTemplate, MemberNodes] = {}
-        self._entered, self._listed = list[int](), list[MemberNodes]()
+        self._members, self._listed = dict[MembersTemplate, MemberNodes](), list[MemberNodes]()
         self._capture_numbers = dict[tuple[object, ...], int]()
         self._automata, self._tables = dict[int, LalrNodes](), dict[Places, LalrNodes]()
         self._layer, self._looks = Layer(self.arena, seed.stencil), expr.looks > 0

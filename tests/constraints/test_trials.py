@@ -1,0 +1,72 @@
+"""Which parts of a schema are tried when it is compiled, and what is refused then."""
+
+from typing import Any
+
+import pytest
+
+import fairlead as fl
+from fairlead.constraints.trials import trials
+
+BYTES = fl.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
+LONG = fl.Vocabulary(
+    [bytes([byte]) for byte in range(256)] + [b"<end>", *(b"x" * n for n in range(40, 60))],
+    eos_ids={256},
+)
+LARGE = [{"pattern": "a.{12}b"}, {"pattern": "c.{12}d"}]
+
+
+def places(schema: Any) -> list[str]:
+    return sorted(place for place, _, _ in trials(fl.JsonSchema(schema)))
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"pattern": "a.{9}b", "maxLength": 9}, []),
+        ({"properties": {"pattern": {}, "b": {"pattern": "a"}}}, []),
+        ({"allOf": [{"pattern": "a"}, {"minLength": 3}, True]}, []),
+        ({"allOf": [{"pattern": "a"}, {"pattern": "b"}]}, [""]),
+        ({"items": {"pattern": "^(?=a)(?!b)"}}, ["/items"]),
+        ({"items": [{"pattern": "a", "not": {"pattern": "b"}}]}, ["/items/0"]),
+        ({"propertyNames": {"pattern": "a", "allOf": [{"pattern": "b"}]}}, ["/propertyNames"] * 2),
+        ({"patternProperties": {"a": {}, "b": {}}, "pattern": "c"}, []),
+        ({"patternProperties": {"a": {}, "b": {}, "c": {}}, "pattern": ""}, ["/patternProperties"]),
+        ({"patternProperties": 3, "allOf": 4, "propertyNames": "attern"}, []),
+    ],
+)
+def test_parts_in_which_patterns_meet_are_tried(schema: Any, expected: list[str]) -> None:
+    assert places(schema) == expected
+
+
+def test_so_many_parts_are_tried_at_most() -> None:
+    parts = [{"allOf": [{"pattern": f"a{n}"}, {"pattern": "b"}]} for n in range(100)]
+    assert len(places({"anyOf": parts})) == 64
+
+
+def test_a_part_without_an_instance_is_no_reason_to_refuse() -> None:
+    never = {"type": "string", "allOf": [{"pattern": "^a"}, {"pattern": "^b"}]}
+    made = fl.compile(fl.JsonSchema({"properties": {"a": never}}), BYTES)
+    assert made.matches("{}")
+    assert not made.matches('{"a":"ab"}')
+
+
+@pytest.mark.parametrize(
+    ("schema", "place"),
+    [
+        ({"propertyNames": {"allOf": LARGE, "maxLength": 60}}, "/propertyNames"),
+        (
+            {
+                "patternProperties": {
+                    f"^(?:.{{{n}}})*$": {"minimum": n} for n in (2, 3, 5, 7, 11, 13, 17, 19)
+                }
+            },
+            "/patternProperties",
+        ),
+    ],
+)
+def test_patterns_that_take_too_long_together_are_refused_with_their_place(
+    schema: Any, place: str
+) -> None:
+    with pytest.raises(fl.LimitError, match="what patterns allow together") as refused:
+        fl.compile(fl.JsonSchema(schema), LONG, fl.Budget.untrusted())
+    assert (refused.value.limit, refused.value.place) == ("fuel", place)
