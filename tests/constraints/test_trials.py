@@ -70,3 +70,38 @@ def test_patterns_that_take_too_long_together_are_refused_with_their_place(
     with pytest.raises(fl.LimitError, match="what patterns allow together") as refused:
         fl.compile(fl.JsonSchema(schema), LONG, fl.Budget.untrusted())
     assert (refused.value.limit, refused.value.place) == ("fuel", place)
+
+
+@pytest.mark.parametrize(
+    ("schema", "place"),
+    [
+        (
+            {"items": {"oneOf": [{"multipleOf": n} for n in (2, 3, 5, 7, 11, 13, 17)]}},
+            "/items/oneOf",
+        ),
+        (
+            {"items": {"allOf": [{"multipleOf": n} for n in (97, 89, 83, 101)]}},
+            "/items/allOf",
+        ),
+        (
+            {"patternProperties": {letter: {"minimum": n} for n, letter in enumerate("abcdefghi")}},
+            "/patternProperties",
+        ),
+    ],
+)
+def test_what_multiplies_is_refused_with_the_place_of_its_keyword(schema: Any, place: str) -> None:
+    with pytest.raises(fl.LimitError) as refused:
+        fl.compile(fl.JsonSchema(schema), BYTES)
+    assert refused.value.place == place
+
+
+def test_multiples_that_leave_few_rests_together_work() -> None:
+    parts = [{"multipleOf": n} for n in (2, 3, 5, 7)]
+    made = fl.compile(fl.JsonSchema({"type": "integer", "oneOf": parts}), BYTES)
+    kept = [n for n in range(211) if made.matches(str(n))]
+    assert kept == [n for n in range(211) if sum(n % m == 0 for m in (2, 3, 5, 7)) == 1]
+
+
+def test_multiples_of_any_are_not_counted() -> None:
+    parts = [{"multipleOf": n} for n in (2, 3, 5, 7, 11, 13, 17)]
+    assert fl.compile(fl.JsonSchema({"type": "integer", "anyOf": parts}), BYTES).matches("34")

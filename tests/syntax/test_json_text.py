@@ -193,3 +193,18 @@ def test_what_was_read_is_written_as_it_would_be_from_python(text: str) -> None:
 @pytest.mark.parametrize("text", ["[" * 100_000 + "]" * 100_000, "[0.1]", "1e400"])
 def test_what_python_cannot_write_exactly_is_left_to_others(text: str) -> None:
     assert write_plain(read_json(text)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [
+        ('{"a": "1", "b": [1, -2.5e3, 1' + "0" * 4000 + "]}", 28),
+        ('["1e99999", 1e99999]', 12),
+        ('{"1":1e5000000000000000000000}', 5),
+    ],
+)
+def test_a_number_that_is_too_long_is_shown(text: str, position: int) -> None:
+    with pytest.raises(LimitError, match="too long: at most 4000") as refused:
+        read_json(text)
+    assert refused.value.position == position
+    assert str(refused.value).endswith("^")

@@ -15,7 +15,7 @@ from fairlead.automata.decided import Decisions
 from fairlead.automata.derivative import Derivatives
 from fairlead.automata.words import LONGEST
 from fairlead.constraints.compiled import CompiledConstraint
-from fairlead.constraints.conflicts import conflict, undecided
+from fairlead.constraints.conflicts import conflict, placed, undecided
 from fairlead.constraints.cutters import cutter_of
 from fairlead.constraints.readings import checked_lead
 from fairlead.constraints.remembered import Remembered
@@ -127,7 +127,10 @@ def _remembered(
     made = remembered.get(key)
     if made is None:
         began = perf_counter()
-        made = _compile(*parts)
+        try:
+            made = _compile(*parts)
+        except LimitError as error:
+            raise placed(what, error) from None
         remembered.put(key, made, perf_counter() - began)
     return made
 

@@ -6,8 +6,8 @@ common. Of a JSON Schema, `lowering.json_conflicts` tells the keywords.
 """
 
 from collections.abc import Sequence
-from itertools import combinations
-from typing import final
+from itertools import combinations, takewhile
+from typing import Final, final
 
 from fairlead.automata.decided import Decisions
 from fairlead.errors import LimitError, UnsatisfiableError, UnsupportedError
@@ -16,6 +16,7 @@ from fairlead.lowering.nodes import Expr
 from fairlead.lowering.sources import lower_source
 from fairlead.lowering.special import shown
 from fairlead.syntax.json_schema_source import JsonSchema
+from fairlead.syntax.json_text import extend, walk
 from fairlead.syntax.lark_extensions import Part
 from fairlead.syntax.lark_source import Lark
 from fairlead.syntax.parts import parts_of
@@ -70,6 +71,36 @@ def undecided(source: Source, error: LimitError) -> LimitError:
             )
         todo += parts_of(each)
     return error
+
+
+_KEYWORDS: Final = {"classes of keys": "patternProperties", "rests of multipleOf": "multipleOf"}
+
+
+def placed(source: Source, error: LimitError) -> LimitError:
+    """The error with a JSON pointer to the least part that holds all that it may be about.
+
+    >>> from fairlead.syntax.json_schema_source import JsonSchema
+    >>> parts = {"items": {"oneOf": [{"multipleOf": 2}, {"multipleOf": 3}]}}
+    >>> error = LimitError("too many", limit="rests of multipleOf", given=3)
+    >>> print(placed(JsonSchema(parts), error))
+    too many (at /items/oneOf)
+    """
+    keyword = _KEYWORDS.get(error.limit)
+    if keyword is None or error.place or not isinstance(source, JsonSchema):
+        return error
+    found = [
+        extend(pointer, keyword).split("/")
+        for pointer, part in walk(source.value)
+        if part.__class__ is dict and keyword in part
+    ]
+    shared = takewhile(lambda names: len({*names}) == 1, zip(*found, strict=False))
+    return LimitError(
+        error.args[0],
+        limit=error.limit,
+        given=error.given,
+        needed=error.needed,
+        place="/".join(names[0] for names in shared),
+    )
 
 
 @final

@@ -47,6 +47,8 @@ def trials(source: JsonSchema) -> Iterator[tuple[str, JsonSchema, bytes]]:
 
 def _may_meet(text: str) -> bool:
     """Whether it is worth looking: twenty properties with patterns would take .2 ms of .27."""
+    if "pattern" not in text and "\\u" not in text:
+        return False
     if "\\u" in text or _LOOKAROUND in text or "patternProperties" in text:
         return True
     return text.count("pattern") > 1 and any(word in text for word in _MEETING)

@@ -29,6 +29,7 @@ LONGEST_POINTER: Final = 400  # characters, before its beginning is told by a di
 _LETTERS: Final = 2  # four for an object, at least
 _SCALAR: Final = (str, int, float, type(None))
 _SCALARS: Final = frozenset((*_SCALAR, bool))
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[-+.\deE]*')
 _ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -54,6 +55,15 @@ def read_json(text: str) -> Json:
             place=f"line {error.lineno}, column {error.colno}",
             text=text,
             position=error.pos,
+        ) from None
+    except LimitError as error:
+        raise LimitError(
+            error.args[0],
+            limit=error.limit,
+            given=error.given,
+            needed=error.needed,
+            text=text,
+            position=next(filter(_is_long, _TOKEN.finditer(text))).start(),
         ) from None
     if "\\u" in text and _ESCAPED_HALF.search(text):
         for pointer, part in walk(value):
@@ -230,6 +240,16 @@ def _decimal(digits: str) -> Decimal:
         raise _too_long(MAX_EMAX) from None
     _check_digits(abs(value.adjusted()))
     return value
+
+
+def _is_long(token: re.Match[str]) -> bool:
+    """Whether this is a number that is too long, and no string."""
+    try:
+        if token[0][0] != '"':
+            _decimal(token[0])
+    except LimitError:
+        return True
+    return False
 
 
 def _check_digits(count: int) -> None:
