@@ -16,19 +16,19 @@ from fairlead.syntax.json_text import extend, walk
 
 _MOST: Final = 64  # trials, of a millisecond each where nothing is large
 _LENGTHS: Final = ("minLength", "maxLength")
-_MEETING_KEYS: Final = 3  # patterns of keys; fewer are what most schemas have that have any
+_MEETING_KEYS: Final = 2  # patterns of keys; most schemas that have any have one
 _LOOKAROUND: Final = "(?"
-_MEETING: Final = ('"allOf"', '"not"', '"propertyNames"')
+_MEETING: Final = ('"allOf"', '"propertyNames"')
 
 
 def trials(source: JsonSchema) -> Iterator[tuple[str, JsonSchema, bytes]]:
     """The parts in which patterns meet: a pointer, what meets there, and the text behind which.
 
     >>> for place, part, behind in trials(
-    ...     JsonSchema({"items": {"allOf": [{"pattern": "a"}, {"not": {"pattern": "b"}}]}})
+    ...     JsonSchema({"items": {"allOf": [{"pattern": "a"}, {"pattern": "b"}]}})
     ... ):
     ...     print(place, part.text, behind)
-    /items {"type":"string","allOf":[{"pattern":"a"},{"not":{"pattern":"b"}}]} b'"'
+    /items/allOf {"type":"string","allOf":[{"pattern":"a"},{"pattern":"b"}]} b'"'
 
     Args:
         source: the schema, whose parts that nobody refers to are looked at as well.
@@ -42,7 +42,7 @@ def trials(source: JsonSchema) -> Iterator[tuple[str, JsonSchema, bytes]]:
         if raw.__class__ is dict:
             for key, part, behind in (*_strings(raw), *_keys(raw)):
                 found += 1
-                yield extend(pointer, key) if key else pointer, JsonSchema(part), behind
+                yield extend(pointer, key), JsonSchema(part), behind
 
 
 def _may_meet(text: str) -> bool:
@@ -51,14 +51,15 @@ def _may_meet(text: str) -> bool:
         return False
     if "\\u" in text or _LOOKAROUND in text or "patternProperties" in text:
         return True
-    return text.count("pattern") > 1 and any(word in text for word in _MEETING)
+    return '"not"' in text or (text.count("pattern") > 1 and any(word in text for word in _MEETING))
 
 
 def _strings(raw: dict[str, Any]) -> "Iterator[tuple[str, dict[str, Any], bytes]]":
     """The strings of a part in which patterns meet."""
     said = _said(raw)
     if _meet(said):
-        yield "", {"type": "string", "allOf": said}, b'"'
+        keyword = next(name for name in ("pattern", "allOf", "not") if name in raw)
+        yield keyword, {"type": "string", "allOf": said}, b'"'
 
 
 def _keys(raw: dict[str, Any]) -> "Iterator[tuple[str, dict[str, Any], bytes]]":
@@ -92,6 +93,10 @@ def _denied(part: Any) -> Any:
 
 
 def _meet(said: list[Any]) -> bool:
-    """Whether several patterns meet, or one that looks around itself."""
+    """Whether several patterns meet, or one is denied or looks around itself."""
     patterns = [part.get("not", part).get("pattern", "") for part in said]
-    return sum(map(bool, patterns)) > 1 or any(_LOOKAROUND in str(one) for one in patterns)
+    return (
+        sum(map(bool, patterns)) > 1
+        or any(_LOOKAROUND in str(one) for one in patterns)
+        or any("pattern" in part.get("not", ()) for part in said)
+    )
