@@ -35,7 +35,8 @@ def places(schema: Any) -> list[str]:
         ({"patternProperties": {"a": {}}, "pattern": "c"}, []),
         ({"not": {"pattern": "a"}, "type": "string"}, ["/not"]),
         ({"not": {"minLength": 3}, "pattern": "a"}, []),
-        ({"patternProperties": {"a": {}, "b": {}, "c": {}}, "pattern": ""}, ["/patternProperties"]),
+        ({"patternProperties": {"a": {}, "b": {}, "c": {}}, "pattern": ""}, []),
+        ({"patternProperties": {"a": {}, "b": True, "c": {}}}, ["/patternProperties"]),
         ({"patternProperties": 3, "allOf": 4, "propertyNames": "attern"}, []),
     ],
 )

@@ -65,9 +65,13 @@ def _strings(raw: dict[str, Any]) -> "Iterator[tuple[str, dict[str, Any], bytes]
 def _keys(raw: dict[str, Any]) -> "Iterator[tuple[str, dict[str, Any], bytes]]":
     """The keys of a part in which patterns meet."""
     patterns: Any = raw.get("patternProperties")
-    if patterns.__class__ is dict and len(patterns) >= _MEETING_KEYS:
-        # What is said of the values does not matter, but what is said twice would be one pattern.
-        values = {name: {"minProperties": index} for index, name in enumerate(patterns)}
+    told = [*map(str, patterns.values())] if patterns.__class__ is dict else []
+    if len({*told}) >= _MEETING_KEYS:
+        # What is said of the values does not matter, but for which say the same.
+        values = {
+            name: {"minProperties": told.index(value)}
+            for name, value in zip(patterns, told, strict=True)
+        }
         yield "patternProperties", {"type": "object", "patternProperties": values}, b'{"'
     said = _said(raw.get("propertyNames"))
     if _meet(said):
