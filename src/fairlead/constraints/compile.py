@@ -29,7 +29,7 @@ from fairlead.lowering.nodes import And, Expr, Not
 from fairlead.lowering.sources import lower_source
 from fairlead.lowering.special import shown
 from fairlead.masks.rows import Rows
-from fairlead.masks.schemas import lower_plain
+from fairlead.masks.schemas import lower_plain, plain_of
 from fairlead.syntax.collecting import uninterrupted
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.parts import check_levels
@@ -174,19 +174,27 @@ def _compile(
         except LimitError as error:
             raise undecided(resolved.source, error) from None
     if isinstance(resolved.source, JsonSchema) and spelled.closed:
-        _try_parts(resolved.source, vocabulary, budget, meter)
+        read = plain_of(expr)
+        leaves = None if read is None else read.leaves
+        _try_parts(resolved.source, leaves, vocabulary, budget, meter)
     meter.release()
     machine.trim()
     return made
 
 
-def _try_parts(what: JsonSchema, vocabulary: Vocabulary, budget: Budget, meter: Meter) -> None:
+def _try_parts(
+    what: JsonSchema,
+    leaves: list[str] | None,
+    vocabulary: Vocabulary,
+    budget: Budget,
+    meter: Meter,
+) -> None:
     """Make masks where it may show that what meets within a schema takes too long.
 
     Raises:
         LimitError: it does.
     """
-    for place, part, behind in trials(what):
+    for place, part, behind in trials(what, leaves):
         try:
             with metered(lambda parts: meter.tick(parts * _DEAR)):
                 expr = lower_source(part, Decisions(meter.tick))
@@ -201,7 +209,7 @@ def _try_parts(what: JsonSchema, vocabulary: Vocabulary, budget: Budget, meter: 
                 limit=error.limit,
                 given=error.given,
                 needed=error.needed,
-                place=place,
+                place=place(),
             ) from None
         except FairleadError:  # of a part that nobody refers to, or without an instance
             continue

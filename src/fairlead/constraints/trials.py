@@ -8,61 +8,98 @@ compiling, and paid for.
 What this module does not know: how masks are made.
 """
 
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, Final, final
 
 from fairlead.syntax.json_schema_source import JsonSchema
-from fairlead.syntax.json_text import extend, walk
+from fairlead.syntax.json_text import extend, walk, write_json
 
 _MOST: Final = 64  # trials, of a millisecond each where nothing is large
-_LENGTHS: Final = ("minLength", "maxLength")
+_DEEPEST: Final = 12  # levels of parts that say something about one string,
+_MOST_PARTS: Final = 64  # how many such parts are looked at,
+_LOOKED_AT: Final = 1024  # and how many in a schema: 1 ms
 _MEETING_KEYS: Final = 2  # patterns of keys; most schemas that have any have one
-_LOOKAROUND: Final = "(?"
-_MEETING: Final = ('"allOf"', '"propertyNames"')
+_LOOKAROUND: Final = ("(?=", "(?!", "(?<")
+_SAID: Final = ("type", "enum", "const", "minLength", "maxLength", "pattern", "format")
+_LISTS: Final = ("allOf", "anyOf", "oneOf")
+_PARTS: Final = ("not", "if", "then", "else")
+_MEETING: Final = ('Of"', '"propertyNames"', '"format"', '"if"')
+_MEETING_WORDS: Final = ("allOf", "oneOf", "minLength", "maxLength")
+_DENYING: Final = ("not", "if")
+_SPEAKING: Final = frozenset(
+    (*_LISTS, "pattern", "not", "if", "patternProperties", "propertyNames")
+)
+_HOLDING: Final = (dict, list)
+_TOLD: Final = ("pattern", *_LISTS, *_PARTS)  # in the order in which they are named as the place
 
 
-def trials(source: JsonSchema) -> Iterator[tuple[str, JsonSchema, bytes]]:
-    """The parts in which patterns meet: a pointer, what meets there, and the text behind which.
+def trials(
+    source: JsonSchema, leaves: list[str] | None = None
+) -> Iterator[tuple[Callable[[], str], JsonSchema, bytes]]:
+    """The parts in which patterns meet: their pointer, what meets, and the text behind which.
 
     >>> for place, part, behind in trials(
     ...     JsonSchema({"items": {"allOf": [{"pattern": "a"}, {"pattern": "b"}]}})
     ... ):
-    ...     print(place, part.text, behind)
-    /items/allOf {"type":"string","allOf":[{"pattern":"a"},{"pattern":"b"}]} b'"'
+    ...     print(place(), part.text, behind)
+    /items/allOf {"type":"string","allOf":[{"allOf":[{"pattern":"a"},{"pattern":"b"}]}]} b'"'
 
     Args:
         source: the schema, whose parts that nobody refers to are looked at as well.
+        leaves: the texts of all parts in which patterns may meet, if that is known.
     """
-    if not _may_meet(source.text):
+    if not any(map(_may_meet, (source.text,) if leaves is None else leaves)):
         return
-    found = 0
-    for pointer, raw in walk(source.value):
-        if found >= _MOST:
-            return
-        if raw.__class__ is dict:
-            for key, part, behind in (*_strings(raw), *_keys(raw)):
-                found += 1
-                yield extend(pointer, key), JsonSchema(part), behind
+    root, found = source.value, dict[str, tuple[int, str, bytes]]()
+    kept = _Kept(root)
+    for raw in _speaking(root):
+        for key, part, behind in (*_strings(raw, kept), *_keys(raw, kept)):
+            found.setdefault(write_json(part), (id(raw), key, behind))
+        if len(found) >= _MOST or kept.looked_at > _LOOKED_AT:
+            break
+    for text, (raw, key, behind) in found.items():
+        yield partial(_place, root, raw, key), JsonSchema(text), behind
+
+
+def _place(root: Any, raw: int, key: str) -> str:
+    """The pointer of a keyword in the part with this id: they are told apart once one is wanted."""
+    return extend(next(pointer for pointer, part in walk(root) if id(part) == raw), key)
+
+
+def _speaking(root: Any) -> Iterator[dict[str, Any]]:
+    """The parts that may be tried: pointers to all others took as long as all else there."""
+    todo = [root]
+    while todo:
+        inside = todo.pop()
+        if inside.__class__ is dict:
+            if not _SPEAKING.isdisjoint(inside):
+                yield inside
+            inside = inside.values()
+        todo += [part for part in inside if part.__class__ in _HOLDING]
 
 
 def _may_meet(text: str) -> bool:
     """Whether it is worth looking: twenty properties with patterns would take .2 ms of .27."""
-    if "pattern" not in text and "\\u" not in text:
-        return False
-    if "\\u" in text or _LOOKAROUND in text or "patternProperties" in text:
+    if "\\u" in text:
         return True
-    return '"not"' in text or (text.count("pattern") > 1 and any(word in text for word in _MEETING))
+    if "pattern" not in text:
+        return False
+    if "patternProperties" in text or '"not"' in text or any(look in text for look in _LOOKAROUND):
+        return True
+    patterns = text.count('"pattern"') + text.count('"format"')
+    return patterns > 1 and any(word in text for word in _MEETING)
 
 
-def _strings(raw: dict[str, Any]) -> "Iterator[tuple[str, dict[str, Any], bytes]]":
+def _strings(raw: dict[str, Any], kept: "_Kept") -> "Iterator[tuple[str, dict[str, Any], bytes]]":
     """The strings of a part in which patterns meet."""
-    said = _said(raw)
+    said = kept.all_of(raw)
     if _meet(said):
-        keyword = next(name for name in ("pattern", "allOf", "not") if name in raw)
-        yield keyword, {"type": "string", "allOf": said}, b'"'
+        keyword = next((name for name in _TOLD if name in raw), "$ref")
+        yield keyword, {"type": "string", "allOf": [said]}, b'"'
 
 
-def _keys(raw: dict[str, Any]) -> "Iterator[tuple[str, dict[str, Any], bytes]]":
+def _keys(raw: dict[str, Any], kept: "_Kept") -> "Iterator[tuple[str, dict[str, Any], bytes]]":
     """The keys of a part in which patterns meet."""
     patterns: Any = raw.get("patternProperties")
     told = [*map(str, patterns.values())] if patterns.__class__ is dict else []
@@ -73,34 +110,68 @@ def _keys(raw: dict[str, Any]) -> "Iterator[tuple[str, dict[str, Any], bytes]]":
             for name, value in zip(patterns, told, strict=True)
         }
         yield "patternProperties", {"type": "object", "patternProperties": values}, b'{"'
-    said = _said(raw.get("propertyNames"))
+    said = kept.all_of(raw.get("propertyNames"))
     if _meet(said):
-        yield "propertyNames", {"type": "object", "propertyNames": {"allOf": said}}, b'{"'
+        yield "propertyNames", {"type": "object", "propertyNames": said}, b'{"'
 
 
-def _said(raw: Any) -> list[dict[str, Any]]:
-    """What a part says of strings by patterns and lengths, all together."""
-    listed: Any = raw.get("allOf") if raw.__class__ is dict else None
-    parts = [raw, *(listed if listed.__class__ is list else ())]
-    said = [kept for part in parts if (kept := _kept(part))]
-    return said + [{"not": kept} for part in parts if (kept := _kept(_denied(part)))]
+@final
+class _Kept:
+    """Puts together what parts say of strings."""
+
+    def __init__(self, root: Any) -> None:
+        self._root, self.looked_at, self._most = root, 0, 0
+
+    def all_of(self, part: Any) -> dict[str, Any]:
+        """What a part says, of so many parts within it at most."""
+        self._most = self.looked_at + _MOST_PARTS
+        return self._of(part, 0)
+
+    def _of(self, part: Any, depth: int) -> dict[str, Any]:
+        """The same, {} where that is nothing or lies too deep."""
+        if part.__class__ is not dict or depth > _DEEPEST or self.looked_at > self._most:
+            return {}
+        self.looked_at += 1
+        kept: dict[str, Any] = {name: part[name] for name in _SAID if name in part}
+        for name in _LISTS:
+            listed: Any = part.get(name)
+            if listed.__class__ is list and listed:
+                kept[name] = [self._of(one, depth + 1) for one in listed]
+        kept |= {name: self._of(part[name], depth + 1) for name in _PARTS if name in part}
+        referred = self._of(_target(part.get("$ref"), self._root), depth + 1)
+        if referred:
+            kept["allOf"] = [*kept.get("allOf", ()), referred]
+        return kept
 
 
-def _kept(part: Any) -> dict[str, Any]:
-    if part.__class__ is not dict:
-        return {}
-    return {name: part[name] for name in ("pattern", *_LENGTHS) if name in part}
+def _target(reference: Any, root: Any) -> Any:
+    """What a reference by a pointer refers to, None if there is none."""
+    if reference.__class__ is not str or not reference.startswith("#/"):
+        return None
+    for step in reference[2:].split("/"):
+        if root.__class__ is not dict:
+            return None
+        root = root.get(step.replace("~1", "/").replace("~0", "~"))
+    return root
 
 
-def _denied(part: Any) -> Any:
-    return part.get("not") if part.__class__ is dict else None
+def _meet(said: dict[str, Any]) -> bool:
+    """Whether several patterns meet, or one is denied or looks around itself.
 
-
-def _meet(said: list[Any]) -> bool:
-    """Whether several patterns meet, or one is denied or looks around itself."""
-    patterns = [part.get("not", part).get("pattern", "") for part in said]
-    return (
-        sum(map(bool, patterns)) > 1
-        or any(_LOOKAROUND in str(one) for one in patterns)
-        or any("pattern" in part.get("not", ()) for part in said)
-    )
+    Where one of several has to match, that is so beside lengths.
+    """
+    patterns, words, denied = list[str](), set[str](), False
+    todo: list[tuple[dict[str, Any], bool]] = [(said, False)]
+    while todo:
+        part, inside = todo.pop()
+        words |= part.keys()
+        denied = denied or (inside and "pattern" in part)
+        patterns += [str(part[name]) for name in ("pattern", "format") if name in part]
+        todo += [(one, inside) for name in _LISTS for one in part.get(name, ())]
+        todo += [(part[name], inside or name in _DENYING) for name in _PARTS if name in part]
+    if "pattern" not in words:
+        return False
+    if denied or any(look in one for one in patterns for look in _LOOKAROUND):
+        return True
+    meeting = "pattern" in said or not words.isdisjoint(_MEETING_WORDS)
+    return meeting and len(patterns) > 1

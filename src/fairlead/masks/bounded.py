@@ -20,7 +20,7 @@ from fairlead.masks.gallery import Gallery, address
 from fairlead.masks.kernels import bound_layout as of
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.lengths import Lengths
-from fairlead.masks.lexicon import MOST_STATES
+from fairlead.masks.lexicon import MOST_STATES, Lexicon
 from fairlead.masks.memory import Held, track_shared
 from fairlead.masks.space import untouched
 
@@ -232,3 +232,15 @@ def shared_bounds(gallery: Gallery) -> Bounds:
         if found is None:
             found = _bounds[gallery] = Bounds(gallery)
         return found
+
+
+def expand(lexicon: Lexicon, state: int, ahead: int, context: "NDArray[np.int64]") -> None:
+    """Make the row of a lexical state that a network's context wants, and of `ahead` more.
+
+    While searches are SPLITTING none is made ahead, as others than options are not asked for. Where
+    the row of an option takes long, an option may have no text where others have: to see that of
+    three groups of nine patterns that meet took minutes. Then states are looked at whole for good.
+    """
+    splitting = bool(context[of.SPLITTING])
+    if not lexicon.expand(state, 0 if splitting else ahead, briefly=splitting):
+        context[of.SPLITTING], context[of.BOUND_SEARCH] = 0, _ANY

@@ -26,7 +26,7 @@ class Lexical(Protocol):
         """The state where a regular expression is what may follow."""
         ...
 
-    def expand(self, state: int) -> None:
+    def expand(self, state: int) -> object:
         """Find out where a state leads."""
         ...
 

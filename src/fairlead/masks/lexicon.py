@@ -93,23 +93,25 @@ class Lexicon:
                 found = self._state(expr)
         return found
 
-    def expand(self, state: int, ahead: int = 0) -> None:
+    def expand(self, state: int, ahead: int = 0, *, briefly: bool = False) -> bool:
         """Make the row of a state, and of up to `ahead` states that it leads to.
 
-        With OPTIONS_OF added: find its options.
+        With OPTIONS_OF added: find its options. False where that takes long, if `briefly`.
         """
+        done = True
         with self.lock:
             if state >= OPTIONS_OF:
                 self.records.ask(at.SPLIT, state - OPTIONS_OF)
             elif state in self._irregular:
                 self._expand(state)
             elif ahead or not self.flags[state] & EXPANDED:
-                self.records.ask(at.EXPAND, state, ahead)
+                done = self.records.ask(at.EXPAND, state, ahead, begins=int(briefly)) >= 0
                 made = (parts := self.parts) - self._counted
                 self._counted = parts
                 if made > _UNPAID:
                     spend(made)
                 self.outgrown = self.outgrown or self.is_large()
+        return done
 
     def is_large(self) -> bool:
         """Whether new constraints get a new one."""

@@ -49,11 +49,11 @@ from fairlead.lowering.nodes import (
 from fairlead.lowering.number_machines import begun
 from fairlead.masks.arena import Arena
 from fairlead.masks.bits import Row
+from fairlead.masks.bounded import expand
 from fairlead.masks.conjunctions import bounded_fields, counted_apart
 from fairlead.masks.gallery import Gallery
 from fairlead.masks.jumps import DRAWN
 from fairlead.masks.kernels import layout as at
-from fairlead.masks.kernels.bound_layout import SPLITTING
 from fairlead.masks.known import Known
 from fairlead.masks.lalr import LalrNodes
 from fairlead.masks.literals import lexeme_of, run_of
@@ -150,7 +150,7 @@ class Network:
         row, spare = rows or (self._row, self._spare)
         states, nodes, context = 0, 0, self.arena.context
         while code < 0:
-            states += code == at.NEED_LEX and not context[SPLITTING]
+            states += code == at.NEED_LEX
             nodes += code == at.NEED_NODE
             often = states > _OFTEN if code == at.NEED_LEX else nodes > _MANY
             self._serve(code, int(context[at.WANT]), _AHEAD if often else 0)
@@ -186,7 +186,7 @@ class Network:
         if code == at.FULL:
             self.arena.grow(wanted)
         elif code == at.NEED_LEX:
-            self.lexicon.expand(wanted, ahead)
+            expand(self.lexicon, wanted, ahead, self.arena.context)
         elif code in DRAWN:
             self.gallery.serve(code, wanted, self.arena)
         elif code == at.NEED_BOUND:

@@ -101,9 +101,12 @@ class Records:
         """Tell the kernels where an array of the lexicon is."""
         self.context[slot] = array.__array_interface__["data"][0]
 
-    def ask(self, what: int, a: int, b: int = 0) -> int:
-        """What `kernels.entry.lexemes` has to say, when there is room for it."""
-        return self._asked(what, a, b, _NONE, _NONE)
+    def ask(self, what: int, a: int, b: int = 0, *, begins: int = 0) -> int:
+        """What `kernels.entry.lexemes` has to say, when there is room for it.
+
+        -1 where it has not been told after so many searches, if any number is given.
+        """
+        return self._asked(what, a, b, _NONE, _NONE, begins)
 
     def new_state(self) -> int:
         """The number of a state that no record has."""
@@ -227,22 +230,32 @@ class Records:
         return at.RULE, len(self._rules) - 1, int(sure), 0, 0
 
     def _asked(
-        self, what: int, a: int, b: int, program: "NDArray[np.int64]", made: "NDArray[np.int64]"
+        self,
+        what: int,
+        a: int,
+        b: int,
+        program: "NDArray[np.int64]",
+        made: "NDArray[np.int64]",
+        begins: int = 0,
     ) -> int:
         effort = EFFORT
-        while True:
-            found = self._lexemes(self.context, what, a, b, program, made)
-            if found >= 0:
-                if effort > EFFORT:
-                    self.context[at.ROOMS + at.EFFORT] = EFFORT
-                return found
-            count = int(self.context[at.WANT]) - 1
-            self._serve(count)
-            if count == at.EFFORT:  # a search begins anew, and would do so ever more often
-                effort *= 2
-                self.context[at.ROOMS + at.EFFORT] = effort
-            if what == at.EXPAND and count == at.BODIES:  # what is made begins at the wanted state
-                b = 0
+        try:
+            while True:
+                found = self._lexemes(self.context, what, a, b, program, made)
+                if found >= 0:
+                    return found
+                count = int(self.context[at.WANT]) - 1
+                self._serve(count)
+                if count == at.EFFORT:  # a search begins anew, and would do so ever more often
+                    effort, begins = effort * 2, begins - 1
+                    self.context[at.ROOMS + at.EFFORT] = effort
+                    if begins == 0:
+                        return -1
+                if what == at.EXPAND and count == at.BODIES:  # it begins at the wanted state
+                    b = 0
+        finally:
+            if effort > EFFORT:
+                self.context[at.ROOMS + at.EFFORT] = EFFORT
 
     def _serve(self, count: int) -> None:
         if count == at.STATES:

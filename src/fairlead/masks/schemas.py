@@ -78,19 +78,15 @@ class PlainSchema:
     Attributes:
         draft: what it is written in.
         lowering: of parts that refer to others, if there are such.
+        leaves: the texts of the parts that kernels do not know; None if there are others.
     """
 
-    def __init__(
-        self,
-        source: JsonSchema,
-        text: str,
-        draft: Draft,
-        reading: "_Reading",
-    ) -> None:
+    def __init__(self, source: JsonSchema, text: str, draft: Draft, reading: "_Reading") -> None:
         """Copy what was read."""
         counts: list[int] = reading.context.tolist()
         self._source, self._text, self.draft = source, text, draft
         self.lowering: TameLowering | None = None
+        self.leaves: list[str] | None = None
         self._judged = reading.judged
         self._begun, self._of_values = reading.field(of.V_BEGIN), reading.field(of.V_PART)
         self._parts = reading.part[: counts[of.PARTS] * of.PART_FIELDS].copy()
@@ -279,6 +275,8 @@ def lower_plain(source: JsonSchema) -> Expr | None:
         plain.lowering = lowering
     elif not all(_is_tame(part, plain.draft, strict=source.formats == "strict") for part in asked):
         return None
+    else:
+        plain.leaves = asked
     rule = Rule("schema", inhabited=True, make=lambda: lower_json_schema(source), read=plain)
     return rule if plain.lowering is None else plain.lowering.kept_for(rule)
 

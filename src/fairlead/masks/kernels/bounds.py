@@ -52,6 +52,7 @@ from fairlead.masks.kernels.returns import is_expanded
 from fairlead.masks.kernels.views import Context, inner, int32s, int64s, once
 
 _TOO_MANY: Final = 1
+_FURTHER: Final = 3  # times that the pairs double when neither states nor options were enough
 
 
 @inner
@@ -141,15 +142,15 @@ def _go_on(context: Context, pair: int, between: int, field: int) -> int:
 
 
 @inner
-def _search(context: Context, state: int, inside: int, between: int, field: int, most: int) -> int:
+def _search(context: Context, state: int, inside: int, between: int, field: int) -> int:
     """Find the fewest characters of a text from a pair on; L_SINGLE: among those of one byte.
 
-    _TOO_MANY if it would have to go on from more than so many pairs; 0: from any number.
+    _TOO_MANY if it would have to go on from BOUND_SEARCH pairs.
     """
     context[SEARCH] += 1
     context[SEARCH_LEVEL] = context[SEARCH_BETWEEN] = context[SEARCH_WITHIN] = 0
     context[SEARCH_BEST] = -1
-    links, gone = int32s(context, LENGTH), 0
+    links, gone, most = int32s(context, LENGTH), 0, int(context[BOUND_SEARCH])
     code = _meet_options(context, state, inside, between, 0, field)
     while code == OK and context[SEARCH_BEST] != context[SEARCH_LEVEL]:
         pair = context[SEARCH_WITHIN]
@@ -204,15 +205,25 @@ def know_length(context: Context, pair: int, between: int, field: int) -> int:
         lengths[at + L_EXACT] = lengths[at + L_SINGLE]
         lengths[at + L_STEADY + L_EXACT] = lengths[at + L_STEADY + L_SINGLE]
         return OK
-    if context[SPLITTING] == 0:
-        code = _find_length(context, pair, between, field, int(context[BOUND_SEARCH]))
+    while True:
+        code = _try_length(context, pair, between, field)
         if code != _TOO_MANY:
             return code
-        context[SPLITTING] = 1
-    state = int(pairs[pair] >> 32)
-    option = _options(context, state)
+        context[BOUND_SEARCH] <<= _FURTHER * context[SPLITTING]
+        context[SPLITTING] = 1 - context[SPLITTING]
+
+
+@inner
+def _try_length(context: Context, pair: int, between: int, field: int) -> int:
+    """The same, or _TOO_MANY.
+
+    Mostly either states or their options are few: `a.{24}b` has 2^25 sets of 26 members, and of
+    three groups of nine patterns that meet the members' tuples are more than the sets that come
+    (143 s to a mask, and 10).
+    """
+    option = _options(context, int(int64s(context, PAIR)[pair] >> 32))
     if option <= 0:
-        return option if option < 0 else _find_length(context, pair, between, field, 0)
+        return option if option < 0 else _find_length(context, pair, between, field)
     return _know_fewest(context, pair, option, between, field)
 
 
@@ -223,8 +234,8 @@ def _know_fewest(context: Context, pair: int, option: int, between: int, field: 
     inside, fewest, steady = int(int64s(context, PAIR)[pair] & 0xFFFFFFFF), ENDLESS, 0
     while options[option] != 0:
         one = pair_of(context, int(options[option]), inside)
-        code = _find_length(context, one, between, field, 0) if one > 0 else one
-        if code < 0:
+        code = _find_length(context, one, between, field) if one > 0 else one
+        if code != OK:
             return code
         known = int(lengths[one * 8 + field])
         if known <= fewest:
@@ -236,12 +247,12 @@ def _know_fewest(context: Context, pair: int, option: int, between: int, field: 
 
 
 @inner
-def _find_length(context: Context, pair: int, between: int, field: int, most: int) -> int:
+def _find_length(context: Context, pair: int, between: int, field: int) -> int:
     """Have a length known of a pair that is its only option, or where that does not matter."""
     lengths, found = int32s(context, LENGTH), int64s(context, PAIR)[pair]
     if lengths[pair * 8 + field] != 0:
         return OK
-    code = _search(context, int(found >> 32), int(found & 0xFFFFFFFF), between, field, most)
+    code = _search(context, int(found >> 32), int(found & 0xFFFFFFFF), between, field)
     if code == OK:
         if context[SEARCH_BEST] < 0:
             lengths[pair * 8 + field] = ENDLESS

@@ -45,6 +45,7 @@ from fairlead.masks.kernels.record_layout import (
     PART,
     PLACE,
     QUEUED,
+    ROOMS,
     ROWS,
     RULE,
     SET,
@@ -74,7 +75,8 @@ _MOST_SMALL: Final = 32
 _PLAIN_LOW: Final = -1 << 32  # the words of all that is printed of ASCII, a backslash apart
 _PLAIN_HIGH: Final = (1 << 63) - 1 & ~(1 << 0x5C - 0x40)
 _SHORT_SEARCH: Final = 1024  # records that wait in a search that may be done without
-_WHOLE_SEARCH: Final = 256  # steps of a search before it looks at options one by one
+_WHOLE_SEARCH: Final = 256  # steps of a search before it looks at options one by one,
+_SPLITTING: Final = 0x5555 << 14  # if it is the first, third, ... time that it is begun
 
 
 @inner
@@ -89,7 +91,7 @@ def explore(context: Context, what: int, start: int, ahead: int) -> int:
     apart()
     context[GENERATION] += 1
     turn, sought, last, heap, place = int(context[GENERATION]), 0, 0, 0, 0
-    short, steps = False, 0
+    short, steps, splits = False, 0, context[ROOMS + EFFORT] & _SPLITTING != 0
     if what == EXPAND:  # though it be an option that has no text
         push(context, int(int32s(context, STATE_RECORD)[start]))
         put(context, int(int64s(context, LIST)[0]), QUEUED, turn)
@@ -101,7 +103,7 @@ def explore(context: Context, what: int, start: int, ahead: int) -> int:
         derive(context, record)
         if sought:
             steps += 1
-            split = steps > _WHOLE_SEARCH
+            split = splits and steps > _WHOLE_SEARCH
             sought, last = _look_on(context, heap, record, sought, last, split)
             if short and sought and context[TOP] - heap > _SHORT_SEARCH:
                 put(context, sought, ABOUT, field(context, sought, ABOUT) | HARD)

@@ -25,6 +25,7 @@ from fairlead.masks.kernels.record_layout import (
     OPTIONS,
     OPTIONS_ROOM,
     PART,
+    RECORDS,
     STATE_RECORD,
     TOP,
     WANT,
@@ -41,7 +42,7 @@ _MOST: Final = 512  # options; a record with more is taken as it is
 def list_options(context: Context, record: int) -> int:
     """Push the options of a record, or the record itself, on LIST; gives how many."""
     apart()
-    listed, base = int64s(context, LIST), int(context[TOP])
+    listed, base, before = int64s(context, LIST), int(context[TOP]), int(context[RECORDS])
     push(context, record)
     place = base
     while place < context[TOP] and context[WANT] == 0:
@@ -51,7 +52,7 @@ def list_options(context: Context, record: int) -> int:
             listed[base], context[TOP] = record, base + 1
             break
     count = int(context[TOP]) - base
-    context[EFFORT] += count >> 3  # as much work as deriving one
+    context[EFFORT] += context[RECORDS] - before
     return count
 
 
