@@ -24,7 +24,8 @@ from fairlead.lowering.expr import (
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.lowering.regular import contains
 from fairlead.lowering.sources import lower_source
-from fairlead.masks import fewer, verdicts
+from fairlead.masks import fewer
+from fairlead.masks import network as networks
 from fairlead.masks.bits import unpack
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.kernels import searches
@@ -59,7 +60,7 @@ def counted(high: int, more: Expr = ANYTHING) -> Expr:
 @pytest.mark.parametrize("high", [1, 3, 8])
 @pytest.mark.parametrize("short", [0, 256])
 def test_so_many_characters(high: int, short: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verdicts, "SHORT", short)
+    monkeypatch.setattr(networks, "SHORT", short)
     assert compared(counted(high), WORDS, 2, 9, 1) > 3
 
 
@@ -67,7 +68,7 @@ def test_so_many_characters(high: int, short: int, monkeypatch: pytest.MonkeyPat
 def test_what_is_counted_and_looked_for_together(
     short: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verdicts, "SHORT", short)
+    monkeypatch.setattr(networks, "SHORT", short)
     assert compared(counted(9, NO_BB), WORDS, 2, 9, 1) > 3
     twice = concat(ahead(repeat(CHARACTERS, 0, 12), 1), ahead(NO_BB, 1), nested(), stop(1))
     assert compared(twice, WORDS, 2, 9, 1) > 3
@@ -90,7 +91,7 @@ def judged(expr: Expr, monkeypatch: pytest.MonkeyPatch) -> int:
 
     with monkeypatch.context() as patch:
         patch.setattr(Verdicts, "_verdict", counting)
-        patch.setattr(verdicts, "SHORT", 0)
+        patch.setattr(networks, "SHORT", 0)
         fast = States(expr, Derivatives(expr, WORDS.spellable), WORDS, fl.Budget())
         state = fast.start(b"")
         for length in range(12):

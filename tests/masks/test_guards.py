@@ -24,6 +24,7 @@ from fairlead.lowering.expr import (
 )
 from fairlead.lowering.nodes import Concat, Expr, Rule
 from fairlead.lowering.sources import lower_source
+from fairlead.masks import network as networks
 from fairlead.masks import states, verdicts
 from fairlead.masks.bits import unpack
 from fairlead.masks.kernels import layout as at
@@ -180,7 +181,7 @@ def test_a_search_that_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     has_x = concat(ANYTHING, literal("x"), ANYTHING)
     expr = concat(ahead(alt(has_x, literal("[]"))), source)
     assert compared(expr, WORDS_OF_JSON, 1, 3) > 1
-    monkeypatch.setattr(verdicts, "SHORT", 1)
+    monkeypatch.setattr(networks, "SHORT", 1)
     assert compared(expr, WORDS_OF_JSON, 1, 3) > 1
 
 
@@ -206,7 +207,7 @@ def test_what_is_settled() -> None:
 def test_verdicts_are_the_same_whoever_finds_them(
     short: int, most: int, futile: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verdicts, "SHORT", short)
+    monkeypatch.setattr(networks, "SHORT", short)
     monkeypatch.setattr(verdicts, "MOST", most)
     monkeypatch.setattr(verdicts, "_FUTILE", futile)
     assert checked(range(12)) > 20
@@ -218,7 +219,7 @@ def test_verdicts_are_the_same_whoever_finds_them(
 
 
 def test_a_stack_that_is_too_deep_to_be_said_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verdicts, "SHORT", 0)
+    monkeypatch.setattr(networks, "SHORT", 0)
     monkeypatch.setattr(verdicts, "_DEEPEST", 1)
     assert checked(range(6)) > 10
 
@@ -231,7 +232,7 @@ def test_a_judge_that_gives_up_leaves_a_doubt(monkeypatch: pytest.MonkeyPatch) -
 
     alive = Derivatives.alive
     expr = concat(repeat(literal("a"), 1), ahead(NOT_A), alt(literal("b"), literal("cc")))
-    monkeypatch.setattr(verdicts, "SHORT", 0)
+    monkeypatch.setattr(networks, "SHORT", 0)
     machine = Derivatives(expr, WORDS.spellable)
     fast = States(expr, machine, WORDS, fl.Budget())
     plain = Rows(Derivatives(expr, WORDS.spellable), WORDS, fl.Budget())
@@ -254,7 +255,7 @@ def test_a_lark_grammar_is_read_place_by_place() -> None:
 
 @pytest.mark.parametrize("short", [0, 256])
 def test_counts_under_a_guard(short: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verdicts, "SHORT", short)
+    monkeypatch.setattr(networks, "SHORT", short)
     characters = alt(byte_set(b"ab"), literal("é"), literal("è"))
     has_b = concat(ANYTHING, literal("b"), ANYTHING)
     rule = Rule("rule", looks=2)
