@@ -36,7 +36,8 @@ def places(schema: Any) -> list[str]:
         ({"not": {"pattern": "a"}, "type": "string"}, ["/not"]),
         ({"not": {"minLength": 3}, "pattern": "a"}, []),
         ({"patternProperties": {"a": {}, "b": {}, "c": {}}, "pattern": ""}, []),
-        ({"patternProperties": {"a": {}, "b": True, "c": {}}}, ["/patternProperties"]),
+        ({"patternProperties": {"a+": {}, "b*": True, "c+": {}}}, ["/patternProperties"]),
+        ({"patternProperties": {"a": {}, "b": True, "c+": {}}}, []),
         ({"patternProperties": 3, "allOf": 4, "propertyNames": "attern"}, []),
     ],
 )

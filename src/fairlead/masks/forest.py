@@ -5,7 +5,6 @@ they may ever get, and the operating system gives memory for what is used.
 """
 
 import threading
-from ctypes import addressof, c_char
 from typing import Any, Final, final
 
 import numpy as np
@@ -21,7 +20,6 @@ from fairlead.vocabulary.flat_trie import FlatTrie
 MOST_NODES: Final = 1 << 23
 _MOST_TOKENS: Final = 1 << 24
 MOST_FIRST: Final = 1 << 20
-_from_buffer: Final = c_char.from_buffer
 
 
 @final
@@ -148,14 +146,5 @@ class Forest:
 
 
 def address(array: "NDArray[Any]") -> int:
-    """Where an array's data is.
-
-    >>> array = np.arange(3)
-    >>> address(array) == array.__array_interface__["data"][0] == address(array[1:]) - 8
-    True
-    """
-    try:
-        # A third of the time that the interface takes; of it numpy's types do not tell.
-        return addressof(_from_buffer(array))  # pyright: ignore[reportArgumentType]
-    except (TypeError, ValueError):  # it cannot be written to, or there is nothing in it
-        return array.__array_interface__["data"][0]
+    """Where an array's data is."""
+    return array.__array_interface__["data"][0]  # audit hooks are told of what ctypes does

@@ -52,6 +52,7 @@ from fairlead.masks.kernels.returns import is_expanded
 from fairlead.masks.kernels.views import Context, inner, int32s, int64s, once
 
 _TOO_MANY: Final = 1
+_PREFERRED: Final = 7  # doublings of the pairs for options: other states are dear where there are
 _FURTHER: Final = 3  # times that the pairs double when neither states nor options were enough
 
 
@@ -145,12 +146,13 @@ def _go_on(context: Context, pair: int, between: int, field: int) -> int:
 def _search(context: Context, state: int, inside: int, between: int, field: int) -> int:
     """Find the fewest characters of a text from a pair on; L_SINGLE: among those of one byte.
 
-    _TOO_MANY if it would have to go on from BOUND_SEARCH pairs.
+    _TOO_MANY if it would have to go on from BOUND_SEARCH pairs, or, of options, many times that.
     """
     context[SEARCH] += 1
     context[SEARCH_LEVEL] = context[SEARCH_BETWEEN] = context[SEARCH_WITHIN] = 0
     context[SEARCH_BEST] = -1
-    links, gone, most = int32s(context, LENGTH), 0, int(context[BOUND_SEARCH])
+    links, gone = int32s(context, LENGTH), 0
+    most = int(context[BOUND_SEARCH]) << (_PREFERRED * int(context[SPLITTING]))
     code = _meet_options(context, state, inside, between, 0, field)
     while code == OK and context[SEARCH_BEST] != context[SEARCH_LEVEL]:
         pair = context[SEARCH_WITHIN]
