@@ -16,6 +16,9 @@ LARGE = [{"pattern": "a.{12}b"}, {"pattern": "c.{12}d"}]
 
 
 def places(schema: Any) -> list[str]:
+    if isinstance(schema, list):
+        schema = {"prefixItems": schema}
+        return [place.removeprefix("/prefixItems") for place in places(schema)]
     return sorted(place() for place, _, _ in trials(fl.JsonSchema(schema)))
 
 
@@ -39,6 +42,28 @@ def places(schema: Any) -> list[str]:
         ({"patternProperties": {"a+": {}, "b*": True, "c+": {}}}, ["/patternProperties"]),
         ({"patternProperties": {"a": {}, "b": True, "c+": {}}}, []),
         ({"patternProperties": 3, "allOf": 4, "propertyNames": "attern"}, []),
+        # Beside what a reference refers to; one that leads nowhere says nothing.
+        (
+            {
+                "allOf": [{"$ref": "#/$defs/a~1b"}],
+                "pattern": "a",
+                "$defs": {"a/b": {"pattern": "b"}},
+            },
+            ["/pattern"],
+        ),
+        ({"pattern": "a", "maxLength": 9, "anyOf": [{"$ref": "#/c/d"}, {"$ref": "x"}]}, []),
+        ({"pattern": "a", "allOf": [{"$ref": "#/items/d"}], "items": ["b"], "not": {}}, []),
+        ({"$ref": "#/$defs/a", "$defs": {"a": {"pattern": "a", "allOf": [{"$ref": "#"}]}}}, []),
+        # One of several has to match: that is a union, which only lengths make dear.
+        ({"anyOf": [{"pattern": "a"}, {"pattern": "b"}]}, []),
+        ({"anyOf": [{"pattern": "a"}, {"pattern": "b"}], "maxLength": 9}, ["/anyOf"]),
+        ({"oneOf": [{"pattern": "a"}, {"pattern": "b"}]}, ["/oneOf"]),
+        ({"format": "email", "pattern": "a"}, ["/pattern"]),
+        ({"if": {"pattern": "a"}, "then": {"maxLength": 3}}, ["/if"]),
+        (
+            {"propertyNames": {"pattern": "\ud83d\ude00", "format": "uri"}},
+            ["/propertyNames", "/propertyNames/pattern"],
+        ),
     ],
 )
 def test_parts_in_which_patterns_meet_are_tried(schema: Any, expected: list[str]) -> None:
@@ -48,6 +73,13 @@ def test_parts_in_which_patterns_meet_are_tried(schema: Any, expected: list[str]
 def test_so_many_parts_are_tried_at_most() -> None:
     parts = [{"allOf": [{"pattern": f"a{n}"}, {"pattern": "b"}]} for n in range(100)]
     assert len(places({"anyOf": parts})) == 64
+
+
+def test_so_many_parts_are_looked_at() -> None:
+    parts = [{"not": {"minLength": n}} for n in range(1100)]
+    denied = {"not": {"pattern": "a"}}
+    assert places([*parts[:3], denied]) == ["/3/not"]
+    assert places([denied, *parts]) == []  # those that come last are looked at first
 
 
 def test_a_part_without_an_instance_is_no_reason_to_refuse() -> None:

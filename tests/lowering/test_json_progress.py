@@ -113,6 +113,20 @@ def test_the_alternatives_are_what_becomes_of_the_formula(formula, judge):
         assert found == expected, world
 
 
+def test_products_are_split_by_what_holds_for_the_value(monkeypatch):
+    monkeypatch.setattr(json_progress, "_FEW", 1)
+    for formula in (MANY, all_of(a, any_of(b, c), any_of(c, e))):
+        for judge in (Exactly(True), Never()):
+            found = Progress(read, judge).pairs(formula)
+            for world in WORLDS:
+                kept = {name for name in RESTS if true_in(world, READ[name])}
+                told = any(true_in(world, all_of(*pair)) for pair in found.items())
+                assert told == true_in(kept, formula), world
+    monkeypatch.setattr(json_progress, "MOST_PAIRS", 3)
+    with pytest.raises(LimitError, match="more than 3"), metered(lambda parts: None):
+        Progress(read, Never()).pairs(MANY)
+
+
 def test_what_was_found_may_be_forgotten(monkeypatch):
     kept = Progress(read, Never())
     expected = [kept.pairs(part) for part in (MANY, all_of(a, b), MANY)]

@@ -10,12 +10,27 @@ from itertools import product
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
 import pytest
 
 import fairlead as fl
-from fairlead.masks import bounded, exits, gallery
+from fairlead.lowering.expr import (
+    ALL_BYTES,
+    ANYTHING,
+    both,
+    byte_set,
+    complement,
+    concat,
+    literal,
+    repeat,
+)
+from fairlead.masks import bounded, exits, gallery, records
 from fairlead.masks.bits import unpack
+from fairlead.masks.bounded import expand
 from fairlead.masks.kernels import layout as at
+from fairlead.masks.kernels.bound_layout import BOUND_SEARCH, SPLITTING
+from fairlead.masks.kernels.layout import EXPANDED
+from fairlead.masks.lexicon import Lexicon
 from two_engines import Both, explored, vocabulary
 
 PATTERNS = [  # with the fewest and the most characters
@@ -213,3 +228,18 @@ def test_what_pictures_take_is_counted_and_forgotten() -> None:
     assert shared.held().bytes > 0
     fl.clear_cache()
     assert shared.held().bytes == 0
+
+
+def test_options_whose_rows_take_long_are_not_looked_at_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(records, "EFFORT", 2)
+    lexicon, context = Lexicon(ALL_BYTES), np.zeros(at.CONTEXT_SIZE, np.int64)
+    denied = complement(concat(ANYTHING, literal("abcab"), ANYTHING))
+    state = lexicon.state(concat(both(repeat(byte_set(b"abc")), denied), literal("d")))
+    context[SPLITTING], context[BOUND_SEARCH] = 1, 32
+    expand(lexicon, state, 3, context)
+    assert (context[SPLITTING], lexicon.flags[state] & EXPANDED) == (0, 0)
+    assert context[BOUND_SEARCH] > 1 << 20
+    expand(lexicon, state, 3, context)
+    assert lexicon.flags[state] & EXPANDED

@@ -19,7 +19,7 @@ from fairlead.lowering.expr import (
     literal,
     repeat,
 )
-from fairlead.lowering.fuel import attempt
+from fairlead.lowering.fuel import attempt, metered
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.masks import lexicon
 from fairlead.masks.kernels.layout import DEAD_END, EXPANDED
@@ -182,3 +182,12 @@ def test_what_kernels_say_of_the_states_of_an_expression_is_so(pattern: str) -> 
     assert states.is_open(expr) is (goes_on or surely_open(expr))
     assert states.is_small(expr) is (few is not None and len(few) < 32)
     assert len(states) <= len(plain)  # no rows are made for it
+
+
+def test_what_kernels_have_made_by_themselves_is_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, states = list[int](), Lexicon(ALL_BYTES)
+    state = states.state(concat(repeat(byte_set(b"abc")), literal("cab")))
+    monkeypatch.setattr(lexicon, "_UNPAID", 0)
+    with metered(made.append):
+        states.expand(state, 5)
+    assert sum(made) >= 5

@@ -26,7 +26,8 @@ _LOOKAROUND: Final = ("(?=", "(?!", "(?<")
 _SAID: Final = ("type", "enum", "const", "minLength", "maxLength", "pattern", "format")
 _LISTS: Final = ("allOf", "anyOf", "oneOf")
 _PARTS: Final = ("not", "if", "then", "else")
-_MEETING: Final = ('Of"', '"propertyNames"', '"format"', '"if"')
+_ENOUGH: Final = ("patternProperties", '"not"', '"if"', *_LOOKAROUND)
+_MEETING: Final = ('Of"', '"propertyNames"', '"format"')
 _MEETING_WORDS: Final = ("allOf", "oneOf", "minLength", "maxLength")
 _DENYING: Final = ("not", "if")
 _SPEAKING: Final = frozenset(
@@ -87,7 +88,7 @@ def _may_meet(text: str) -> bool:
         return True
     if "pattern" not in text:
         return False
-    if "patternProperties" in text or '"not"' in text or any(look in text for look in _LOOKAROUND):
+    if any(word in text for word in _ENOUGH):
         return True
     patterns = text.count('"pattern"') + text.count('"format"')
     return patterns > 1 and any(word in text for word in _MEETING)
