@@ -82,6 +82,37 @@ def test_so_many_parts_are_looked_at() -> None:
     assert places([denied, *parts]) == []  # those that come last are looked at first
 
 
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"enum": [1.5, "ac", ["a"]], "minLength": 1.0},
+        {"const": "ac", "maxLength": 2},
+        {"type": ["string", "number"], "maxLength": 3},
+        {"maxLength": 1e30},
+    ],
+)
+def test_numbers_that_are_no_python_integers_are_no_reason_to_refuse(part: Any) -> None:
+    schema = part | {"pattern": "a", "not": {"pattern": "b", "const": {"x": 2.5}}}
+    assert places(schema) == ["/pattern"]
+    made = fl.compile(fl.JsonSchema(schema), BYTES)
+    assert (made.matches('"ac"'), made.matches('"cc"')) == (True, False)
+    assert made.matches("1.5") == ("enum" in part or part.keys().isdisjoint(("const", "enum")))
+
+
+def test_deep_values_of_keys_are_told_apart() -> None:
+    deep: Any = {}
+    for _ in range(5000):
+        deep = {"items": deep}
+    assert places({"patternProperties": {"a+": deep, "b+": deep}}) == ["/patternProperties"]
+
+
+def test_what_is_no_schema_is_no_reason_to_refuse_where_nobody_refers_to_it() -> None:
+    wrong = {"pattern": 1.5, "type": 2.5, "not": {"pattern": ["a"]}, "anyOf": 3.5, "enum": 4}
+    meeting = {"allOf": [wrong, {"pattern": "a"}, {"pattern": "b"}]}
+    assert places({"x": {"y": meeting}}) == ["/x/y/allOf"]
+    assert fl.compile(fl.JsonSchema({"x": {"y": meeting}}), BYTES).matches('"c"')
+
+
 def test_a_part_without_an_instance_is_no_reason_to_refuse() -> None:
     never = {"type": "string", "allOf": [{"pattern": "^a"}, {"pattern": "^b"}]}
     made = fl.compile(fl.JsonSchema({"properties": {"a": never}}), BYTES)

@@ -9,26 +9,29 @@ What this module does not know: how masks are made.
 """
 
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from functools import partial
 from typing import Any, Final, final
 
 from fairlead.syntax.json_schema_source import JsonSchema
-from fairlead.syntax.json_text import extend, walk, write_json
+from fairlead.syntax.json_text import extend, walk, write_json, write_plain
 
 _MOST: Final = 64  # trials, of a millisecond each where nothing is large
 _DEEPEST: Final = 12  # levels of parts that say something about one string,
 _MOST_PARTS: Final = 64  # how many such parts are looked at,
 _LOOKED_AT: Final = 1024  # and how many in a schema: 1 ms
+_LONGEST: Final = 1 << 40
 _MEETING_KEYS: Final = 2  # patterns of keys; most schemas that have any have one
 _MOST_KEYS: Final = 16  # of 300 simple ones the trial takes 3 s, and the mask itself none
 _REPEATS: Final = frozenset("*+{")  # without one a pattern has few states
 _LOOKAROUND: Final = ("(?=", "(?!", "(?<")
-_SAID: Final = ("type", "enum", "const", "minLength", "maxLength", "pattern", "format")
+_NAMED: Final = ("type", "pattern", "format")
+_LENGTHS: Final = ("minLength", "maxLength")
 _LISTS: Final = ("allOf", "anyOf", "oneOf")
 _PARTS: Final = ("not", "if", "then", "else")
 _ENOUGH: Final = ("patternProperties", '"not"', '"if"', *_LOOKAROUND)
 _MEETING: Final = ('Of"', '"propertyNames"', '"format"')
-_MEETING_WORDS: Final = ("allOf", "oneOf", "minLength", "maxLength")
+_MEETING_WORDS: Final = ("allOf", "oneOf", *_LENGTHS)
 _DENYING: Final = ("not", "if")
 _SPEAKING: Final = frozenset(
     (*_LISTS, "pattern", "not", "if", "patternProperties", "propertyNames")
@@ -107,7 +110,7 @@ def _keys(raw: dict[str, Any], kept: "_Kept") -> "Iterator[tuple[str, dict[str, 
     listed: Any = raw.get("patternProperties")
     patterns: dict[str, Any] = listed if listed.__class__ is dict else {}
     repeating = [name for name in patterns if not _REPEATS.isdisjoint(name)][:_MOST_KEYS]
-    told = [str(patterns[name]) for name in repeating]
+    told = [write_plain(patterns[name]) or name for name in repeating]  # None: of any depth
     if len({*told}) >= _MEETING_KEYS:
         # What is said of the values does not matter, but for which say the same.
         values = {
@@ -137,7 +140,7 @@ class _Kept:
         if part.__class__ is not dict or depth > _DEEPEST or self.looked_at > self._most:
             return {}
         self.looked_at += 1
-        kept: dict[str, Any] = {name: part[name] for name in _SAID if name in part}
+        kept = _keywords(part)
         for name in _LISTS:
             listed: Any = part.get(name)
             if listed.__class__ is list and listed:
@@ -147,6 +150,24 @@ class _Kept:
         if referred:
             kept["allOf"] = [*kept.get("allOf", ()), referred]
         return kept
+
+
+def _keywords(part: dict[str, Any]) -> dict[str, Any]:
+    """What a part itself says of strings; other values, which JSON may write in many ways, are not.
+
+    What is no schema is not kept either: nobody may refer to it.
+    """
+    kept: dict[str, Any] = {name: part[name] for name in _NAMED if part.get(name).__class__ is str}
+    kinds: Any = part.get("type")
+    if kinds.__class__ is list:
+        kept["type"] = [kind for kind in kinds if kind.__class__ is str]
+    for name in _LENGTHS:
+        if part.get(name).__class__ in (int, Decimal):
+            kept[name] = int(min(part[name], _LONGEST))
+    values: Any = [part["const"]] if "const" in part else part.get("enum")
+    if values.__class__ is list:
+        kept["enum"] = [value for value in values if value.__class__ is str]
+    return kept
 
 
 def _target(reference: Any, root: Any) -> Any:
