@@ -23,6 +23,7 @@ from fairlead.lowering.fuel import attempt, metered
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.masks import lexicon
 from fairlead.masks.kernels.layout import DEAD_END, EXPANDED
+from fairlead.masks.kernels.record_layout import EXPAND
 from fairlead.masks.lexicon import Lexicon
 
 
@@ -191,3 +192,9 @@ def test_what_kernels_have_made_by_themselves_is_paid_for(monkeypatch: pytest.Mo
     with metered(made.append):
         states.expand(state, 5)
     assert sum(made) >= 5
+    states.records.ask(EXPAND, states.state(literal("abcdefgh")), 9)  # as kernels do
+    states.count_anew()
+    made.clear()
+    with metered(made.append):
+        states.expand(states.state(literal("x")))
+    assert sum(made) < 9

@@ -6,9 +6,10 @@ A compiled constraint is remembered by the content of its source, its vocabulary
 that compiling in a loop costs a dictionary look-up.
 """
 
+from collections.abc import Callable
 from functools import reduce
 from time import perf_counter
-from typing import Final, TypeAlias, final
+from typing import Final, TypeAlias, TypeVar, final
 
 from fairlead.automata.budget import Budget, Meter
 from fairlead.automata.decided import Decisions
@@ -37,6 +38,7 @@ from fairlead.syntax.sources import Source, source
 from fairlead.vocabulary.cutter import Cutter
 from fairlead.vocabulary.spellings import Vocabulary
 
+Told = TypeVar("Told")
 Parts: TypeAlias = tuple[Source, Vocabulary, Budget, Cutter | None]
 
 _DEFAULT: Final = Budget.default()
@@ -144,10 +146,8 @@ def _compile(
     with metered(meter.tick):
         expr = _plainly(resolved) or lower_source(resolved.source, Decisions(meter.tick))
         machine = Derivatives(expr, spelled.spellable, meter.tick)
-        try:
-            lives = machine.has_text(expr)  # which lowers what it needs to know
-        except LimitError as error:
-            raise undecided(resolved.source, error) from None
+        # Asking lowers what it needs to know.
+        lives = _told(resolved.source, lambda: machine.has_text(expr))
         if not lives:
             raise _unsatisfiable(resolved.source, expr, meter)
         machine.settle()
@@ -168,11 +168,8 @@ def _compile(
     )
     if cutter is None and (expr.looks or isinstance(expr, And | Not)):
         # Where languages meet, a mask may take too long: it shows now.
-        try:
-            with metered(meter.tick):
-                made.mask(made.start())
-        except LimitError as error:
-            raise undecided(resolved.source, error) from None
+        with metered(meter.tick):
+            _told(resolved.source, lambda: made.mask(made.start()))
     if isinstance(resolved.source, JsonSchema) and spelled.closed:
         read = plain_of(expr)
         leaves = None if read is None else read.leaves
@@ -180,6 +177,14 @@ def _compile(
     meter.release()
     machine.trim()
     return made
+
+
+def _told(what: Source, ask: Callable[[], Told]) -> Told:
+    """What `ask` says; where a search takes too long, the two parts that meet are named."""
+    try:
+        return ask()
+    except LimitError as error:
+        raise undecided(what, error) from None
 
 
 def _try_parts(

@@ -30,7 +30,7 @@ from fairlead.masks.space import untouched
 
 MOST_STATES: Final = 1 << 19  # 1 KB each
 _WORTH_COUNTING: Final = 4
-_UNPAID: Final = 1 << 12  # records that kernels have made by themselves; four million took 9 s
+_UNPAID: Final = 1 << 17  # records that kernels have made by themselves; four million took 9 s
 RENEW_AT: Final = 1 << 16  # when a new constraint gets a new lexicon,
 RENEW_AT_PARTS: Final = 1 << 19  # so that one that has met a huge language fails no other
 
@@ -112,6 +112,10 @@ class Lexicon:
                     spend(made)
                 self.outgrown = self.outgrown or self.is_large()
         return done
+
+    def count_anew(self) -> None:
+        """Have nobody pay for what kernels have made so far: that was for others."""
+        self._counted = self.parts
 
     def is_large(self) -> bool:
         """Whether new constraints get a new one."""

@@ -33,6 +33,7 @@ def new_network(expr: Expr, machine: Derivatives, gallery: Gallery) -> Network:
     plain = not expr.looks and gallery.lexicon.spellable == ALL_BYTES
     with _lock:
         seed = _seed(gallery) if plain else _bare_seed(gallery)
+    gallery.lexicon.count_anew()
     return Network(expr, machine, gallery, seed)
 
 
