@@ -42,7 +42,7 @@ Told = TypeVar("Told")
 Parts: TypeAlias = tuple[Source, Vocabulary, Budget, Cutter | None]
 
 _DEFAULT: Final = Budget.default()
-_DEAR: Final = 5  # parts of a search that takes long: 400,000 took 2.8 to 4.7 s, now .9 to 1.4
+_DEAR: Final = 5  # parts of a search that takes long: 400,000 took 2.8 to 4.7 s
 
 
 @final

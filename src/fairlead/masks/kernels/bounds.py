@@ -220,8 +220,7 @@ def _try_length(context: Context, pair: int, between: int, field: int) -> int:
     """The same, or _TOO_MANY.
 
     Mostly either states or their options are few: `a.{24}b` has 2^25 sets of 26 members, and of
-    three groups of nine patterns that meet the members' tuples are more than the sets that come
-    (143 s to a mask, and 10).
+    three groups of nine patterns that meet the members' tuples are more than the sets that come.
     """
     option = _options(context, int(int64s(context, PAIR)[pair] >> 32))
     if option <= 0:

@@ -76,7 +76,7 @@ _PLAIN_LOW: Final = -1 << 32  # the words of all that is printed of ASCII, a bac
 _PLAIN_HIGH: Final = (1 << 63) - 1 & ~(1 << 0x5C - 0x40)
 _SHORT_SEARCH: Final = 1024  # records that wait in a search that may be done without
 _WHOLE_SEARCH: Final = 256  # steps of a search before it looks at options one by one,
-_SPLITTING: Final = 0x5555 << 14  # if it is the first, third, ... time that it is begun
+_SPLITTING: Final = 0x5555 << 14  # if it is begun the first, third, ... time: `records.EFFORT`
 
 
 @inner
