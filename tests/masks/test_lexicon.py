@@ -198,3 +198,18 @@ def test_what_kernels_have_made_by_themselves_is_paid_for(monkeypatch: pytest.Mo
     with metered(made.append):
         states.expand(states.state(literal("x")))
     assert sum(made) < 9
+
+
+def test_searches_pay_for_what_they_do_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, states = list[int](), Lexicon(ALL_BYTES)
+    expr = both(
+        *(concat(repeat(byte_set(b"ab")), literal(b), repeat(byte_set(b"ab"), 6, 6)) for b in "ab")
+    )
+    states.state(expr)
+    states.count_anew()
+    assert not states.alive(expr)  # no text has both seven letters before its end
+    assert states.parts > 100
+    monkeypatch.setattr(lexicon, "_UNPAID", 0)
+    with metered(made.append):
+        states.expand(states.state(literal("x")))
+    assert sum(made) < 9

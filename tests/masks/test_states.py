@@ -123,6 +123,22 @@ def test_a_state_goes_on_in_a_new_network_where_the_old_one_is_full(
     assert not failures
 
 
+def test_without_fuel_nothing_goes_on_in_another_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    def spent(*_: object) -> object:
+        raise fl.LimitError("no fuel", limit="fuel", given=1)
+
+    fl.clear_cache()
+    constraint = fl.compile(fl.Regex("(ab|c)*d"), BYTES)
+    with monkeypatch.context() as patched, pytest.raises(fl.LimitError, match="no fuel"):
+        patched.setattr(Network, "enter", spent)
+        constraint.start()
+    state = constraint.start()
+    with monkeypatch.context() as patched, pytest.raises(fl.LimitError, match="no fuel"):
+        patched.setattr(States, "_filled", spent)
+        constraint.mask(state)
+    assert constraint.mask(state).any()
+
+
 @pytest.mark.parametrize(("begun", "masked"), [(True, True), (True, False), (False, False)])
 def test_where_nothing_has_room_the_plain_engine_reads_on(
     begun: bool, masked: bool, monkeypatch: pytest.MonkeyPatch

@@ -83,6 +83,19 @@ def spend(parts: int) -> None:
         tick(parts)
 
 
+def without_room(error: LimitError) -> None:
+    """Go on without what there was no room for; what a budget refuses is refused.
+
+    >>> without_room(LimitError("full", limit="states"))
+
+    Raises:
+        LimitError: the fuel is used up. What would go on without it would not be paid for, and
+            a source would be refused or not by what has been compiled before it.
+    """
+    if error.limit == "fuel":
+        raise error
+
+
 def paying() -> bool:
     """Whether this thread pays: limits hold while compiling; afterwards work only takes longer.
 

@@ -114,7 +114,7 @@ class Lexicon:
         return done
 
     def count_anew(self) -> None:
-        """Have nobody pay for what kernels have made so far: that was for others."""
+        """Have nobody pay for what kernels have made so far: it was for others, or is paid for."""
         self._counted = self.parts
 
     def is_large(self) -> bool:
@@ -191,6 +191,7 @@ class Lexicon:
         if found is None:
             with self.lock:
                 found = known[expr] = self.records.ask(what, self.records.record(expr)) == 1
+                self.count_anew()  # searches pay for what they do
         return found
 
     def is_counted(self, repeated: Repeat) -> bool:

@@ -22,6 +22,7 @@ from fairlead.automata.budget import Budget
 from fairlead.automata.derivative import Derivatives
 from fairlead.errors import LimitError
 from fairlead.lowering.expr import concat, literal
+from fairlead.lowering.fuel import without_room
 from fairlead.lowering.nodes import Expr
 from fairlead.masks.bits import Row
 from fairlead.masks.gallery import shared_gallery
@@ -133,11 +134,13 @@ class States:
     def _begin(self, rest: Expr) -> State:
         try:
             found = self._enter(self._network, rest)
-        except LimitError:  # what others have filled is left to them
+        except LimitError as error:  # what others have filled is left to them
+            without_room(error)
             try:
                 self._renew()
                 found = self._enter(self._network, rest)
-            except LimitError:
+            except LimitError as error:
+                without_room(error)
                 found = self._plain_state(rest)
         found.know_rest(rest)
         return found
@@ -164,11 +167,13 @@ class States:
         with self._lock:
             try:
                 return self._filled(state)
-            except LimitError:
+            except LimitError as error:
+                without_room(error)
                 try:
                     self._move(state)
                     return self._filled(state)
-                except LimitError:
+                except LimitError as error:
+                    without_room(error)
                     self._leave(state)
                     return self._filled(state)
 
@@ -179,7 +184,8 @@ class States:
             with self._lock:
                 try:
                     found = self._after(state, token)
-                except LimitError:
+                except LimitError as error:
+                    without_room(error)
                     found = self._after_all(state, token)
         return found
 
@@ -188,7 +194,8 @@ class States:
         try:
             self._move(state)
             return self._after(state, token)
-        except LimitError:
+        except LimitError as error:
+            without_room(error)
             self._leave(state)
             rest = self._read_plainly(state, token)
             found = None if rest is None else self._plain_state(rest)
@@ -240,7 +247,8 @@ class States:
             each = np.ascontiguousarray(tokens, np.uint32)
             try:
                 network.run(READ_EACH, state.macro, len(each), each, codes)
-            except LimitError:
+            except LimitError as error:
+                without_room(error)
                 return None
         return None if (codes & 1).any() else codes
 
