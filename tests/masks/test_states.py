@@ -129,13 +129,15 @@ def test_without_fuel_nothing_goes_on_in_another_way(monkeypatch: pytest.MonkeyP
 
     fl.clear_cache()
     constraint = fl.compile(fl.Regex("(ab|c)*d"), BYTES)
-    with monkeypatch.context() as patched, pytest.raises(fl.LimitError, match="no fuel"):
+    with monkeypatch.context() as patched:
         patched.setattr(Network, "enter", spent)
-        constraint.start()
+        with pytest.raises(fl.LimitError, match="no fuel"):
+            constraint.start()
     state = constraint.start()
-    with monkeypatch.context() as patched, pytest.raises(fl.LimitError, match="no fuel"):
+    with monkeypatch.context() as patched:
         patched.setattr(States, "_filled", spent)
-        constraint.mask(state)
+        with pytest.raises(fl.LimitError, match="no fuel"):
+            constraint.mask(state)
     assert constraint.mask(state).any()
 
 
