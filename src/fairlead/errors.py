@@ -102,6 +102,29 @@ class LimitError(FairleadError):
         self.text, self.position = text, position
         super().__init__(render(message, place, text, position))
 
+    def at(
+        self,
+        place: str = "",
+        message: str | None = None,
+        *,
+        text: str | None = None,
+        position: int | None = None,
+    ) -> "LimitError":
+        """The same limit where it is known what exceeds it: its message, or another.
+
+        >>> print(LimitError("too many states", limit="states", given=9).at("/items"))
+        too many states (at /items)
+        """
+        return LimitError(
+            str(self.args[0]) if message is None else message,
+            limit=self.limit,
+            given=self.given,
+            needed=self.needed,
+            place=place,
+            text=text,
+            position=position,
+        )
+
 
 @final
 class TokenRejected(FairleadError):  # noqa: N818  the contract fixes the name

@@ -208,13 +208,10 @@ def _try_parts(
                 made = CompiledConstraint(inside, machine, vocabulary, budget)
                 made.mask(made.start())
         except LimitError as error:
-            raise LimitError(
+            raise error.at(
+                place(),
                 "what patterns allow together in strings or keys takes more than "
                 f"{error.given} parts of automata to tell",
-                limit=error.limit,
-                given=error.given,
-                needed=error.needed,
-                place=place(),
             ) from None
         except FairleadError:  # of a part that nobody refers to, or without an instance
             continue

@@ -62,13 +62,7 @@ def undecided(source: Source, error: LimitError) -> LimitError:
             denied = isinstance(other, Inverse)
             names = written(one), written(other.item if isinstance(other, Inverse) else other)
             where = f"{names[0]} {'-' if denied else '&'} {names[1]}"
-            return LimitError(
-                f"{where}: {error.args[0]}",
-                limit=error.limit,
-                given=error.given,
-                needed=error.needed,
-                place=error.place or where,
-            )
+            return error.at(error.place or where, f"{where}: {error.args[0]}")
         todo += parts_of(each)
     return error
 
@@ -94,13 +88,7 @@ def placed(source: Source, error: LimitError) -> LimitError:
         if part.__class__ is dict and keyword in part
     ]
     shared = takewhile(lambda names: len({*names}) == 1, zip(*found, strict=False))
-    return LimitError(
-        error.args[0],
-        limit=error.limit,
-        given=error.given,
-        needed=error.needed,
-        place="/".join(names[0] for names in shared),
-    )
+    return error.at("/".join(names[0] for names in shared))
 
 
 @final

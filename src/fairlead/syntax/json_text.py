@@ -57,14 +57,8 @@ def read_json(text: str) -> Json:
             position=error.pos,
         ) from None
     except LimitError as error:
-        raise LimitError(
-            error.args[0],
-            limit=error.limit,
-            given=error.given,
-            needed=error.needed,
-            text=text,
-            position=next(filter(_is_long, _TOKEN.finditer(text))).start(),
-        ) from None
+        long = next(filter(_is_long, _TOKEN.finditer(text)))
+        raise error.at(text=text, position=long.start()) from None
     if "\\u" in text and _ESCAPED_HALF.search(text):
         for pointer, part in walk(value):
             _check(pointer, part)

@@ -47,15 +47,8 @@ def _limit_placed(error: LimitError, source: Lark, terminals: Iterable[LarkTermi
     if found is None:
         return error
     where = describe_place(texts[path], found.start())
-    return LimitError(
-        str(error),
-        limit=error.limit,
-        given=error.given,
-        needed=error.needed,
-        place=f"{path}, {where}" if path else where,
-        text=texts[path],
-        position=found.start(),
-    )
+    place = f"{path}, {where}" if path else where
+    return error.at(place, text=texts[path], position=found.start())
 
 
 def _placed(error: UnsupportedError, source: Lark) -> UnsupportedError:
