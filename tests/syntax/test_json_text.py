@@ -13,6 +13,7 @@ from fairlead.syntax.json_text import (
     LONGEST_POINTER,
     copy_json,
     extend,
+    find,
     read_json,
     show,
     walk,
@@ -149,6 +150,15 @@ def test_a_zero_may_have_any_exponent():
 def test_pointers_escape_what_they_are_made_of():
     assert extend("/a", "x/y~z") == "/a/x~1y~0z"
     assert dict(walk({"a": [True]})) == {"": {"a": [True]}, "/a": [True], "/a/0": True}
+
+
+def test_a_pointer_leads_to_what_it_was_made_of():
+    value = {"a/b": [{"~1": 3}, [4, None]], "": {"": 5}}
+    for pointer, part in walk(value):
+        assert find(value, pointer) is part
+    for pointer in ("/a", "/a~1b/2", "/a~1b/01", "/a~1b/-1", "/a~1b/0/~01/0", "//x"):
+        with pytest.raises(LookupError):
+            find(value, pointer)
 
 
 def test_long_pointers_stay_short_and_different():

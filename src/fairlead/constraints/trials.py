@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from functools import partial
 from typing import Any, Final, final
+from urllib.parse import unquote
 
 from fairlead.syntax.json_schema_source import JsonSchema
-from fairlead.syntax.json_text import extend, walk, write_json, write_plain
+from fairlead.syntax.json_text import extend, find, walk, write_json, write_plain
 
 _MOST: Final = 64  # trials, of a millisecond each where nothing is large
 _DEEPEST: Final = 12  # levels of parts that say something about one string,
@@ -174,11 +175,10 @@ def _target(reference: Any, root: Any) -> Any:
     """What a reference by a pointer refers to, None if there is none."""
     if reference.__class__ is not str or not reference.startswith("#/"):
         return None
-    for step in reference[2:].split("/"):
-        if root.__class__ is not dict:
-            return None
-        root = root.get(step.replace("~1", "/").replace("~0", "~"))
-    return root
+    try:
+        return find(root, unquote(reference[1:]))
+    except LookupError:
+        return None
 
 
 def _meet(said: dict[str, Any]) -> bool:

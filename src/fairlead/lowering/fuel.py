@@ -7,7 +7,7 @@ thread's and not an argument, as every function that builds an expression would 
 
 import threading
 from collections.abc import Callable
-from typing import final
+from typing import Final, final
 
 from fairlead.errors import LimitError
 
@@ -83,17 +83,26 @@ def spend(parts: int) -> None:
         tick(parts)
 
 
-def without_room(error: LimitError) -> None:
-    """Go on without what there was no room for; what a budget refuses is refused.
+@final
+class _WhileThereIsRoom:
+    """Leave a block where there is no room for what it makes, and go on behind it.
 
-    >>> without_room(LimitError("full", limit="states"))
+    Used-up fuel goes on as an error: what is done instead would not be paid for, and a source would
+    be refused or not by what has been compiled before it.
 
-    Raises:
-        LimitError: the fuel is used up. What would go on without it would not be paid for, and
-            a source would be refused or not by what has been compiled before it.
+    >>> with while_there_is_room:
+    ...     raise LimitError("full", limit="states")
     """
-    if error.limit == "fuel":
-        raise error
+
+    def __enter__(self) -> None:
+        """Nothing is kept, so one serves all."""
+
+    def __exit__(self, kind: object, error: BaseException | None, _: object) -> bool:
+        """Whether it was for want of room."""
+        return isinstance(error, LimitError) and error.limit != "fuel"
+
+
+while_there_is_room: Final = _WhileThereIsRoom()
 
 
 def paying() -> bool:

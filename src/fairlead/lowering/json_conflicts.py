@@ -20,7 +20,7 @@ from fairlead.lowering.json_schema import Lowering, lower_json_schema
 from fairlead.lowering.nodes import Expr
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.json_schema_tree import Address, Document, Schema
-from fairlead.syntax.json_text import show
+from fairlead.syntax.json_text import find, show
 
 _LONE = frozenset(
     (
@@ -159,11 +159,8 @@ def _written(text: str, address: Address) -> dict[str, Any]:
     """The keywords of a schema as they were written; {} for another text, or a value in `enum`."""
     document, _, pointer = address.partition("#")
     try:
-        found: Any = json.loads(text)
-        root = found
-        for step in () if document else pointer.split("/")[1:]:
-            key = step.replace("~1", "/").replace("~0", "~")
-            found = found[int(key) if isinstance(found, list) else key]
+        root: Any = json.loads(text)
+        found: Any = find(root, "" if document else pointer)
     except (RecursionError, LookupError):  # too deep for json, or for a pointer to be followed
         return {}
     if document or not isinstance(found, dict):

@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from fairlead.automata.budget import Budget
 from fairlead.automata.derivative import Derivatives
-from fairlead.errors import LimitError
 from fairlead.lowering.expr import concat, literal
-from fairlead.lowering.fuel import without_room
+from fairlead.lowering.fuel import while_there_is_room
 from fairlead.lowering.nodes import Expr
 from fairlead.masks.bits import Row
 from fairlead.masks.gallery import shared_gallery
@@ -132,16 +131,14 @@ class States:
             return found
 
     def _begin(self, rest: Expr) -> State:
-        try:
+        found = None
+        with while_there_is_room:
             found = self._enter(self._network, rest)
-        except LimitError as error:  # what others have filled is left to them
-            without_room(error)
-            try:
+        if found is None:  # what others have filled is left to them
+            with while_there_is_room:
                 self._renew()
                 found = self._enter(self._network, rest)
-            except LimitError as error:
-                without_room(error)
-                found = self._plain_state(rest)
+        found = found or self._plain_state(rest)
         found.know_rest(rest)
         return found
 
@@ -165,43 +162,35 @@ class States:
 
     def _mask(self, state: State) -> Row:
         with self._lock:
-            try:
+            with while_there_is_room:
                 return self._filled(state)
-            except LimitError as error:
-                without_room(error)
-                try:
-                    self._move(state)
-                    return self._filled(state)
-                except LimitError as error:
-                    without_room(error)
-                    self._leave(state)
-                    return self._filled(state)
+            with while_there_is_room:
+                self._move(state)
+                return self._filled(state)
+            self._leave(state)
+            return self._filled(state)
 
     def after(self, state: State, token: int) -> State | None:
         """The state after a token, None where its bytes cannot be read."""
         found = state.following(token)
         if found is None:
             with self._lock:
-                try:
-                    found = self._after(state, token)
-                except LimitError as error:
-                    without_room(error)
-                    found = self._after_all(state, token)
+                with while_there_is_room:
+                    return self._after(state, token)
+                return self._after_all(state, token)
         return found
 
     def _after_all(self, state: State, token: int) -> State | None:
         """The state after a token, though there was no room for it."""
-        try:
+        with while_there_is_room:
             self._move(state)
             return self._after(state, token)
-        except LimitError as error:
-            without_room(error)
-            self._leave(state)
-            rest = self._read_plainly(state, token)
-            found = None if rest is None else self._plain_state(rest)
-            if found is not None:
-                state.follow(token, found)
-            return found
+        self._leave(state)
+        rest = self._read_plainly(state, token)
+        found = None if rest is None else self._plain_state(rest)
+        if found is not None:
+            state.follow(token, found)
+        return found
 
     def _move(self, state: State) -> None:
         """Let a state go on in a new network, as what it shared with others is full."""
@@ -245,12 +234,10 @@ class States:
             if network is None or network.marks.any:
                 return None
             each = np.ascontiguousarray(tokens, np.uint32)
-            try:
+            with while_there_is_room:
                 network.run(READ_EACH, state.macro, len(each), each, codes)
-            except LimitError as error:
-                without_room(error)
-                return None
-        return None if (codes & 1).any() else codes
+                return None if (codes & 1).any() else codes
+        return None
 
     def held(self) -> Held:
         """What is remembered at the moment."""

@@ -15,7 +15,7 @@ from fairlead.syntax.json_schema import parse_json_schema
 from fairlead.syntax.json_schema_resources import Catalogue, has_dynamic
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.json_schema_tree import Address
-from fairlead.syntax.json_text import Json, read_json, write_json
+from fairlead.syntax.json_text import find, read_json, write_json
 
 _WHOLE: Final = "whole:schema"
 _DEFINITIONS: Final = ("$defs", "definitions")
@@ -38,8 +38,11 @@ def part_of(source: JsonSchema, address: Address) -> JsonSchema:
     """
     document, pointer = _split(source, address)
     given = source.value if not document else read_json(dict(source.resource_texts)[document])
-    found, part = _at(given, pointer)
-    if not found or _is_bound(source, document, pointer):
+    try:
+        part = find(given, pointer)
+    except LookupError:
+        raise _refused(address) from None
+    if _is_bound(source, document, pointer):
         raise _refused(address)
     if not document and _names_definitions(source):
         return _alone(source, part)
@@ -51,19 +54,6 @@ def _split(source: JsonSchema, address: Address) -> tuple[str, str]:
     named = (uri for uri, _ in source.resource_texts if address.startswith(f"{uri}#/"))
     document = max(named, key=len, default="")
     return document, address.removeprefix(document).partition("#")[2]
-
-
-def _at(document: Json, pointer: str) -> tuple[bool, Any]:
-    """Whether something stands at a pointer, and what."""
-    found: Any = document
-    for step in pointer.split("/")[1:]:
-        key: Any = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, list) and step.isdecimal():
-            key, found = int(step), dict(enumerate(cast("list[Any]", found)))
-        if not isinstance(found, dict) or key not in found:
-            return False, None
-        found = cast("dict[Any, Any]", found)[key]
-    return True, found
 
 
 def _is_bound(source: JsonSchema, document: str, pointer: str) -> bool:

@@ -18,7 +18,7 @@ from fairlead.errors import SourceError, UnsupportedError
 from fairlead.syntax.frozen import by_identity
 from fairlead.syntax.json_schema_resources import RECURSIVE, Anchor, Catalogue, Resource
 from fairlead.syntax.json_schema_tree import Address, Document
-from fairlead.syntax.json_text import Json, extend, show
+from fairlead.syntax.json_text import Json, extend, show, steps
 from fairlead.syntax.names import did_you_mean
 
 Bindings: TypeAlias = tuple[tuple[str, Resource], ...]
@@ -161,8 +161,7 @@ class Library:
     def _follow(self, scope: Scope, pointer: str, what: str, at: str) -> Place:
         """Along a pointer that begins at the root of the scope's resource."""
         place = Place(scope, scope.resource.pointer, scope.resource.raw)
-        for step in pointer.split("/")[1:]:
-            key = step.replace("~1", "/").replace("~0", "~")
+        for key in steps(pointer):
             place, value = place.entered(), place.raw
             path = place.child(key)
             if isinstance(value, dict) and key in value:

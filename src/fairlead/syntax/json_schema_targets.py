@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from fairlead.syntax.json_schema_keywords import Draft
 from fairlead.syntax.json_schema_needs import Raw
-from fairlead.syntax.json_text import Json
+from fairlead.syntax.json_text import Json, steps
 
 _NO_RESOURCE: Final = ("", "#")  # identifiers that begin so name none
 
@@ -55,8 +55,7 @@ class Targets(dict[str, Any]):
     def follow(self, name: str) -> Json:
         """Where a pointer leads, None where that is not plain."""
         value: Any = self._root
-        for step in unquote(name).split("/")[1:]:
-            key = step.replace("~1", "/").replace("~0", "~")
+        for key in steps(unquote(name)):
             if value.__class__ is list:
                 value = {str(place): one for place, one in enumerate(value)}
             elif value.__class__ is not dict or (value is not self._root and self.opens(value)):

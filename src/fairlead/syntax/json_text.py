@@ -165,6 +165,34 @@ def extend(pointer: str, key: str) -> str:
     return f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}"
 
 
+def steps(pointer: str) -> list[str]:
+    """The steps of a pointer (RFC 6901), the inverse of `extend`.
+
+    >>> steps("/properties/a~1b")
+    ['properties', 'a/b']
+    """
+    return [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
+
+
+def find(root: object, pointer: str) -> Any:
+    """What stands at a pointer.
+
+    >>> find({"a": [3, 4]}, "/a/1")
+    4
+
+    Raises:
+        LookupError: nothing does.
+    """
+    found: Any = root
+    for step in steps(pointer):
+        if isinstance(found, list):
+            found = {str(place): one for place, one in enumerate(cast("list[Any]", found))}
+        if not isinstance(found, dict):
+            raise KeyError(step)
+        found = cast("dict[str, Any]", found)[step]
+    return found
+
+
 def show(value: object) -> str:
     """A value for a message: JSON, cut to 60 characters."""
     if isinstance(value, Mapping):
