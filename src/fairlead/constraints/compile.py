@@ -31,7 +31,7 @@ from fairlead.lowering.sources import lower_source
 from fairlead.lowering.special import shown
 from fairlead.masks.rows import Rows
 from fairlead.masks.schemas import lower_plain, plain_of
-from fairlead.syntax.collecting import uninterrupted
+from fairlead.syntax.collecting import pause, resume
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.parts import check_levels
 from fairlead.syntax.sources import Source, source
@@ -108,7 +108,11 @@ def compile(  # noqa: A001  the contract fixes the name
         UnsatisfiableError: no text satisfies it, or none that the vocabulary can spell.
         LimitError: compiling takes more work than the budget allows.
     """
-    return uninterrupted(_remembered, source_or_type, vocabulary, budget, canonical)
+    paused = pause()
+    try:
+        return _remembered(source_or_type, vocabulary, budget, canonical)
+    finally:
+        resume(paused)
 
 
 def _remembered(

@@ -19,6 +19,7 @@ from fairlead.syntax.special import Special
 from fairlead.vocabulary.spellings import Vocabulary
 
 NO_TEXT: Final = b"\xfe"  # in no text, and in no mark
+_BYTES: Final = (bytes, bytearray)  # made once: a union is an object that the collector comes with
 
 
 @final
@@ -64,11 +65,13 @@ def checked_lead(lead: object, vocabulary: Vocabulary) -> bytes:
     """
     if lead is None:
         lead = vocabulary.lead
-    if not isinstance(lead, bytes | bytearray):
+    if not isinstance(lead, _BYTES):
         raise SourceError(f"tokens spell bytes before the text, not {lead!r:.60}")
-    if not lead:
-        return b""
-    given = bytes(lead)
+    return _spelled(bytes(lead), vocabulary) if lead else b""
+
+
+def _spelled(given: bytes, vocabulary: Vocabulary) -> bytes:
+    """The same bytes; a function of its own, as what a generator asks about is made on entry."""
     missing = next((byte for byte in given if not vocabulary.spellable >> byte & 1), None)
     if missing is not None:
         raise UnsatisfiableError(

@@ -32,7 +32,7 @@ from fairlead.masks.network import Network
 from fairlead.masks.networks import new_network, succeed
 from fairlead.masks.rows import Rows
 from fairlead.masks.state import PLAIN, UNTIED, State, copied
-from fairlead.syntax.collecting import uninterrupted
+from fairlead.syntax.collecting import pause, resume
 from fairlead.vocabulary.spellings import Vocabulary
 
 _MOST_STARTS = 256  # beginnings whose states are kept: a text, or the healed end of a prompt
@@ -115,7 +115,11 @@ class States:
         """The state of a text that begins with `lead`."""
         found = self._starts.get(lead)
         if found is None or self._network.arena.nbytes > self._budget.table_bytes:
-            found = uninterrupted(States._started, self, lead)
+            paused = pause()
+            try:
+                return self._started(lead)
+            finally:
+                resume(paused)
         return found
 
     def _started(self, lead: bytes) -> State:
@@ -158,7 +162,11 @@ class States:
         """The tokens that may come next, and the end ids where the text may end."""
         if self._misses:
             return self._mask(state)
-        return uninterrupted(States._mask, self, state)  # the first
+        paused = pause()  # the first
+        try:
+            return self._mask(state)
+        finally:
+            resume(paused)
 
     def _mask(self, state: State) -> Row:
         with self._lock:

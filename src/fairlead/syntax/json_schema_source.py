@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias, cast, final, get_args
 
 from fairlead.errors import FairleadError, SourceError
-from fairlead.syntax.collecting import uninterrupted
+from fairlead.syntax.collecting import pause, resume
 from fairlead.syntax.json_text import Json, copy_json, read_json, write_plain
 from fairlead.syntax.names import did_you_mean
 from fairlead.syntax.sources import Source, check_text
@@ -122,7 +122,11 @@ class JsonSchema(Source):
             _check("whitespace", self.whitespace, _WHITESPACE_NAMES)
         _check("spelling", self.spelling, _SPELLINGS)
         _check("formats", self.formats, _FORMATS)
-        uninterrupted(_keep, self, schema, resources)
+        paused = pause()
+        try:
+            _keep(self, schema, resources)
+        finally:
+            resume(paused)
 
     @cached_property
     def value(self) -> Json:
