@@ -276,6 +276,21 @@ SCHEMAS = {
     "key patterns that no key has two of": json.dumps(
         {"type": "object", "patternProperties": {f"^k{n}:": {"minimum": n} for n in range(300)}}
     ),
+    "what must not come, of 2^20 states": '{"type": "string", "not": {"pattern": "a.{20}b"}}',
+    "conditions that settle which names there are": json.dumps(
+        {
+            "type": "object",
+            "unevaluatedProperties": False,
+            "allOf": [
+                {
+                    "if": {"properties": {f"k{n}": {"const": 1}}, "required": [f"k{n}"]},
+                    "then": {"properties": {f"a{n}": {}}, "required": [f"a{n}"]},
+                    "else": {"properties": {f"b{n}": {}}, "required": [f"b{n}"]},
+                }
+                for n in range(8)
+            ],
+        }
+    ),
     "an enum of long strings": json.dumps(
         {"enum": [f"{n * 7919 % 1009} " * 60 for n in range(300)]}
     ),

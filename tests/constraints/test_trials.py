@@ -70,6 +70,56 @@ def test_parts_in_which_patterns_meet_are_tried(schema: Any, expected: list[str]
     assert places(schema) == expected
 
 
+PATTERNS = [{"pattern": "a"}, {"pattern": "b"}]
+MANY = [f"^[^{chr(0x4E00 + n)}]*$" for n in range(1000)]
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"pattern": "|".join(MANY)}, ["/pattern"]),
+        ({"pattern": "|".join(MANY[:200])}, []),
+        ({"propertyNames": {"pattern": "|".join(MANY)}}, ["/propertyNames"]),
+        ({"patternProperties": {"|".join(MANY): {}}}, ["/patternProperties"]),
+        ({"anyOf": [{"pattern": pattern} for pattern in MANY]}, ["/anyOf"]),
+        ({"anyOf": [{"pattern": pattern} for pattern in MANY[:200]]}, []),
+        ({"anyOf": [*({"minLength": n} for n in range(400)), *PATTERNS]}, []),
+    ],
+)
+def test_very_many_patterns_of_which_one_has_to_match_are_tried(
+    schema: Any, expected: list[str]
+) -> None:
+    assert [place for place in places(schema) if "/" not in place[1:]] == expected
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        fl.Regex("|".join(MANY)),
+        fl.Regex("a(" + "|".join(pattern[1:-1] for pattern in MANY) + ")b"),
+        fl.JsonSchema({"items": {"pattern": "a|b(" + "|".join(MANY) + ")"}}),
+        fl.JsonSchema({"patternProperties": {"|".join(MANY[:300]): {}}}),
+    ],
+)
+def test_very_many_alternatives_that_are_there_in_each_state_are_refused(source: Any) -> None:
+    words = fl.Vocabulary(
+        [
+            *(bytes([byte]) for byte in range(256)),
+            *(f"{one[3]}{other[3]}".encode() for one in MANY[:60] for other in MANY),
+        ]
+    )
+    with pytest.raises(fl.LimitError, match="parts of automata") as refused:
+        fl.compile(source, words, fl.Budget.untrusted())
+    assert refused.value.limit == "fuel"
+
+
+def test_very_many_alternatives_that_end_differently_work() -> None:
+    words = [f"{n * 7919 % 100_003:05}" for n in range(5000)]
+    constraint = fl.compile(fl.Regex("|".join(f"{word}[a-z]*" for word in words)), BYTES)
+    assert constraint.matches(f"{words[77]}abc")
+    assert not constraint.matches("99999")
+
+
 def test_so_many_parts_are_tried_at_most() -> None:
     parts = [{"allOf": [{"pattern": f"a{n}"}, {"pattern": "b"}]} for n in range(100)]
     assert len(places({"anyOf": parts})) == 64

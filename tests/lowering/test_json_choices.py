@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 from fairlead.errors import LimitError
 from fairlead.lowering import json_choices
 from fairlead.lowering.fuel import metered
-from fairlead.lowering.json_atoms import Required, Unlike, named
+from fairlead.lowering.json_atoms import (
+    Beside,
+    Holds,
+    Matching,
+    Named,
+    Required,
+    Unlike,
+    matching,
+    named,
+)
 from fairlead.lowering.json_choices import first_case
 from fairlead.lowering.json_formulas import FALSE, TRUE, Formula, all_of, any_of, holds, leaf
 from fairlead.lowering.json_values import exact
@@ -124,3 +133,75 @@ def test_a_choice_with_one_option_left_is_made_at_once() -> None:
     accepted: list[tuple[object, ...]] = []
     assert first_case(first, lambda case: False, lambda case: not accepted.append(case))
     assert {atom.name for atom in accepted[0] if isinstance(atom, Required)} == {"a", "b"}
+
+
+YES, NO = leaf(Holds("is")), Holds("is").opposite()
+VALUED = [
+    named(name, value) for name in "abc" for value in (YES, NO, all_of(YES, leaf(Holds("b"))))
+]
+ONLY = [matching(Beside(frozenset(names), ()), FALSE) for names in ("", "a", "ab", "bc")]
+CASES = [dict(zip("abc", values, strict=True)) for values in itertools.product("-yn", repeat=3)]
+
+
+def with_values() -> st.SearchStrategy[Formula]:
+    return st.recursive(
+        st.sampled_from([*HERE[:3], *GONE[:3], *VALUED, *ONLY]),
+        lambda inner: st.lists(inner, min_size=2, max_size=5).flatmap(
+            lambda parts: st.sampled_from([all_of(*parts), any_of(*parts)])
+        ),
+        max_leaves=14,
+    )
+
+
+def is_so(atom: object, members: dict[str, str]) -> bool:
+    """Whether an atom holds of members that are absent, or whose value is so or not."""
+    match atom:
+        case Required(name):
+            return members[name] != "-"
+        case Named(name, value) if value is FALSE:
+            return members[name] == "-"
+        case Named(name, value):
+            return members[name] == "-" or (members[name] == "n") is (value is NO)
+        case Matching(Beside(names), _):
+            return all(value == "-" or name in names for name, value in members.items())
+        case _:
+            raise AssertionError(atom)
+
+
+@pytest.mark.untraced
+@given(with_values())
+def test_a_case_is_found_exactly_if_some_members_with_values_make_it_true(formula):
+    def accept(case: tuple[object, ...]) -> bool:
+        return any(all(is_so(atom, members) for atom in case) for members in CASES)
+
+    possible = any(holds(formula, lambda atom, of=of: is_so(atom, of)) for of in CASES)
+    assert first_case(formula, lambda case: True, accept) is possible
+
+
+def test_contradictions_are_seen_before_a_choice_is_made():
+    """Eight values, each so and with one name or not so and with another, in 2^8 closed sets."""
+    names, parts = [f"k{n}" for n in range(8)], list[Formula]()
+    for name in names:
+        so = all_of(named(name, YES), leaf(Required(name)), leaf(Required("a" + name)))
+        parts.append(any_of(so, all_of(named(name, NO), leaf(Required("b" + name)))))
+    sets: list[Formula] = []
+    for signs in itertools.product([True, False], repeat=8):
+        held = [name for name, sign in zip(names, signs, strict=True) if sign]
+        seen = frozenset(
+            (*held, *("ab"[not sign] + name for name, sign in zip(names, signs, strict=True)))
+        )
+        conditions = [part for name in held for part in (named(name, YES), leaf(Required(name)))]
+        sets.append(all_of(*conditions, matching(Beside(seen, ()), FALSE)))
+    asked: list[int] = []
+
+    def may_hold(case: tuple[object, ...]) -> bool:
+        asked.append(len(case))
+        needed = {atom.name for atom in case if isinstance(atom, Required)}
+        closed = [atom.keys.names for atom in case if isinstance(atom, Matching)]
+        values = {(atom.name, atom.value) for atom in case if isinstance(atom, Named)}
+        torn = {name for name, value in values if value is YES and (name, NO) in values}
+        return needed.isdisjoint(torn) and all(seen >= needed for seen in closed)
+
+    formula = all_of(*parts, any_of(*sets), leaf(Required("k0")))
+    assert first_case(formula, may_hold, may_hold) is True
+    assert len(asked) < 100

@@ -22,7 +22,7 @@ from fairlead.constraints.readings import checked_lead
 from fairlead.constraints.remembered import Remembered
 from fairlead.constraints.special_tokens import Resolved, resolve
 from fairlead.constraints.token_graph import TokenGraph
-from fairlead.constraints.trials import trials
+from fairlead.constraints.trials import trials, wide_part
 from fairlead.errors import FairleadError, LimitError, SourceError, UnsatisfiableError
 from fairlead.lowering.expr import ALL_BYTES, concat, literal
 from fairlead.lowering.fuel import metered
@@ -174,6 +174,8 @@ def _compile(
         # Where languages meet, a mask may take too long: it shows now.
         with metered(meter.tick):
             _told(resolved.source, lambda: made.mask(made.start()))
+    if cutter is None and expr.regular:
+        _try_wide(expr, machine, vocabulary, budget, meter)
     if isinstance(resolved.source, JsonSchema) and spelled.closed:
         read = plain_of(expr)
         leaves = None if read is None else read.leaves
@@ -189,6 +191,22 @@ def _told(what: Source, ask: Callable[[], Told]) -> Told:
         return ask()
     except LimitError as error:
         raise undecided(what, error) from None
+
+
+def _try_wide(
+    expr: Expr, machine: Derivatives, vocabulary: Vocabulary, budget: Budget, meter: Meter
+) -> None:
+    """Make a mask where one of very many has to match: each of its states may have all of them.
+
+    Raises:
+        LimitError: it takes too long.
+    """
+    part = wide_part(expr)
+    if part is None:
+        return
+    made = CompiledConstraint(part, machine, vocabulary, budget)
+    with metered(lambda parts: meter.tick(parts * _DEAR)):
+        made.mask(made.start())
 
 
 def _try_parts(
@@ -211,6 +229,7 @@ def _try_parts(
                 inside = reduce(machine.after, behind, expr)
                 made = CompiledConstraint(inside, machine, vocabulary, budget)
                 made.mask(made.start())
+                _try_wide(inside, machine, vocabulary, budget, meter)
         except LimitError as error:
             raise error.at(
                 place(),

@@ -3,7 +3,8 @@
 Parts of a schema are lowered when a text enters them. Patterns that meet each other there may have
 an automaton of 2^n states: `propertyNames` of `a.{12}b` and `c.{12}d` with at most 60 characters
 took more than 21 s within one mask. So the first mask within each such string or key is made when
-compiling, and paid for.
+compiling, and paid for. So it is where one of very many patterns has to match: each state of them
+may have all of them.
 
 What this module does not know: how masks are made.
 """
@@ -14,6 +15,8 @@ from functools import partial
 from typing import Any, Final, final
 from urllib.parse import unquote
 
+from fairlead.lowering.linear import parts_of
+from fairlead.lowering.nodes import Alt, Concat, Expr
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.json_text import extend, find, walk, write_json, write_plain
 
@@ -24,6 +27,8 @@ _LOOKED_AT: Final = 1024  # and how many in a schema: 1 ms
 _LONGEST: Final = 1 << 40
 _MEETING_KEYS: Final = 2  # patterns of keys; most schemas that have any have one
 _MOST_KEYS: Final = 16  # of 300 simple ones the trial takes 3 s, and the mask itself none
+_WIDE: Final = 256  # patterns, or alternatives of one
+_PARTS_OF_ONE: Final = 256  # parts of an expression that are looked at
 _REPEATS: Final = frozenset("*+{")  # without one a pattern has few states
 _LOOKAROUND: Final = ("(?=", "(?!", "(?<")
 _NAMED: Final = ("type", "pattern", "format")
@@ -69,6 +74,24 @@ def trials(
         yield partial(_place, root, raw, key), JsonSchema(text), behind
 
 
+def wide_part(expr: Expr) -> Expr | None:
+    """The very many alternatives that a regular expression is or holds, None if there are none.
+
+    >>> from fairlead.lowering.expr import alt, concat, literal, repeat
+    >>> many = alt(*(repeat(literal(f"{n}")) for n in range(100, 400)))
+    >>> wide_part(concat(literal("a"), many)) is many
+    True
+    """
+    todo, left = [expr], _PARTS_OF_ONE
+    while todo and left:
+        part, left = todo.pop(), left - 1
+        if isinstance(part, Alt) and len(part.options) > _WIDE:
+            return part
+        if part.regular or isinstance(part, Concat):
+            todo += parts_of(part)
+    return None
+
+
 def _place(root: Any, raw: int, key: str) -> str:
     """The pointer of a keyword in the part with this id: they are told apart once one is wanted."""
     return extend(next(pointer for pointer, part in walk(root) if id(part) == raw), key)
@@ -92,7 +115,7 @@ def _may_meet(text: str) -> bool:
         return True
     if "pattern" not in text:
         return False
-    if any(word in text for word in _ENOUGH):
+    if any(word in text for word in _ENOUGH) or text.count("|") > _WIDE:
         return True
     patterns = text.count('"pattern"') + text.count('"format"')
     return patterns > 1 and any(word in text for word in _MEETING)
@@ -112,7 +135,7 @@ def _keys(raw: dict[str, Any], kept: "_Kept") -> "Iterator[tuple[str, dict[str, 
     patterns: dict[str, Any] = listed if listed.__class__ is dict else {}
     repeating = [name for name in patterns if not _REPEATS.isdisjoint(name)][:_MOST_KEYS]
     told = [write_plain(patterns[name]) or name for name in repeating]  # None: of any depth
-    if len({*told}) >= _MEETING_KEYS:
+    if len({*told}) >= _MEETING_KEYS or any(name.count("|") > _WIDE for name in repeating):
         # What is said of the values does not matter, but for which say the same.
         values = {
             name: {"minProperties": told.index(value)}
@@ -133,7 +156,7 @@ class _Kept:
 
     def all_of(self, part: Any) -> dict[str, Any]:
         """What a part says, of so many parts within it at most."""
-        self._most = self.looked_at + _MOST_PARTS
+        self._most = self.looked_at + _MOST_PARTS + _width(part)
         return self._of(part, 0)
 
     def _of(self, part: Any, depth: int) -> dict[str, Any]:
@@ -151,6 +174,15 @@ class _Kept:
         if referred:
             kept["allOf"] = [*kept.get("allOf", ()), referred]
         return kept
+
+
+def _width(part: Any) -> int:
+    """How many branches a part has, if very many are patterns."""
+    branches: Any = part.get("anyOf") if part.__class__ is dict else None
+    if branches.__class__ is not list or len(branches) <= _WIDE:
+        return 0
+    patterns = sum(one.__class__ is dict and "pattern" in one for one in branches)
+    return len(branches) if patterns > _WIDE else 0
 
 
 def _keywords(part: dict[str, Any]) -> dict[str, Any]:
@@ -182,7 +214,7 @@ def _target(reference: Any, root: Any) -> Any:
 
 
 def _meet(said: dict[str, Any]) -> bool:
-    """Whether several patterns meet, or one is denied or looks around itself.
+    """Whether several patterns meet, or one is denied, looks around itself or is very wide.
 
     Where one of several has to match, that is so beside lengths.
     """
@@ -198,6 +230,8 @@ def _meet(said: dict[str, Any]) -> bool:
     if "pattern" not in words:
         return False
     if denied or any(look in one for one in patterns for look in _LOOKAROUND):
+        return True
+    if len(patterns) > _WIDE or any(one.count("|") > _WIDE for one in patterns):
         return True
     meeting = "pattern" in said or not words.isdisjoint(_MEETING_WORDS)
     return meeting and len(patterns) > 1

@@ -4,22 +4,29 @@ A case is a list of atoms that all hold. Choices with one option left are made a
 Logemann and Loveland 1962), then that with the fewest options, the plainest option first; whoever
 asks may say of an unfinished case that nothing can come of it.
 
-What this module does not know: what follows from atoms, but for members required and forbidden.
+An option is left out where it plainly contradicts what holds already: a member is required that is
+forbidden, by name or as any but some names are, or whose value would have to be this and not this.
+Each of these counts: eight conditions under `unevaluatedProperties` are a choice among 2^8 sets of
+names, and were tried set by set beneath each choice of values.
+
+What this module does not know: what else follows from atoms.
 """
 
-from collections.abc import Callable
-from typing import TypeAlias, TypeGuard, final
+from collections.abc import Callable, Iterable
+from typing import TypeAlias, final
 
 from fairlead.errors import LimitError
 from fairlead.lowering.fuel import paying, spend
-from fairlead.lowering.json_atoms import Found, Named, Required, Unlike
+from fairlead.lowering.json_atoms import Beside, Found, Matching, Named, Required, Unlike
 from fairlead.lowering.json_cases import Case
 from fairlead.lowering.json_formulas import FALSE, Atom, Every, Formula, Leaf, Some
 
 MOST_TRIED = 10_000
 _REMEMBERED = 1 << 14
 _Judge: TypeAlias = Callable[[Case], bool | None]
-_Demands: TypeAlias = tuple[frozenset[str], frozenset[str]]
+_Values: TypeAlias = frozenset[tuple[str, Formula]]
+# Members required and forbidden, values that are and are not, the only names, None if any may come.
+_Demands: TypeAlias = tuple[frozenset[str], frozenset[str], _Values, _Values, frozenset[str] | None]
 
 # Many options demand the same: what is equal is one object, and the collector has less to look at.
 _demanded: dict[Formula, _Demands] = {}
@@ -65,15 +72,19 @@ def first_case(formula: Formula, viable: _Judge, accept: _Judge) -> bool | None:
 class _Open:
     """A case on its way: the atoms so far, and the choices that are left."""
 
-    __slots__ = ("_absent", "_listed", "_pending", "_required", "atoms", "choices")
+    __slots__ = (
+        *("_absent", "_denied", "_held", "_listed", "_only", "_pending", "_required"),
+        *("atoms", "choices"),
+    )
 
     def __init__(
         self, atoms: dict[Atom, None], choices: tuple[Some, ...], pending: list[Formula]
     ) -> None:
         self.atoms, self.choices, self._pending = atoms, choices, pending
         self._listed: list[tuple[Some, list[Formula]]] = []  # the choices with their options
-        self._required = {atom.name for atom in atoms if isinstance(atom, Required)}
-        self._absent = {atom.name for atom in atoms if _forbids(atom)}
+        self._required, self._absent = set[str](), set[str]()
+        self._held, self._denied = set[tuple[str, Formula]](), set[tuple[str, Formula]]()
+        self._only: frozenset[str] | None = None
 
     def read(self) -> bool:
         """Take in what holds, and make the choices with one option; False: that excludes itself."""
@@ -109,11 +120,18 @@ class _Open:
         choice, found = min(self._listed, key=lambda listed: len(listed[1]))
         rest = tuple([other for other in self.choices if other is not choice])
         options = sorted(found, key=self._weight, reverse=True)
-        return [_Open(dict(self.atoms), rest, [option]) for option in options]
+        return [self._with(option, rest) for option in options]
+
+    def _with(self, option: Formula, rest: tuple[Some, ...]) -> "_Open":
+        """The case with an option, and these choices left."""
+        made = _Open(dict(self.atoms), rest, [option])
+        made._required, made._absent = self._required.copy(), self._absent.copy()
+        made._held, made._denied, made._only = self._held.copy(), self._denied.copy(), self._only
+        return made
 
     def _weight(self, option: Formula) -> int:
         """How much an option asks for: members that are not required yet, and whatever else."""
-        required, _ = _demands(option)
+        required = _demands(option)[0]
         return 2 * len(required - self._required) + _weight(option)
 
     def _take(self, formula: Formula) -> bool:
@@ -124,14 +142,21 @@ class _Open:
                 self.choices = (*self.choices, formula)
             case Leaf(atom):
                 self.atoms[atom] = None
-                if isinstance(atom, Required):
-                    self._required.add(atom.name)
-                elif _forbids(atom):
-                    self._absent.add(atom.name)
+                self._add(formula)
                 return self._may_hold(formula)
             case _:
                 return formula is not FALSE
         return True
+
+    def _add(self, atom: Formula) -> None:
+        """Note what an atom demands."""
+        required, absent, held, denied, only = _demands(atom)
+        self._required |= required
+        self._absent |= absent
+        self._held |= held
+        self._denied |= denied
+        if only is not None:
+            self._only = only if self._only is None else self._only & only
 
     def _left(self, choice: Some) -> list[Formula]:
         """The options that are not excluded; none, where one holds anyway."""
@@ -143,8 +168,17 @@ class _Open:
         return not self.atoms.keys().isdisjoint(_single(choice))
 
     def _may_hold(self, option: Formula) -> bool:
-        required, absent = _demands(option)
-        return self._absent.isdisjoint(required) and self._required.isdisjoint(absent)
+        required, absent, held, denied, only = _demands(option)
+        if not (self._absent.isdisjoint(required) and self._required.isdisjoint(absent)):
+            return False
+        if self._only is not None and not self._only >= required:
+            return False
+        if only is not None and not only >= self._required:
+            return False
+        if self._denied.isdisjoint(held) and self._held.isdisjoint(denied):
+            return True
+        torn = (self._denied & held) | (self._held & denied)
+        return all(name not in self._required and name not in required for name, _ in torn)
 
 
 def _single(choice: Some) -> tuple[Atom, ...]:
@@ -162,10 +196,7 @@ def _demands(option: Formula) -> "_Demands":
     """The members that an option requires, and those that it forbids."""
     found = _demanded.get(option)
     if found is None:
-        parts = option.parts if isinstance(option, Every) else (option,)
-        listed = [part.atom for part in parts if isinstance(part, Leaf)]
-        required = frozenset(atom.name for atom in listed if isinstance(atom, Required))
-        found = required, frozenset(atom.name for atom in listed if _forbids(atom))
+        found = _told(option.parts if isinstance(option, Every) else (option,))
         if len(_demanded) >= _REMEMBERED:
             _demanded.clear()
             _shared.clear()
@@ -173,8 +204,28 @@ def _demands(option: Formula) -> "_Demands":
     return found
 
 
-def _forbids(atom: Atom) -> TypeGuard[Named]:
-    return isinstance(atom, Named) and atom.value is FALSE
+def _told(parts: Iterable[Formula]) -> "_Demands":
+    """What parts demand that all hold."""
+    required, absent = set[str](), set[str]()
+    held, denied = set[tuple[str, Formula]](), set[tuple[str, Formula]]()
+    only: frozenset[str] | None = None
+    for part in parts:
+        match part:
+            case Leaf(Required(name)):
+                required.add(name)
+            case Leaf(Named(name, value)) if value is FALSE:
+                absent.add(name)
+            case Leaf(Named(name, value)):
+                for one in value.parts if isinstance(value, Every) else (value,):
+                    if one.denies is None:
+                        held.add((name, one))
+                    else:
+                        denied.add((name, one.denies))
+            case Leaf(Matching(Beside(names, ()), value)) if value is FALSE:
+                only = names if only is None else only & names
+            case _:
+                pass
+    return frozenset(required), frozenset(absent), frozenset(held), frozenset(denied), only
 
 
 def _weight(option: Formula) -> int:

@@ -43,6 +43,7 @@ from fairlead.masks.space import untouched
 
 MOST_RECORDS: Final = 1 << 22  # 128 bytes each
 EFFORT: Final = 1 << 14  # expressions derived before Python may be interrupted, at first
+_VERY_MANY: Final = 1 << 22  # between which and twice as many nobody may be asked to pay
 _FIELDS: Final = 5
 _words: Final = Struct("<4q").unpack
 
@@ -276,8 +277,9 @@ class Records:
         return self._rules[number] if number >= 0 else shifts_of(number)
 
     def _grow(self, count: int) -> None:
-        """Make room for four times as many of what `count` counts."""
-        room = int(self.context[at.ROOMS + count]) * 4
+        """Make room for four times as many of what `count` counts; of very many for twice."""
+        room = int(self.context[at.ROOMS + count])
+        room *= 4 if room < _VERY_MANY else 2
         if count == at.RECORDS and room > MOST_RECORDS:
             raise _too_many(MOST_RECORDS, "parts", "lexical records")
         self.context[at.ROOMS + count] = room

@@ -4,6 +4,8 @@
 of them; sets may overlap. `arcs` are those of a state: sets apart, each with all that is left.
 """
 
+from typing import Final
+
 from fairlead.masks.kernels.algebra import alt_by_head, both_of, not_of, pair_of, repeat_of
 from fairlead.masks.kernels.numerals import add_places
 from fairlead.masks.kernels.record_layout import (
@@ -30,6 +32,7 @@ from fairlead.masks.kernels.record_layout import (
     NOT,
     NULLABLE,
     PART,
+    PARTS,
     PLACE,
     REPEAT,
     ROOMS,
@@ -45,6 +48,8 @@ from fairlead.masks.kernels.record_layout import (
 from fairlead.masks.kernels.records import add_line, common_of, field, lacking, push, put, set_of
 from fairlead.masks.kernels.views import Context, apart, inner, int32s, int64s, lowest_bit, once
 
+_FREE: Final = 64  # lines of what is derived at once: of few it is nothing beside all else
+
 
 @inner
 def derive(context: Context, root: int) -> None:
@@ -53,7 +58,7 @@ def derive(context: Context, root: int) -> None:
     On LIST are records, doubled, with one more where arcs are wanted.
     """
     apart()
-    base = int(context[TOP])
+    base, before = int(context[TOP]), _written(context)
     push(context, root * 2 + 1)
     while context[TOP] > base and context[WANT] == 0:
         entry = int(int64s(context, LIST)[context[TOP] - 1])
@@ -66,6 +71,13 @@ def derive(context: Context, root: int) -> None:
         else:
             context[TOP] -= 1
     context[TOP] = base
+    context[EFFORT] += max(_written(context) - before - _FREE, 0) >> 3  # as much as deriving one
+
+
+@inner
+def _written(context: Context) -> int:
+    """How much has been written: lines, and options, which take a quarter as long."""
+    return int(context[LINES] + (context[PARTS] >> 2))
 
 
 @inner

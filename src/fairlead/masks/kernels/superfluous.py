@@ -4,6 +4,7 @@ from typing import Final
 
 from fairlead.masks.kernels.counts import high_of, item_of, low_of
 from fairlead.masks.kernels.intern import mixed
+from fairlead.masks.kernels.lists import sort_list
 from fairlead.masks.kernels.record_layout import CONCAT, KIND, LIST, TOP, WANT, A, B
 from fairlead.masks.kernels.records import field, push
 from fairlead.masks.kernels.views import Context, apart, inner, int64s, once
@@ -18,7 +19,7 @@ def drop_superfluous(context: Context, first: int) -> None:
     listed, end = int64s(context, LIST), int(context[TOP])
     for index in range(first, end):
         push(context, _shape(context, int(listed[index])))
-    if context[WANT]:
+    if context[WANT] or not _are_alike(context, end):
         context[TOP] = end
         return
     kept = first
@@ -41,6 +42,20 @@ def drop_superfluous(context: Context, first: int) -> None:
             listed[kept] = listed[place]
             kept += 1
     context[TOP] = kept
+
+
+@once
+def _are_alike(context: Context, first: int) -> bool:
+    """Whether two of the shapes from `first` on are the same."""
+    listed, end = int64s(context, LIST), int(context[TOP])
+    for index in range(first, end):
+        push(context, int(listed[index]))
+    found = context[WANT] == 0
+    if found:
+        sort_list(context, end)
+        found = context[TOP] - end < end - first
+    context[TOP] = end
+    return found
 
 
 @once
