@@ -424,6 +424,20 @@ def all_behind(count: int) -> str:
     return "\n".join(["start: r0", *rules])
 
 
+def behind_and_within(count: int, letter: str = '"x"') -> str:
+    """The same, the last of which leads back to the first; or each with a letter of its own."""
+    lines = [
+        line.replace('"x"', letter.format(n))
+        for n, line in enumerate(all_behind(count).split("\n"), -1)
+    ]
+    lines[-1] = lines[-1].replace(":  |", ': "(" r0 ")" |')
+    return "\n".join(lines)
+
+
+def in_gbnf(grammar: str) -> fl.Gbnf:
+    return fl.Gbnf(grammar.replace("start", "root").replace(":", " ::="))
+
+
 GRAMMARS = {
     "a chain of rules": chain(1000),
     "rules that nothing needs": 'start: "a"\n' + chain(1000).replace("start", "end"),
@@ -456,12 +470,27 @@ def test_grammars_that_are_hostile_and_have_texts_work(name: str) -> None:
     "source",
     [
         fl.Lark(all_behind(30)),
-        fl.Gbnf(all_behind(30).replace("start", "root").replace(":", " ::=")),
+        in_gbnf(all_behind(30)),
     ],
 )
 def test_rules_that_are_read_in_very_many_ways_work_where_they_come_to_few_parts(
     source: Source,
 ) -> None:
+    assert spent(lambda: walk(fl.compile(source, BYTES, fl.Budget.untrusted())))
+
+
+MANY_WAYS = {
+    "that nest": fl.Lark(behind_and_within(30)),
+    "that nest, in GBNF": in_gbnf(behind_and_within(30)),
+    "of different letters": in_gbnf(behind_and_within(24, '"l{0}"').replace('"(" r0 ")" | ', "")),
+    "of different letters that nest": fl.Lark(behind_and_within(24, '"l{0}"')),
+    "that look ahead": fl.Lark(behind_and_within(20, "/x+/")),
+}
+
+
+@pytest.mark.parametrize("name", MANY_WAYS)
+def test_rules_that_are_read_in_very_many_ways_work(name: str) -> None:
+    source = MANY_WAYS[name]
     assert spent(lambda: walk(fl.compile(source, BYTES, fl.Budget.untrusted())))
 
 

@@ -205,3 +205,14 @@ def test_rules_of_many_items_that_come_to_few_parts_are_no_nodes_of_their_own() 
     rules = [f'{name} ::= {" ".join(names[n + 1 :])} | "x" | ""' for n, name in enumerate(names)]
     found = lower_grammar(parse_gbnf("\n".join(["root ::= r0", *rules])))
     assert found is repeat(literal("x"), 0, 2**18)
+
+
+def test_rules_that_begin_with_each_other_in_many_ways_are_nodes() -> None:
+    names = [f"r{n}" for n in range(12)]
+    rules = [
+        f'{name} ::= {" ".join(names[n + 1 :])} | "{name}" | ""' for n, name in enumerate(names)
+    ]
+    few = lower_grammar(parse_gbnf("\n".join(["root ::= r5", *rules])))
+    many = lower_grammar(parse_gbnf("\n".join(["root ::= r0", *rules])))
+    assert few.regular
+    assert not many.regular

@@ -162,3 +162,7 @@ def test_masks_lead_to_the_texts_of_the_grammar(grammar: str):
 @pytest.mark.slow
 def test_random_grammars_have_the_long_texts_that_they_have_for_lark():
     assert sum(check(drawn(random.Random(seed)), 7) for seed in range(1000, 1040)) > 30
+
+
+def test_terminals_that_need_not_look_ahead_leave_nothing_to_look_for() -> None:
+    assert lower_lark_dynamic(read_lark(Lark('start: "a" start?', lexer="dynamic"))).looks == 0

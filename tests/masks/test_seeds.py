@@ -56,7 +56,7 @@ def test_masks_are_those_of_a_network_that_begins_with_nothing(schema: Any, valu
 def test_what_a_seed_knows_is_known_beside_what_a_network_gets_to_know() -> None:
     one, two = literal("one"), literal("two")
     known = Known(Facts({one: 7}, [one], frozenset((7,)), frozenset()))
-    assert known.number(two) == 1
+    assert known.named(two) == (1, 0)
     known.set_node(two, 8)
     assert [known[n] for n in range(len(known))] == [one, two]
     assert (known.node(one), known.node(two)) == (7, 8)

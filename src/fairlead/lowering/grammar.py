@@ -42,6 +42,10 @@ FEW: Final = 16
 """Parts of what is no node: counts of counts leave few of many items. Thirty rules `r0: r1 r2 ...
 r29 | "x" |` are `x{0,2^29}`; as nodes, 2^29 stacks of them stood behind an x, and a walk did not
 come back."""
+WAYS: Final = 128
+"""Ways to begin with a rule in place, before it is a node: what begins so may be read in as many
+ways. Sixteen rules `r0: r1 r2 ... r15 | "a" |` and so on, each with its own letter, took a minute
+to the first mask."""
 FREE: Final = ""
 
 Rules: TypeAlias = Mapping[str, tuple[Alternative, ...]]
@@ -96,15 +100,17 @@ class _Lowering:
         whole = either(chain.whole for chain in chains)
         full = all(chain.whole is chain.some for chain in chains)
         some = whole if full else either(chain.some for chain in chains)
+        ways = max(1, sum(chain.ways for chain in chains))
         if size > IN_PLACE and whole.regular and _has_few_parts(whole):
-            size = FEW
+            size, ways = FEW, 1
         self._copied += size
-        if size > (REGULAR if whole.regular and self._copied < COPIED else IN_PLACE):
+        in_one = whole.regular and ways <= WAYS and self._copied < COPIED
+        if size > (REGULAR if in_one else IN_PLACE):
             # As a node: mentioned often, it would be copied into what mentions it.
             rule = Rule(name, looks=some.looks)
             rule.define(some)
-            whole, some, size = alt(rule, EPSILON) if whole.nullable else rule, rule, 1
-        self._done[name] = Part(whole, some, size)
+            whole, some, size, ways = alt(rule, EPSILON) if whole.nullable else rule, rule, 1, 1
+        self._done[name] = Part(whole, some, size, ways)
 
     def _circle(self, names: Sequence[str]) -> None:
         """Rules that lead back to each other."""
@@ -177,9 +183,10 @@ class _Lowering:
         if low == 1 == high:
             return atom
         if atom.whole.nullable:
-            return Part(repeat(atom.some, 0, high), repeat(atom.some, 1, high), atom.size)
+            whole, some = repeat(atom.some, 0, high), repeat(atom.some, 1, high)
+            return Part(whole, some, atom.size, atom.ways)
         some = repeat(atom.whole, max(low, 1), high)
-        return Part(repeat(atom.whole, low, high), some, atom.size)
+        return Part(repeat(atom.whole, low, high), some, atom.size, atom.ways)
 
     def _atom(self, atom: Atom) -> Part:
         if isinstance(atom, Name):
@@ -199,13 +206,14 @@ def _joined(parts: Sequence[Part]) -> Part:
     """Parts one after another: the first that is not empty decides where texts begin."""
     if len(parts) < 2:
         return parts[0] if parts else NOTHING
-    whole, some, size = parts[-1].whole, parts[-1].some, parts[-1].size
+    whole, some, size, ways = parts[-1].whole, parts[-1].some, parts[-1].size, parts[-1].ways
     for part in parts[-2::-1]:
         begun = concat(part.some, whole)
         some = alt(begun, some) if part.whole.nullable else begun
         whole = begun if part.whole is part.some else concat(part.whole, whole)
         size += part.size
-    return Part(whole, some, size)
+        ways = part.ways + (ways if part.whole.nullable else 0)
+    return Part(whole, some, size, ways)
 
 
 def _has_few_parts(root: Expr) -> bool:

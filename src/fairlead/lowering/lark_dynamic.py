@@ -73,6 +73,8 @@ def lower_lark_dynamic(grammar: LarkGrammar, parts: Mapping[str, Expr] | None = 
         {name: concat(ignored, text) for name, text in terminals.items()},
     )
     texts = concat(found, ignored)
+    if not texts.looks:
+        return texts
     if not texts.nullable:
         return concat(texts, stop(level))
     # Nothing looks at the empty text: so it may be repeated.

@@ -32,11 +32,13 @@ class Part:
         whole: all its texts.
         some: those that are not empty.
         size: how many items it is made of, those of rules in place counted.
+        ways: in how many ways it may begin with a rule in place, one within another.
     """
 
     whole: Expr
     some: Expr
     size: int = 1
+    ways: int = 0
 
 
 NOTHING: Final = Part(EPSILON, EMPTY, 0)

@@ -13,6 +13,7 @@ from typing import final
 
 from fairlead.lowering.json_text import is_choice_of_words
 from fairlead.lowering.nodes import Alt, Expr
+from fairlead.masks.kernels.entry_layout import NULLABLE, SHARED
 
 
 @final
@@ -63,10 +64,12 @@ class Known:
         if told:
             self.tell(node)
 
-    def number(self, expr: Expr) -> int:
-        """What nodes will name an expression by."""
+    def named(self, expr: Expr) -> tuple[int, int]:
+        """What a node will name an expression by, and for closures what it says of it."""
         self._exprs.append(expr)
-        return len(self) - 1
+        if expr.yields:
+            return len(self) - 1, 0
+        return len(self) - 1, (NULLABLE if expr.nullable else 0) | (0 if expr.regular else SHARED)
 
     def __len__(self) -> int:
         """How many expressions nodes name."""

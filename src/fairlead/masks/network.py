@@ -162,8 +162,8 @@ class Network:
         found = self._known.node(expr)
         if found is None:
             part = self._layer.part_of(expr)
-            named = self._known.number(expr) if part is None else at.LAID + part
-            found = self.arena.make(at.EXPR, named)
+            named = self._known.named(expr) if part is None else (at.LAID + part,)
+            found = self.arena.make(at.EXPR, *named)
             self._known.set_node(expr, found, told=part is not None)
             if self._looks:  # asked for one by one, each would begin a mask anew
                 self.arena.set_settled(found, self._verdicts.settled(expr))

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlead.masks.forest import address
+from fairlead.masks.kernels import entry_layout as entry
 from fairlead.masks.kernels import jump_layout as jump
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.kernels import lexer_layout as seen
@@ -104,6 +105,7 @@ TABLES: Final[dict[int, Table]] = {
             (at.ASKED, np.int32, 1),
             (at.ASIDE, np.int64, 1),
             (at.ASIDE_IS, np.uint8, 1),
+            (entry.ENTERED, np.int64, 1),
             (at.SEEN, np.int64, 4),
         ),
     ),
@@ -139,7 +141,7 @@ _TOUCHED: Final = {  # what is as it was where its count is
 }
 _WRITTEN: Final = (  # what is written before it is read
     *(at.WALK, at.BEGUN, at.BOUND_WALK, at.KEY_WALK, at.KEY_LEADS),
-    *(at.SCRATCH, at.FOUND_IS, at.ASKED, at.ASIDE, at.ASIDE_IS, at.REACH_ITEM),
+    *(at.SCRATCH, at.FOUND_IS, at.ASKED, at.ASIDE, at.ASIDE_IS, entry.ENTERED, at.REACH_ITEM),
     *(jump.REGION, jump.BOUND_ROW, recipe.RECIPE),
 )
 _BLOCKS: Final = 16

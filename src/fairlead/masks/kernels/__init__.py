@@ -24,7 +24,8 @@ Lexical states, from records of regular expressions:
 
 Macro states, which are sets of configurations:
 
-    closure, step, forks      what one comes to without a byte, and with one
+    closure, entries, step,   what one comes to without a byte, and with one
+    forks
     guards                    what lookaheads still want of the bytes to come
     verdicts, searches        whether they can come to an end, and the search for one
     frames, keys, key_walks   objects: which keys may come, and the tokens of keys

@@ -6,6 +6,8 @@ closure follows what takes no byte, until only nodes are left that read one.
 
 import numpy as np
 
+from fairlead.masks.kernels.entries import enter, is_shared, leave_entry, push_under
+from fairlead.masks.kernels.entry_layout import ENTRY
 from fairlead.masks.kernels.frames import (
     any_may_come,
     frame_field,
@@ -96,7 +98,7 @@ from fairlead.masks.kernels.views import (
     uint8s,
     uint64s,
 )
-from fairlead.masks.kernels.worklist import found, push, push_under
+from fairlead.masks.kernels.worklist import found, push
 
 
 @inner
@@ -162,8 +164,8 @@ def _expand_rare(context: Context, kind: int, node: int, frame: int, stack: int)
         return _told(context, kind, node, frame, stack)
     if kind == LINE:
         return expand_line(context, node, stack)
-    if kind == FORKED:
-        return _forked(context, node)
+    if kind in (FORKED, ENTRY):
+        return _forked(context, node) if kind == FORKED else leave_entry(context, node)
     if kind in (PLACE, SCAN, TOOK, LINED, CLEAR, LEXER):
         return expand_scan(context, kind, node, stack)
     if kind in (AHEAD, STOP):
@@ -182,6 +184,8 @@ def _told(context: Context, kind: int, node: int, expr: int, stack: int) -> int:
     if target == NOT_LAID:
         context[WANT] = node
         return NEED_NODE
+    if target >= 0 and is_shared(context, node):
+        return enter(context, node, target, stack)
     return push(context, target, stack) if target >= 0 else target
 
 

@@ -58,7 +58,7 @@ def fork_found(context: Context) -> int:
         while last < count and found[last] >> 32 == node:
             last += 1
         if last - first >= MANY:
-            stack = _fork(context, first, last)
+            stack = fork(context, first, last)
             if stack < 0:
                 return stack
             found[kept] = (node << 32) | stack
@@ -73,7 +73,7 @@ def fork_found(context: Context) -> int:
 
 
 @inner
-def _fork(context: Context, first: int, last: int) -> int:
+def fork(context: Context, first: int, last: int) -> int:
     """The fork of the stacks of configurations, those with the same top sharing it."""
     listed, lowest = int64s(context, SCRATCH), int(context[WORK_ROOM])
     level = _list_level(context, first, last, lowest)

@@ -7,6 +7,8 @@ each was found between two closures, the first mask of python.lark had 3,400 of 
 import numpy as np
 
 from fairlead.masks.kernels.closure import add_leads, close
+from fairlead.masks.kernels.entries import replace_entries
+from fairlead.masks.kernels.entry_layout import ENTRIES
 from fairlead.masks.kernels.forks import MANY, fork_found
 from fairlead.masks.kernels.intern import (
     macro_of,
@@ -87,7 +89,9 @@ def finish(context: Context) -> int:
 @inner
 def settle_found(context: Context) -> int:
     """Leave out what is dead, and put together what is much of the same; OK, or a code below 0."""
-    code = judge_found(context) if context[LOOKS] != 0 else OK
+    code = replace_entries(context) if context[ENTRIES] != 0 else OK
+    if code == OK and context[LOOKS] != 0:
+        code = judge_found(context)
     while code == ASKING:
         code = _judge_aside(context)
         if code == OK:

@@ -8,6 +8,8 @@ from typing import Final
 import numpy as np
 
 from fairlead.masks.kernels.closure import add_leads, close
+from fairlead.masks.kernels.entries import replace_entries
+from fairlead.masks.kernels.entry_layout import ENTRIES
 from fairlead.masks.kernels.layout import (
     ACCEPT,
     ASKED,
@@ -318,6 +320,9 @@ def _note(context: Context, parent: int) -> int:
         return _ALIVE
     if context[DOUBTFUL] != 0:
         context[SEARCH_DOUBT] = 1
+    code = replace_entries(context) if context[ENTRIES] != 0 else OK
+    if code < 0:
+        return code
     found, verdicts = int64s(context, SCRATCH), int32s(context, VERDICT)
     for index in range(context[FOUND]):
         place = place_of(context, int(found[index] >> 32), int(found[index] & 0xFFFFFFFF))

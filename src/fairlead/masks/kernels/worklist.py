@@ -1,7 +1,8 @@
 """What a closure is made on: the configurations still to look at, and those that read a byte."""
 
+from fairlead.masks.kernels.entry_layout import ENTRIES
 from fairlead.masks.kernels.guards import under_guards
-from fairlead.masks.kernels.intern import full, stack_of
+from fairlead.masks.kernels.intern import full
 from fairlead.masks.kernels.layout import (
     ACCEPT,
     DOUBTFUL,
@@ -9,7 +10,6 @@ from fairlead.masks.kernels.layout import (
     FOUND_IS,
     GENERATION,
     GUARDING,
-    NIL,
     OK,
     OPEN_SCANS,
     SCANNING,
@@ -35,6 +35,7 @@ def begin(context: Context) -> None:
     context[GUARDING] = 0
     context[SCANNING] = 0
     context[OPEN_SCANS] = 0
+    context[ENTRIES] = 0
 
 
 @inner
@@ -49,16 +50,6 @@ def push(context: Context, node: int, stack: int) -> int:
     int64s(context, SCRATCH)[context[WORK_ROOM] + context[TODO]] = (node << 32) | stack
     context[TODO] += 1
     return OK
-
-
-@inner
-def push_under(context: Context, node: int, rest: int, stack: int) -> int:
-    """The same for `node`, then `rest`."""
-    if rest != NIL:
-        stack = stack_of(context, rest, stack)
-        if stack < 0:
-            return stack
-    return push(context, node, stack)
 
 
 @inner
