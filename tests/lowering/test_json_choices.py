@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from fairlead.errors import LimitError
 from fairlead.lowering import json_choices
 from fairlead.lowering.fuel import metered
-from fairlead.lowering.json_atoms import Required, Unlike, named
+from fairlead.lowering.json_atoms import Required, named
 from fairlead.lowering.json_choices import first_case
 from fairlead.lowering.json_formulas import FALSE, TRUE, Formula, all_of, any_of, holds, leaf
+from fairlead.lowering.json_given import Unlike
 from fairlead.lowering.json_values import exact
 
 NAMES = "abcde"

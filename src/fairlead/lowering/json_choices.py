@@ -12,9 +12,10 @@ from typing import TypeAlias, TypeGuard, final
 
 from fairlead.errors import LimitError
 from fairlead.lowering.fuel import paying, spend
-from fairlead.lowering.json_atoms import Found, Named, Required, Unlike
+from fairlead.lowering.json_atoms import Found, Named, Required
 from fairlead.lowering.json_cases import Case
 from fairlead.lowering.json_formulas import FALSE, Atom, Every, Formula, Leaf, Some
+from fairlead.lowering.json_given import Unlike
 
 MOST_TRIED = 10_000
 _REMEMBERED = 1 << 14
