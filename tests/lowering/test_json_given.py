@@ -99,6 +99,14 @@ def test_what_is_not_plainly_satisfied_is_told_part_by_part(order: Any) -> None:
     assert not constraint.matches(json.dumps(deep["a"]))
 
 
+def test_what_nests_deeply_is_told_part_by_part() -> None:
+    texts = ["[" * 120 + str(n) + "]" * 120 for n in range(30)]
+    schema = f'{{"oneOf": [{{"enum": [{",".join(texts)}]}}, {{"type": "null"}}]}}'
+    constraint = fl.compile(fl.JsonSchema(schema), BYTES)
+    assert constraint.matches(texts[7])
+    assert not constraint.matches(texts[7][1:-1])
+
+
 def test_in_declared_order_what_is_not_denied_is_told_part_by_part() -> None:
     schema = {"not": {"not": {"enum": [[n] for n in range(6)]}}}
     constraint = fl.compile(fl.JsonSchema(schema, key_order="declared"), BYTES)
@@ -162,3 +170,9 @@ def test_a_value_is_had_back(value: Json) -> None:
 
 def test_a_list_is_one_atom() -> None:
     assert like(LISTED[0]) is leaf(Like(LISTED[0]))
+
+
+def test_what_nests_so_deep_that_it_takes_long_is_refused() -> None:
+    texts = ["[" * 600 + str(n) + "]" * 600 for n in range(30)]
+    with pytest.raises(fl.LimitError, match="parts of automata"):
+        fl.compile(fl.JsonSchema(f'{{"enum": [{",".join(texts)}]}}'), BYTES)

@@ -8,6 +8,7 @@ What this module does not know: how what is left is lowered.
 
 from typing import final
 
+from fairlead.lowering.fuel import spend
 from fairlead.lowering.json_cases import MOST
 from fairlead.lowering.json_formulas import Atom, Formula, any_of, leaf, replace
 from fairlead.lowering.json_given import Like, exactly, told_apart
@@ -17,10 +18,11 @@ from fairlead.lowering.json_given_sets import (
     where_none_is_listed,
 )
 from fairlead.lowering.json_listed import listed
+from fairlead.lowering.json_listed_texts import LEVELS
 from fairlead.lowering.json_meaning import Meaning
 from fairlead.lowering.json_satisfied import Satisfied, Untold
 from fairlead.lowering.json_text import JsonStyle
-from fairlead.lowering.json_values import Exact, plain
+from fairlead.lowering.json_values import Exact, levels_of, plain
 from fairlead.lowering.nodes import Expr
 
 
@@ -54,7 +56,11 @@ class Given:
     def _of(self, values: list[Exact]) -> Expr | Formula:
         """One of some values."""
         ordered = self._meaning.constants.in_order(values)
-        found = listed([*map(plain, ordered)], self._style) if len(ordered) > MOST else None
+        deep = max(map(levels_of, values), default=0) > LEVELS
+        if deep:  # each level comes here, and each takes as long as there are levels below it
+            spend(sum(map(levels_of, values)))
+        several = len(ordered) > MOST and not deep
+        found = listed([*map(plain, ordered)], self._style) if several else None
         return any_of(*map(exactly, ordered)) if found is None else found
 
 
