@@ -81,7 +81,7 @@ def test_any_schema_may_be_told_apart(monkeypatch, seed):
 
 def parts(schema: dict[str, Any]) -> int:
     document = parse_json_schema(JsonSchema(schema))
-    meaning = Meaning(document, json_style(JsonSchema(schema)).spelling)
+    meaning = Meaning(document, json_style(JsonSchema(schema)))
     return len(Apart(meaning).parts(meaning.of(leaf(Holds(document.root)), "object")))
 
 
@@ -112,7 +112,7 @@ def test_thirty_conditions_on_one_member_are_thirty_two_plain_objects():
 
 def test_only_values_are_compared_with_constants():
     document = parse_json_schema(JsonSchema(True))
-    meaning = Meaning(document, json_style(JsonSchema(True)).spelling)
+    meaning = Meaning(document, json_style(JsonSchema(True)))
     with pytest.raises(TypeError, match="says nothing about a value"):
         Apart(meaning).parts(leaf(Named("a", leaf(Required("b")))))
 
@@ -125,7 +125,7 @@ def test_values_that_are_excluded_by_name_are_constants_too():
         *(all_of(leaf(Named("k", one)), leaf(Required(f"{n}"))) for n, one in enumerate(among))
     )
     document = parse_json_schema(JsonSchema(True))
-    meaning = Meaning(document, json_style(JsonSchema(True)).spelling)
+    meaning = Meaning(document, json_style(JsonSchema(True)))
     found = Apart(meaning).parts(said)
     assert len(found) == 5  # each, another, none
     assert said not in found

@@ -15,12 +15,12 @@ from fairlead.lowering.json_atoms import (
     Matching,
     Named,
     Required,
-    Unlike,
     matching,
     named,
 )
 from fairlead.lowering.json_choices import first_case
 from fairlead.lowering.json_formulas import FALSE, TRUE, Formula, all_of, any_of, holds, leaf
+from fairlead.lowering.json_given import Unlike
 from fairlead.lowering.json_values import exact
 
 NAMES = "abcde"

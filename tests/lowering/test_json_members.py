@@ -8,8 +8,9 @@ from fairlead.automata.derivative import Derivatives
 from fairlead.errors import LimitError
 from fairlead.lowering import json_items_ways, json_members
 from fairlead.lowering.fuel import metered
-from fairlead.lowering.json_atoms import Among, AtLeast, AtMost, Unlike
-from fairlead.lowering.json_formulas import Formula, all_of, leaf, opposite
+from fairlead.lowering.json_atoms import Among, AtLeast, AtMost
+from fairlead.lowering.json_formulas import Formula, all_of, any_of, leaf, opposite
+from fairlead.lowering.json_given import Unlike, exactly, like
 from fairlead.lowering.json_items import ItemsTemplate
 from fairlead.lowering.json_members import MembersTemplate
 from fairlead.lowering.json_members_rest import Member, Rest
@@ -55,10 +56,12 @@ def test_what_was_found_about_ends_may_be_forgotten(monkeypatch):
 @pytest.mark.parametrize("given", [VALUES[:5], VALUES[5:]], ids=["arrays", "objects"])
 def test_unlike_some_values_are_all_others_and_its_opposite_are_those(given):
     some = given[:2]
-    unlike = leaf(Unlike(frozenset(exact(value) for value in some)))
+    values = frozenset(exact(value) for value in some)
+    unlike = leaf(Unlike(values))
+    assert opposite(unlike) is like(values)
     lowering = Lowering(SOURCE)
     judge, style = lowering.meaning.outlines, json_style(SOURCE)
-    for said, among in ((unlike, False), (opposite(unlike), True)):
+    for said, among in ((unlike, False), (any_of(*map(exactly, values)), True)):
         if isinstance(given[0], list):
             root = ItemsTemplate(said, lowering.value, style, judge).start()
         else:

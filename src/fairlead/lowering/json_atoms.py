@@ -24,7 +24,7 @@ from fairlead.lowering.json_formulas import (
     leaf,
     opposite,
 )
-from fairlead.lowering.json_values import Exact, items_of, members_of
+from fairlead.lowering.json_values import Exact
 from fairlead.lowering.nodes import Expr
 from fairlead.syntax.frozen import by_value
 from fairlead.syntax.json_schema_tree import Address, Numbers, Strings
@@ -200,30 +200,6 @@ class AtMost:
     def opposite(self) -> Formula:
         """More."""
         return at_least(self.count + 1)
-
-
-@final
-@by_value
-class Unlike:
-    """The rest is none of these rests of values."""
-
-    values: frozenset[Exact]
-
-    def opposite(self) -> Formula:
-        """One of them."""
-        return any_of(*(exactly(value) for value in self.values))
-
-
-def exactly(value: Exact) -> Formula:
-    """An array or object, or what is left of one, part by part."""
-    if value[0] == "array":
-        parts = items_of(value)
-        each = [item(n, leaf(Among(frozenset((part,))))) for n, part in enumerate(parts)]
-        return all_of(*each, longer(len(parts)), shorter(len(parts)))
-    members = members_of(value)
-    each = [named(name, leaf(Among(frozenset((part,))))) for name, part in members.items()]
-    required = [leaf(Required(name)) for name in members]
-    return all_of(*each, *required, matching(Beside(frozenset(members), ()), FALSE))
 
 
 # Arrays

@@ -17,9 +17,10 @@ from typing import TypeAlias, final
 
 from fairlead.errors import LimitError
 from fairlead.lowering.fuel import paying, spend
-from fairlead.lowering.json_atoms import Beside, Found, Matching, Named, Required, Unlike
+from fairlead.lowering.json_atoms import Beside, Found, Matching, Named, Required
 from fairlead.lowering.json_cases import Case
 from fairlead.lowering.json_formulas import FALSE, Atom, Every, Formula, Leaf, Some
+from fairlead.lowering.json_given import Unlike
 
 MOST_TRIED = 10_000
 _REMEMBERED = 1 << 14

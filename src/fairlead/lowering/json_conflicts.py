@@ -14,6 +14,7 @@ from typing import Any, cast
 from fairlead.errors import UnsatisfiableError
 from fairlead.lowering.json_atoms import Holds, Longer, Required
 from fairlead.lowering.json_cases import cases, item_of, prefix_length
+from fairlead.lowering.json_constants import is_constant
 from fairlead.lowering.json_formulas import FALSE, Formula, atoms, leaf
 from fairlead.lowering.json_keysets import said_of
 from fairlead.lowering.json_schema import Lowering, lower_json_schema
@@ -21,6 +22,8 @@ from fairlead.lowering.nodes import Expr
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.json_schema_tree import Address, Document, Schema
 from fairlead.syntax.json_text import find, show
+
+_FEW = 64  # constants and parts of them
 
 _LONE = frozenset(
     (
@@ -39,6 +42,8 @@ def explain_conflict(source: JsonSchema, is_empty: Callable[[Expr], bool]) -> Un
         is_empty: whether an expression denotes no text.
     """
     lowering = Lowering(source, alike=lambda part: part)  # messages name each
+    constants = sum(map(is_constant, lowering.document.schemas.values()))
+    lowering.meaning.listing &= constants > _FEW  # else messages name their parts, too
     said: Formula = leaf(Holds(lowering.document.root))
     entered: dict[Formula, str] = {}
     why = ""

@@ -6,9 +6,10 @@ be as many alternatives, and of a list of them the product: no pair of 30 took m
 What this module does not know: formulas.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, final
 
+from fairlead.lowering.fuel import spend
 from fairlead.lowering.json_values import Exact, array, exact, object_of
 from fairlead.syntax.json_schema_tree import Address, Document, Kind, Schema
 
@@ -24,6 +25,8 @@ class Constants:
 
     def __init__(self, document: Document) -> None:
         self._document = document
+        self._made: dict[Address, Exact] = {}
+        self._ranks: dict[Exact, int] = {}
 
     def many(self, address: Address, kind: Kind) -> frozenset[Exact]:
         """The values of a kind, if a schema lists many and says nothing else; else none."""
@@ -33,13 +36,13 @@ class Constants:
             return frozenset()
         parts = [self._document.schemas[address] for address in schema.any_of[0]]
         here = [part.address for part in parts if part.keywords == _CONST and kind in part.kinds]
-        return frozenset(map(self._value, here)) if len(here) > _FEW else frozenset()
+        return frozenset(map(self.value, here)) if len(here) > _FEW else frozenset()
 
     def differ(self, addresses: Sequence[Address]) -> bool:
         """Whether schemas allow one value each, none of them twice."""
         if not all(self._referred(address).keywords == _CONST for address in addresses):
             return False
-        values = {self._value(self._referred(address).address) for address in addresses}
+        values = {self.value(self._referred(address).address) for address in addresses}
         return len(values) == len(addresses)
 
     def _referred(self, address: Address) -> Schema:
@@ -50,10 +53,10 @@ class Constants:
             schema = self._document.schemas[target]
         return schema
 
-    def _value(self, root: Address) -> Exact:
+    def value(self, root: Address) -> Exact:
         """What a constant is, from its innermost parts on, as nesting is the user's."""
-        schemas, made = self._document.schemas, dict[Address, Exact]()
-        todo = [root]
+        schemas, made = self._document.schemas, self._made
+        todo = [root] if root not in made else []
         while todo:
             part = schemas[todo[-1]]
             below = [*part.arrays.prefix, *part.objects.properties.values()]
@@ -63,7 +66,19 @@ class Constants:
                 continue
             todo.pop()
             made[part.address] = _joined(part, made)
+            spend(1 + len(below))
+        self._ranks.setdefault(made[root], len(self._ranks))
         return made[root]
+
+    def in_order(self, values: Iterable[Exact]) -> list[Exact]:
+        """Some values in the order in which they were first asked for, others behind them."""
+        last = len(self._ranks)
+        return sorted(values, key=lambda value: self._ranks.get(value, last))
+
+
+def is_constant(schema: Schema) -> bool:
+    """Whether a schema is a value that an `enum` or a `const` lists."""
+    return schema.keywords == _CONST and not schema.any_of
 
 
 def _joined(part: Schema, made: dict[Address, Exact]) -> Exact:

@@ -19,7 +19,6 @@ from fairlead.lowering.json_atoms import (
     Longer,
     Shorter,
     SomeItem,
-    Unlike,
     holding,
 )
 from fairlead.lowering.json_formulas import (
@@ -34,6 +33,7 @@ from fairlead.lowering.json_formulas import (
     opposite,
     replace,
 )
+from fairlead.lowering.json_given import Unlike
 from fairlead.lowering.json_progress import now
 from fairlead.lowering.json_unlike import unlike_item
 from fairlead.lowering.json_values import items_of

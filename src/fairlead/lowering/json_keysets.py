@@ -15,8 +15,9 @@ from typing import TypeAlias, final
 from fairlead.errors import LimitError
 from fairlead.lowering.expr import ANYTHING, EPSILON, alt, both, complement
 from fairlead.lowering.fuel import spend
-from fairlead.lowering.json_atoms import Beside, Found, Keys, Matching, Named, Required, Unlike
+from fairlead.lowering.json_atoms import Beside, Found, Keys, Matching, Named, Required
 from fairlead.lowering.json_formulas import FALSE, Atom, Formula, all_of
+from fairlead.lowering.json_given import Unlike
 from fairlead.lowering.json_patterns import (
     has_string,
     plain_strings,

@@ -19,6 +19,7 @@ Open: TypeAlias = "list[tuple[Json, Came]]"
 """Arrays and objects that are open, the innermost first, each with what has come in it."""
 
 _COLON: Final = literal(":")
+LEVELS: Final = 64  # each takes some of Python's stack
 _SHORTEST: Final = 4  # of true, false and null
 
 
@@ -122,13 +123,14 @@ def _size(value: Json) -> int:
             return max(1, len(digits)) + (Decimal(amount) < 0)
 
 
-def is_plain(value: Json) -> bool:
-    """Whether all that is in a value has texts, and is told by them."""
+def is_plain(value: Json, levels: int = LEVELS) -> bool:
+    """Whether all that is in a value has texts, and is told by them; it nests no deeper."""
     match value:
         case list() as items:
-            return all(map(is_plain, items))
+            return levels > 0 and all(is_plain(item, levels - 1) for item in items)
         case dict() as members:
-            return all(map(is_plain, [*members, *members.values()]))
+            parts = [*members, *members.values()]
+            return levels > 0 and all(is_plain(part, levels - 1) for part in parts)
         case str() as word:
             return is_written(word)
         case bool() | None:

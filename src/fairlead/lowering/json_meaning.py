@@ -30,10 +30,8 @@ from fairlead.lowering.json_atoms import (
     Named,
     Required,
     Text,
-    Unlike,
     at_least,
     at_most,
-    exactly,
     holding,
     item,
     items,
@@ -41,8 +39,8 @@ from fairlead.lowering.json_atoms import (
     matching,
     shorter,
 )
-from fairlead.lowering.json_constants import Constants
-from fairlead.lowering.json_exclusive import Outlines, exclusive_parts
+from fairlead.lowering.json_constants import Constants, is_constant
+from fairlead.lowering.json_exclusive import Outlines, exactly_one
 from fairlead.lowering.json_formulas import (
     FALSE,
     TRUE,
@@ -56,9 +54,11 @@ from fairlead.lowering.json_formulas import (
     opposite,
     replace,
 )
+from fairlead.lowering.json_given import Unlike, any_like, like, none_like
 from fairlead.lowering.json_patterns import any_of_strings, strings_with
+from fairlead.lowering.json_ranges import one_range
 from fairlead.lowering.json_scalars import text_content
-from fairlead.lowering.json_text import Spelling
+from fairlead.lowering.json_text import JsonStyle
 from fairlead.lowering.json_unevaluated import unevaluated_items, unevaluated_members
 from fairlead.lowering.json_values import Exact
 from fairlead.lowering.nodes import Expr
@@ -83,16 +83,18 @@ class Meaning:
     def __init__(
         self,
         document: Document,
-        spelling: Spelling,
+        style: JsonStyle,
         alike: Callable[[Address], Address] | None = None,
     ) -> None:
         self.document = document
+        self.listing = not style.ordered  # lists that meet have no order of their own
+        self.lists = False  # whether any formula may list values
         self._first = Alike(document).first if alike is None else alike
-        self._spelling = spelling
+        self._spelling = style.spelling
         self._read: dict[tuple[Address, Kind], Formula] = {}
         self._denied: dict[tuple[Address, Kind], Formula] = {}
         self.outlines = Outlines(document)
-        self._constants = Constants(document)
+        self.constants = Constants(document)
         self._impossible: dict[Formula, bool] = {}
 
     def impossible(self, value: Formula) -> bool:
@@ -131,6 +133,7 @@ class Meaning:
                 case Holds(schema, sign):
                     return self.schema(schema, kind) if sign else self._opposite(schema, kind)
                 case Among(values, sign):
+                    self.lists = True
                     return _among(values, sign, kind)
                 case _:
                     raise TypeError(f"{atom} says nothing about a value")
@@ -173,7 +176,8 @@ class Meaning:
     def _opposite(self, address: Address, kind: Kind) -> Formula:
         key = (address, kind)
         if key not in self._denied:
-            many = self._constants.many(address, kind)
+            many = self.constants.many(address, kind)
+            self.lists |= bool(many)
             said = leaf(Unlike(many)) if many else opposite(self.schema(address, kind))
             self._denied[key] = said
         return self._denied[key]
@@ -186,7 +190,7 @@ class Meaning:
             return parts[0]
         parts += [self._read[(part, kind)] for part in schema.all_of]
         for group in schema.any_of:
-            parts.append(any_of(*(self._read[(branch, kind)] for branch in group)))
+            parts.append(any_like(self._read[(branch, kind)] for branch in group))
         for group in schema.one_of:
             parts.append(self._exactly_one(group, kind))
         parts += [self._opposite(part, kind) for part in schema.none_of]
@@ -197,15 +201,17 @@ class Meaning:
             parts.append(unevaluated_members(self, schema))
         if kind == "array":
             parts.append(unevaluated_items(self, schema))
-        return all_of(*parts)
+        return none_like(all_of(*parts))
 
     def _exactly_one(self, group: tuple[Address, ...], kind: Kind) -> Formula:
         branches = [(part, self._read[(part, kind)]) for part in group]
         possible = [(part, said) for part, said in branches if said is not FALSE]
-        if self._constants.differ([part for part, _ in possible]):
+        if self.constants.differ([part for part, _ in possible]):
             return any_of(*(said for _, said in possible))
+        if kind == "number" and (one := one_range([said for _, said in possible])) is not None:
+            return one
         exclude = self.outlines.exclude
-        return exclusive_parts(
+        return exactly_one(
             [said for _, said in possible],
             lambda first, second: exclude(possible[first][0], possible[second][0], kind),
         )
@@ -234,10 +240,12 @@ class Meaning:
             case "string":
                 plain = schema.strings == _ANY_STRING
                 return TRUE if plain else leaf(Text(schema.strings))
-            case "array":
-                return self._array(schema.arrays)
-            case "object":
-                return self._object(schema.objects)
+            case "array" | "object":
+                if not (self.listing and is_constant(schema)):
+                    array = kind == "array"
+                    return self._array(schema.arrays) if array else self._object(schema.objects)
+                self.lists = True
+                return like(frozenset((self.constants.value(schema.address),)))
             case _:
                 assert_never(kind)
 
@@ -301,6 +309,6 @@ def _among(  # noqa: PLR0911  an arm for each kind
         case "array" | "object":
             if not sign:
                 return leaf(Unlike(here))
-            return any_of(*(exactly(value) for value in here))
+            return like(here)
         case _:
             assert_never(kind)

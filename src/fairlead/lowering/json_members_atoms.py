@@ -10,11 +10,11 @@ from fairlead.lowering.json_atoms import (
     Matching,
     Named,
     Required,
-    Unlike,
     at_least,
     at_most,
 )
 from fairlead.lowering.json_formulas import TRUE, Atom, Formula, all_of, any_of, leaf
+from fairlead.lowering.json_given import Unlike
 from fairlead.lowering.json_keysets import KeyClass
 from fairlead.lowering.json_progress import now
 from fairlead.lowering.json_unlike import unlike_member

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, final
 
-from fairlead.lowering.json_atoms import AtLeast, AtMost, Matching, Named, Required, Unlike
+from fairlead.lowering.json_atoms import AtLeast, AtMost, Matching, Named, Required
 from fairlead.lowering.json_cases import Case
 from fairlead.lowering.json_formulas import (
     FALSE,
@@ -38,6 +38,7 @@ from fairlead.lowering.json_formulas import (
     all_of,
     fold,
 )
+from fairlead.lowering.json_given import Unlike
 from fairlead.lowering.json_keysets import KeyClass
 from fairlead.lowering.json_values import members_of
 

@@ -18,10 +18,11 @@ from typing import final
 
 from fairlead.errors import LimitError
 from fairlead.lowering.fuel import paying, spend
-from fairlead.lowering.json_atoms import AtLeast, AtMost, Found, Required, Unlike
+from fairlead.lowering.json_atoms import AtLeast, AtMost, Found, Required
 from fairlead.lowering.json_cases import Case
 from fairlead.lowering.json_choices import first_case
 from fairlead.lowering.json_formulas import Atom, Formula, all_of, leaf
+from fairlead.lowering.json_given import Unlike
 from fairlead.lowering.json_members_least import (
     MOST_LOOKED_AT,
     Estimate,

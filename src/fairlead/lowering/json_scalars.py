@@ -30,6 +30,7 @@ from fairlead.lowering.json_atoms import Amount, Text
 from fairlead.lowering.json_formulas import Atom, Formula, Leaf, Some, Truth, atoms, fold, holds
 from fairlead.lowering.json_numbers import common, merged, no_number, within
 from fairlead.lowering.json_patterns import strings_with
+from fairlead.lowering.json_ranges import in_ranges
 from fairlead.lowering.json_text import QUOTE, Spelling
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.number_far import is_far
@@ -219,6 +220,9 @@ def number(formula: Formula, *, plain: bool) -> Expr:
                 first = [] if whole is None else [_amount(whole, plain=plain)]
                 return reduce(both, [*first, *others])
 
+    ranges = in_ranges(formula, plain=plain)
+    if ranges is not None:
+        return ranges
     _check_rests(formula)
     return fold(formula, make)
 

@@ -42,6 +42,7 @@ from fairlead.lowering.json_formulas import (
     holds,
     leaf,
 )
+from fairlead.lowering.json_given_lowered import Given
 from fairlead.lowering.json_items import ItemsTemplate
 from fairlead.lowering.json_keysets import Keysets
 from fairlead.lowering.json_leaves import Leaves, remembered
@@ -240,7 +241,8 @@ class Lowering:
         self._tame, self._surely = tame, surely
         self.document = parse_json_schema(source) if document is None else document
         self._style: JsonStyle = json_style(source)
-        self.meaning = Meaning(self.document, self._style.spelling, alike)
+        self.meaning = Meaning(self.document, self._style, alike)
+        self._given = Given(self.meaning, self._style)
         self._apart = Apart(self.meaning)
         self._clauses = Clauses(self.meaning.impossible)
         self.keysets = Keysets(self._style.spelling)
@@ -317,6 +319,8 @@ class Lowering:
         """A rule for each case, or one for all."""
         if said is TRUE:
             return every(kind, self._style)
+        if self.meaning.lists and (parts := self._given.parts(said)):
+            return alt(*(self._kind(kind, p) if isinstance(p, Formula) else p for p in parts))
         if kind == "object" and not self._style.ordered:  # where the order of names is told by all
             said = self._clauses.shortened(said)
         listed = cases(said, listed=kind == "object" and _lists_many_names(said))

@@ -7,8 +7,9 @@
 Values that agree so far stay together, so there are no more alternatives than values.
 """
 
-from fairlead.lowering.json_atoms import Among, Unlike
+from fairlead.lowering.json_atoms import Among
 from fairlead.lowering.json_formulas import TRUE, Formula, all_of, any_of, leaf
+from fairlead.lowering.json_given import Unlike
 from fairlead.lowering.json_progress import now
 from fairlead.lowering.json_values import Exact, array, items_of, members_of, object_of
 

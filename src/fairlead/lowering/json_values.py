@@ -32,9 +32,10 @@ _DECODER = json.JSONDecoder(parse_int=read_number, parse_float=read_number)
 @final
 @by_identity
 class Parts:
-    """The items of an array, or the members of an object, in no order."""
+    """The items of an array, or the members of an object, in no order; how deep these nest."""
 
     all: tuple[Exact, ...] | frozenset[tuple[str, Exact]]
+    levels: int
 
 
 @final
@@ -90,20 +91,61 @@ def read_exact(text: bytes) -> Exact:
     return exact(_DECODER.decode(written) if shallow else read_deep(written, _DECODER))
 
 
+def plain(value: Exact) -> Json:
+    """A value whose hashable form is this one: the members of its objects in order of names.
+
+    >>> plain(exact({"b": [True, None], "a": 1}))
+    {'a': Decimal('1'), 'b': [True, None]}
+    """
+    made: list[Json] = []
+    todo: list[Exact | _Joint] = [value]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, _Joint):
+            start = len(made) - part.count
+            inner = made[start:]
+            del made[start:]
+            made.append(inner if part.names is None else dict(zip(part.names, inner, strict=True)))
+        elif part[0] == "array":
+            items = items_of(part)
+            todo.append(_Joint(len(items), None))
+            todo += reversed(items)
+        elif part[0] == "object":
+            members = members_of(part)
+            names = sorted(members)
+            todo.append(_Joint(len(names), names))
+            todo += [members[name] for name in reversed(names)]
+        else:
+            made.append(cast("Json", part[1]))
+    return made[0]
+
+
 def array(items: tuple[Exact, ...]) -> Exact:
     """An array of items, or what is left of one."""
-    return "array", _same(items)
+    return "array", _same(items, items)
 
 
 def object_of(members: Iterable[tuple[str, Exact]]) -> Exact:
     """An object of members, or what is left of one."""
-    return "object", _same(frozenset(members))
+    parts = frozenset(members)
+    return "object", _same(parts, (part for _, part in parts))
 
 
-def _same(parts: tuple[Exact, ...] | frozenset[tuple[str, Exact]]) -> Parts:
+def _same(parts: tuple[Exact, ...] | frozenset[tuple[str, Exact]], inner: Iterable[Exact]) -> Parts:
     """The one object for all equal parts."""
     found = _parts.known(parts)
-    return _parts.intern(parts, Parts(parts)) if found is None else found
+    if found is not None:
+        return found
+    return _parts.intern(parts, Parts(parts, 1 + max(map(levels_of, inner), default=0)))
+
+
+def levels_of(value: Exact) -> int:
+    """How deep a value nests.
+
+    >>> levels_of(exact(1)), levels_of(exact([[], 2]))
+    (0, 2)
+    """
+    return value[1].levels if isinstance(value[1], Parts) else 0
 
 
 def members_of(value: Exact) -> dict[str, Exact]:
