@@ -30,6 +30,18 @@ def test_lengths_with_gaps_are_found(pattern: str) -> None:
         assert lengths.alive(state, between, low, -1) == any(low <= n for n in possible)
 
 
+def test_of_many_states_the_options_are_tried_as_they_are_few() -> None:
+    lexicon = Lexicon(ALL_BYTES)
+    between = lexicon.state(repeat(byte_set(b"ab")))
+    pattern = "((a|bb)*a[ab]{12}b(a|bb)*)"
+    state = lexicon.state(concat(lower_regex(parse_regex(pattern, "ecma")), literal("!")))
+    lengths = Lengths(lexicon, between)
+    assert not lengths.alive(state, between, 0, 13)
+    for length in (14, 15, 40):
+        assert lengths.alive(state, between, length, length)
+    assert len(lexicon) < 200  # all sets would be 2^13
+
+
 def test_within_a_character_the_next_one_counts() -> None:
     lexicon = Lexicon(ALL_BYTES)
     item = literal("xy")

@@ -6,7 +6,7 @@ whole formula holds (`json_given_sets`).
 What this module does not know: how what is left is lowered.
 """
 
-from typing import final
+from typing import Final, final
 
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.json_cases import MOST
@@ -24,6 +24,8 @@ from fairlead.lowering.json_satisfied import Satisfied, Untold
 from fairlead.lowering.json_text import JsonStyle
 from fairlead.lowering.json_values import Exact, levels_of, plain
 from fairlead.lowering.nodes import Expr
+
+_LEVEL: Final = 160  # parts for each that is told part by part, .15 ms
 
 
 @final
@@ -57,8 +59,8 @@ class Given:
         """One of some values."""
         ordered = self._meaning.constants.in_order(values)
         deep = max(map(levels_of, values), default=0) > LEVELS
-        if deep:  # each level comes here, and each takes as long as there are levels below it
-            spend(sum(map(levels_of, values)))
+        if deep:  # each level comes here
+            spend(_LEVEL * len(values))
         several = len(ordered) > MOST and not deep
         found = listed([*map(plain, ordered)], self._style) if several else None
         return any_of(*map(exactly, ordered)) if found is None else found

@@ -111,8 +111,8 @@ class Lexicon:
                 self._expand(state)
             elif ahead or not self.flags[state] & EXPANDED:
                 done = self.records.ask(at.EXPAND, state, ahead, begins=int(briefly)) >= 0
-                made = (parts := self.parts) - self._counted
-                self._counted = parts
+                made = max(self.parts - self._counted, int(self.records.context[at.SPENT]))
+                self.count_anew()
                 if made > _UNPAID:
                     spend(made)
                 self.outgrown = self.outgrown or self.is_large()
@@ -120,7 +120,7 @@ class Lexicon:
 
     def count_anew(self) -> None:
         """Have nobody pay for what kernels have made so far: it was for others, or is paid for."""
-        self._counted = self.parts
+        self._counted, self.records.context[at.SPENT] = self.parts, 0
 
     def is_large(self) -> bool:
         """Whether new constraints get a new one."""
@@ -137,6 +137,10 @@ class Lexicon:
             with self.lock:
                 found = self.records.expr(int(self._record_of[state]))
         return found
+
+    def guess(self, state: int) -> int:
+        """How many bytes a text of a state may have at least: see `Records.guess`."""
+        return self.records.guess(int(self._record_of[state]))
 
     def _state(self, expr: Expr) -> int:
         found = self._states.get(expr)

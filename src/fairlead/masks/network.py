@@ -154,7 +154,11 @@ class Network:
             nodes += code == at.NEED_NODE
             often = states > _OFTEN if code == at.NEED_LEX else nodes > _MANY
             self._serve(code, int(context[at.WANT]), _AHEAD if often else 0)
-            code = self._run(context, what, a, b, row, spare)
+            if states > _OFTEN:
+                with self.gallery.lent(context):
+                    code = self._run(context, what, a, b, row, spare)
+            else:
+                code = self._run(context, what, a, b, row, spare)
         return code
 
     def node(self, expr: Expr) -> int:

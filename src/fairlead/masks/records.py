@@ -125,6 +125,10 @@ class Records:
             found = self._known[expr]
         return found
 
+    def guess(self, record: int) -> int:
+        """How many bytes a text of a record may have at least: a guess, which may be too high."""
+        return int(self._arrays[at.RECORD][record * at.WIDTH + at.GUESS])
+
     def expr(self, record: int) -> Expr:
         """The expression of a record, or another of the same texts."""
         made: dict[int, Expr] = {}

@@ -49,6 +49,7 @@ from fairlead.masks.kernels.record_layout import (
     ROWS,
     RULE,
     SET,
+    SPENT,
     STATE_RECORD,
     SURE,
     TOP,
@@ -74,6 +75,7 @@ _MOST_OPEN: Final = 512
 _MOST_SMALL: Final = 32
 _PLAIN_LOW: Final = -1 << 32  # the words of all that is printed of ASCII, a backslash apart
 _PLAIN_HIGH: Final = (1 << 63) - 1 & ~(1 << 0x5C - 0x40)
+_MOST_SPENT: Final = 1 << 17  # before Python is asked, which pays for it
 _SHORT_SEARCH: Final = 1024  # records that wait in a search that may be done without
 _WHOLE_SEARCH: Final = 256  # steps of a search before it looks at options one by one,
 _SPLITTING: Final = 0x5555 << 14  # if it is begun the first, third, ... time: `records.EFFORT`
@@ -139,11 +141,14 @@ def expand_wanted(context: Context) -> bool:
     state, records = int(context[WANTED]), int64s(context, LEXICON)
     if context[LEXICON] == 0 or int32s(records, STATE_RECORD)[state & (OPTIONS_OF - 1)] == 0:
         return False
+    if records[SPENT] > _MOST_SPENT:
+        return False
     records[TOP] = records[EFFORT] = records[WANT] = 0
     if state >= OPTIONS_OF:
         split_state(records, state - OPTIONS_OF)
     else:
         explore(records, EXPAND, state, 0)
+    records[SPENT] += records[EFFORT]
     return records[WANT] == 0
 
 

@@ -20,6 +20,7 @@ GENERATION: Final = 17  # of marks
 SPELLABLE: Final = 18  # the set of bytes that exist
 BODILESS: Final = 19  # the record of the rule whose body is needed
 OPTIONS: Final = 20  # how much of OPTION is used
+SPENT: Final = 21  # EFFORT of kernels that made rows by themselves, which nobody has paid for
 
 # Addresses.
 RECORD: Final = 24  # int64[n, 16], see below
