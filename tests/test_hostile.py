@@ -384,6 +384,9 @@ def test_an_enum_of_objects_has_each_in_any_order_and_no_other() -> None:
 
 
 REFUSED_SCHEMAS = {
+    "letters of all alphabets in an address": json.dumps(
+        {"type": "string", "format": "idn-email", "pattern": "é.{5}b", "maxLength": 50}
+    ),
     "a text without an end": "[" * 50_000,
     "half of a character": '{"const": "\\ud800"}',
     "no number": '{"minimum": NaN}',
@@ -539,6 +542,42 @@ LARGE_PRODUCTS = {  # automata of 2^12 to 2^25 states, of whose members there ar
         "maxLength": 40,
     },
 }
+
+# What formats have to remember (hour and minute as long as a leap second may come, the letters of a
+# label), beside lengths; and a text that shows it.
+FORMATS = {
+    "times of few letters": (
+        {"format": "date-time", "minLength": 20, "maxLength": 30},
+        "2016-12-31T23:59:60Z",
+    ),
+    "times that begin so": (
+        {"format": "date-time", "pattern": "^20", "minLength": 20, "maxLength": 40},
+        "2016-12-31T23:59:60Z",
+    ),
+    "hosts with a pattern": (
+        {"format": "hostname", "pattern": "a.{8}b", "minLength": 40, "maxLength": 63},
+        "a23456789b." + "c" * 30,
+    ),
+    "addresses with a pattern": (
+        {"format": "uri-template", "pattern": "a.{12}b", "maxLength": 80},
+        "a234567890123b{x}",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_formats_beside_lengths_and_patterns_work(name: str) -> None:
+    said, text = FORMATS[name]
+
+    def attempt() -> None:
+        made = fl.compile(fl.JsonSchema({"type": "string", **said}), BYTES)
+        state = made.start()
+        for byte in f'"{text}"'.encode():
+            made.mask(state)
+            state = made.advance(state, byte)
+        assert made.accepts(state)
+
+    assert spent(attempt)
 
 
 @pytest.mark.parametrize("name", LARGE_PRODUCTS)
