@@ -24,7 +24,6 @@ from fairlead.lowering.json_atoms import (
     Shorter,
     SomeItem,
     Text,
-    Unlike,
     at_least,
     at_most,
     found,
@@ -37,7 +36,8 @@ from fairlead.lowering.json_atoms import (
     shorter,
     some_item,
 )
-from fairlead.lowering.json_formulas import FALSE, TRUE, Leaf, all_of, leaf, opposite
+from fairlead.lowering.json_formulas import FALSE, TRUE, all_of, leaf, opposite
+from fairlead.lowering.json_given import Like, Unlike
 from fairlead.lowering.json_progress import Kept, Now
 from fairlead.lowering.json_unlike import unlike_member
 from fairlead.lowering.json_values import exact
@@ -80,10 +80,10 @@ def test_what_says_nothing_or_cannot_hold_is_no_atom():
     assert Flag(frozenset((True, False))).opposite() is FALSE
 
 
-def test_one_of_some_rests_is_said_part_by_part():
+def test_the_opposite_of_none_of_some_values_is_one_of_them():
     values = frozenset((exact({"a": 1}), exact({})))
-    said = Unlike(values).opposite()
-    assert not isinstance(said, Leaf)
+    assert Unlike(values).opposite() is leaf(Like(values))
+    assert Like(values).opposite() is leaf(Unlike(values))
     assert unlike_member(values, None) is TRUE
 
 

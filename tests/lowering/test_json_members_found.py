@@ -16,9 +16,9 @@ from fairlead.lowering.json_atoms import (
     Matching,
     Named,
     Required,
-    Unlike,
 )
 from fairlead.lowering.json_formulas import FALSE, TRUE, Formula, all_of, any_of, leaf
+from fairlead.lowering.json_given import Unlike
 from fairlead.lowering.json_members import MembersTemplate
 from fairlead.lowering.json_members_rest import Member, Rest
 from fairlead.lowering.json_schema import Lowering

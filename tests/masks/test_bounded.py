@@ -238,8 +238,8 @@ def test_options_whose_rows_take_long_are_not_looked_at_again(
     denied = complement(concat(ANYTHING, literal("abcab"), ANYTHING))
     state = lexicon.state(concat(both(repeat(byte_set(b"abc")), denied), literal("d")))
     context[SPLITTING], context[BOUND_SEARCH] = 1, 32
-    expand(lexicon, state, 3, context)
+    expand(lexicon, state, context)
     assert (context[SPLITTING], lexicon.flags[state] & EXPANDED) == (0, 0)
     assert context[BOUND_SEARCH] > 1 << 20
-    expand(lexicon, state, 3, context)
+    expand(lexicon, state, context)
     assert lexicon.flags[state] & EXPANDED

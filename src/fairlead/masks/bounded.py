@@ -234,13 +234,13 @@ def shared_bounds(gallery: Gallery) -> Bounds:
         return found
 
 
-def expand(lexicon: Lexicon, state: int, ahead: int, context: "NDArray[np.int64]") -> None:
-    """Make the row of a lexical state that a network's context wants, and of `ahead` more.
+def expand(lexicon: Lexicon, state: int, context: "NDArray[np.int64]") -> None:
+    """Make the row of a lexical state that a network's context wants.
 
-    While searches are SPLITTING none is made ahead, as others than options are not asked for. Where
-    the row of an option takes long, an option may have no text where others have: to see that of
-    three groups of nine patterns that meet took minutes. Then states are looked at whole for good.
+    Where the row of an option takes long while searches are SPLITTING, it may have no text where
+    others have: to see that of three groups of nine patterns that meet took minutes. Then states
+    are looked at whole for good.
     """
     splitting = bool(context[of.SPLITTING])
-    if not lexicon.expand(state, 0 if splitting else ahead, briefly=splitting):
+    if not lexicon.expand(state, briefly=splitting):
         context[of.SPLITTING], context[of.BOUND_SEARCH] = 0, _ANY

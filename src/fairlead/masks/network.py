@@ -18,6 +18,7 @@ The kernels run it; here expressions become nodes, and what a kernel asks for is
 What this module does not know: tokens (`gallery`, `rows`).
 """
 
+from contextlib import nullcontext
 from functools import cached_property, partial
 from typing import Any, Final, final
 
@@ -66,9 +67,8 @@ from fairlead.masks.seeds import Seed, Stencil
 from fairlead.masks.shelf import sealed
 from fairlead.masks.verdicts import SHORT, Verdicts
 
-_OFTEN: Final = 4  # after so many states that one mask lacked, the next are made together,
-_AHEAD: Final = 64  # as every one that is lacking starts its walk anew
-_MANY: Final = 64  # the same for nodes: 5,400 of an enum of 100,000 words took 1.6 s one by one
+_OFTEN: Final = 4  # states that one mask lacked, before kernels make the next: each is a walk anew
+_MANY: Final = 64  # nodes, before so many more are made with each: 5,400 one by one took 1.6 s
 
 
 @final
@@ -147,17 +147,13 @@ class Network:
 
     def _served(self, code: int, what: int, a: int, b: int, *rows: Row) -> int:
         """Serve what was asked for, and call again."""
-        row, spare = rows or (self._row, self._spare)
-        states, nodes, context = 0, 0, self.arena.context
+        (row, spare), context = rows or (self._row, self._spare), self.arena.context
+        states = nodes = 0
         while code < 0:
             states += code == at.NEED_LEX
             nodes += code == at.NEED_NODE
-            often = states > _OFTEN if code == at.NEED_LEX else nodes > _MANY
-            self._serve(code, int(context[at.WANT]), _AHEAD if often else 0)
-            if states > _OFTEN:
-                with self.gallery.lent(context):
-                    code = self._run(context, what, a, b, row, spare)
-            else:
+            self._serve(code, int(context[at.WANT]), _MANY if nodes > _MANY else 0)
+            with self.gallery.lent(context) if states > _OFTEN else nullcontext():
                 code = self._run(context, what, a, b, row, spare)
         return code
 
@@ -190,7 +186,7 @@ class Network:
         if code == at.FULL:
             self.arena.grow(wanted)
         elif code == at.NEED_LEX:
-            expand(self.lexicon, wanted, ahead, self.arena.context)
+            expand(self.lexicon, wanted, self.arena.context)
         elif code in DRAWN:
             self.gallery.serve(code, wanted, self.arena)
         elif code == at.NEED_BOUND:

@@ -114,13 +114,13 @@ class States:
     def start(self, lead: bytes) -> State:
         """The state of a text that begins with `lead`."""
         found = self._starts.get(lead)
-        if found is None or self._network.arena.nbytes > self._budget.table_bytes:
-            paused = pause()
-            try:
-                return self._started(lead)
-            finally:
-                resume(paused)
-        return found
+        if found is not None and self._network.arena.nbytes <= self._budget.table_bytes:
+            return found
+        paused = pause()
+        try:
+            return self._started(lead)
+        finally:
+            resume(paused)
 
     def _started(self, lead: bytes) -> State:
         with self._lock:
@@ -160,9 +160,7 @@ class States:
 
     def mask(self, state: State) -> Row:
         """The tokens that may come next, and the end ids where the text may end."""
-        if self._misses:
-            return self._mask(state)
-        paused = pause()  # the first
+        paused = not self._misses and pause()  # on the way to the first
         try:
             return self._mask(state)
         finally:
