@@ -151,7 +151,7 @@ def _go_on(context: Context, pair: int, between: int, field: int) -> int:
 def _search(context: Context, state: int, inside: int, between: int, field: int) -> int:
     """Find the fewest characters of a text from a pair on; L_SINGLE: among those of one byte.
 
-    _TOO_MANY if it would have to go on from BOUND_SEARCH pairs, or, of options, many times that.
+    _TOO_MANY if it would have to go on from BOUND_SEARCH pairs, or, of options, four times that.
     """
     context[SEARCH] += 1
     context[SEARCH_LEVEL] = context[SEARCH_BETWEEN] = context[SEARCH_WITHIN] = 0
