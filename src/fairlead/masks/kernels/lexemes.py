@@ -135,7 +135,8 @@ def explore(context: Context, what: int, start: int, ahead: int) -> int:
 def expand_wanted(context: Context) -> bool:
     """Make the row of the lexical state that a gallery's context WANTs; whether that was done.
 
-    Its lexicon's lock is held. Python has to where there is no room or much is to be paid, and what holds captures.
+    Its lexicon's lock is held. Python has to where there is no room, or much to be paid for, and
+    what holds captures.
     """
     apart()
     state, records = int(context[WANTED]), int64s(context, LEXICON)
