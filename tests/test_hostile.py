@@ -403,6 +403,19 @@ def test_schemas_that_are_too_much_or_mean_nothing_are_refused(name: str) -> Non
     assert spent(attempt)
 
 
+def test_repetitions_that_meet_and_3000_characters_work() -> None:
+    schema = {
+        "type": "string",
+        "allOf": [
+            {"pattern": "^([a-z][0-9])+$"},
+            {"pattern": "^((c1d3g3).{4,8}){6,6}"},
+            {"pattern": "(t|8){10,10}$"},
+        ],
+        "minLength": 3000,
+    }
+    assert spent(lambda: walk(fl.compile(fl.JsonSchema(schema), BYTES), steps=8))
+
+
 def test_where_languages_meet_a_mask_that_takes_too_long_is_refused_when_compiling() -> None:
     hard = fl.Regex("(a|b)*a(a|b){30}") & ~fl.Regex("(a|b)*b(a|b){25}")
     try:
