@@ -1,0 +1,124 @@
+"""How much a pattern may overlap with itself: whether automata of 2^n states are to be feared.
+
+A state of an automaton is the set of places at which a text may be within a pattern. `a.{12}b` may
+begin at each letter, so any of twelve places may be in the set or not: 2^12 states. `abc` may begin
+anywhere as well and has four states, for a text is within it where its last letters say so; and
+`^[a-f0-9]{8}-[a-f0-9]{4}$` begins once, so that a text is at one place.
+
+What is told here is an estimate, from the letters of a pattern in some microseconds: to make the
+first mask tells surely, and takes a thousand times as long.
+
+What this module does not know: what schemas say.
+"""
+
+import re
+from functools import lru_cache, reduce
+from typing import Final, NamedTuple, final
+
+_MOST: Final = 1 << 20
+# How often something comes, where a group begins and ends, and characters, some of several.
+_TOKENS: Final = re.compile(
+    r"(?P<often>[*+?]|\{(?P<low>\d+)(?P<more>,?)(?P<high>\d*)\})"
+    r"|(?P<begins>\((?:\?(?P<looks><?[=!])?)?)|(?P<ends>\))|(?P<or>\|)|(?P<beginning>\^)"
+    r"|(?P<wide>\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\\[pP]\{[^}]*\}|\\[dDwWsSpP])|\\?.",
+    re.DOTALL,
+)
+
+
+class _Part(NamedTuple):
+    """Places that may be open in a part that begins once, or anywhere; if its length varies."""
+
+    once: int = 0
+    anywhere: int = 0
+    varies: bool = False
+
+
+_BEGINNING: Final = _Part()
+_ITEMS: Final = {None: _Part(0, 0), "wide": _Part(0, 1), "beginning": _BEGINNING}
+
+
+def _then(one: _Part, other: _Part) -> _Part:
+    once = one.once + (other.anywhere if one.varies else other.once)
+    return _Part(once, one.anywhere + other.anywhere, one.varies or other.varies)
+
+
+def _repeated(part: _Part, low: int, high: int | None) -> _Part:
+    if low == high and not part.varies:
+        return _Part(part.once * low, part.anywhere * low)
+    often = max(low if high is None else high, 1)
+    if part.varies:
+        again = part.anywhere * (often - 1 + (high is None))
+    else:  # a text that has begun with it once is at one of its places
+        again = max(part.anywhere.bit_length() - 1, 0)
+    anywhere = part.anywhere if low == high else max(part.anywhere, 1)
+    return _Part(part.once + again, anywhere * often, varies=True)
+
+
+@final
+class _Group:
+    """What was read of a group: its options, and the items of the last one."""
+
+    def __init__(self, *, looks: bool = False) -> None:
+        self._looks, self._options = looks, list[_Part]()
+        self.items: list[_Part] = []
+
+    def end_option(self) -> None:
+        option = reduce(_then, self.items, _Part())
+        if self.items and self.items[0] is _BEGINNING:
+            option = option._replace(anywhere=option.once)
+        self._options.append(option)
+        self.items = []
+
+    def whole(self) -> _Part:
+        """All of it; another text may be within what a group looks for at the same time."""
+        self.end_option()
+        several = len(self._options) > 1  # which are as a class of characters is, if nothing else
+        anywhere = max(sum(part.anywhere for part in self._options), int(several))
+        once = anywhere if self._looks else sum(part.once for part in self._options)
+        varies = several or self._options[0].varies
+        return _Part(once, anywhere, varies and not self._looks)
+
+
+@lru_cache(maxsize=4096)
+def overlap(pattern: str) -> int:
+    """About how many places of a pattern may be open at once, independent of each other.
+
+    >>> overlap("a.{12}b"), overlap("abc|def"), overlap("^[a-f0-9]{8}-[a-f0-9]{4}$")
+    (12, 1, 0)
+    >>> overlap(r"^https?://.+$"), overlap("^.*a.{12}b"), overlap("(a.{3}b){4}")
+    (1, 12, 12)
+    """
+    groups = [_Group()]
+    for token in _TOKENS.finditer(pattern):
+        _read(token, groups)
+    while len(groups) > 1:
+        _end(groups)
+    return min(groups[0].whole().anywhere, _MOST)
+
+
+def _read(token: re.Match[str], groups: list[_Group]) -> None:
+    items, kind = groups[-1].items, token.lastgroup
+    if kind == "often":
+        if items:
+            items[-1] = _repeated(items[-1], *_count(token))
+    elif kind == "begins":
+        groups.append(_Group(looks=token["looks"] is not None))
+    elif kind == "ends":
+        _end(groups)
+    elif kind == "or":
+        groups[-1].end_option()
+    else:
+        items.append(_ITEMS[kind])
+
+
+def _end(groups: list[_Group]) -> None:
+    if len(groups) > 1:
+        whole = groups.pop().whole()
+        groups[-1].items.append(whole)
+
+
+def _count(token: re.Match[str]) -> tuple[int, int | None]:
+    if token["low"] is None:
+        return int(token[0] == "+"), 1 if token[0] == "?" else None
+    low, high = int(token["low"]), token["high"]
+    return low, int(high) if high else None if token["more"] else low
