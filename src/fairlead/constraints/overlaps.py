@@ -48,8 +48,8 @@ def _repeated(part: _Part, low: int, high: int | None) -> _Part:
     often = max(low if high is None else high, 1)
     if part.varies:
         again = part.anywhere * (often - 1 + (high is None))
-    else:  # a text that has begun with it once is at one of its places
-        again = max(part.anywhere.bit_length() - 1, 0)
+    else:  # a text that has begun with it once is at one of its places, or behind them
+        again = part.anywhere.bit_length()
     anywhere = part.anywhere if low == high else max(part.anywhere, 1)
     return _Part(part.once + again, anywhere * often, varies=True)
 
@@ -83,17 +83,17 @@ class _Group:
 def overlap(pattern: str) -> int:
     """About how many places of a pattern may be open at once, independent of each other.
 
-    >>> overlap("a.{12}b"), overlap("abc|def"), overlap("^[a-f0-9]{8}-[a-f0-9]{4}$")
-    (12, 1, 0)
+    >>> overlap("a.{12}b"), overlap("abc"), overlap("^[a-f0-9]{8}-[a-f0-9]{4}$")
+    (13, 1, 0)
     >>> overlap(r"^https?://.+$"), overlap("^.*a.{12}b"), overlap("(a.{3}b){4}")
-    (1, 12, 12)
+    (1, 13, 13)
     """
     groups = [_Group()]
     for token in _TOKENS.finditer(pattern):
         _read(token, groups)
     while len(groups) > 1:
         _end(groups)
-    return min(groups[0].whole().anywhere, _MOST)
+    return min(groups[0].whole().anywhere + (not pattern.startswith("^")), _MOST)
 
 
 def _read(token: re.Match[str], groups: list[_Group]) -> None:

@@ -32,7 +32,7 @@ _WIDE: Final = 256  # patterns, or alternatives of one
 _PARTS_OF_ONE: Final = 256  # parts of an expression that are looked at
 _REPEATS: Final = frozenset("*+{")  # without one a pattern has few states
 _LOOKAROUND: Final = ("(?=", "(?!", "(?<")
-_EASY: Final = 8  # places that may be open at once: some 2^8 states at most
+_EASY: Final = 9  # places that may be open at once: some 2^9 states at most
 _FORMAT: Final = 4  # as many are thought to be open in a format
 _NAMED: Final = ("type", "pattern", "format")
 _LENGTHS: Final = ("minLength", "maxLength")
@@ -154,7 +154,7 @@ def _keys(raw: dict[str, Any], kept: "_Kept") -> "Iterator[tuple[str, dict[str, 
 
 def _is_hard(patterns: list[str]) -> bool:
     """Whether it is worth trying: of 1,880 schemas people wrote that took a third of compiling."""
-    return len(patterns) + sum(map(overlap, patterns)) > _EASY or _is_wide(patterns)
+    return sum(map(overlap, patterns)) > _EASY or _is_wide(patterns)
 
 
 def _is_wide(patterns: list[str]) -> bool:
@@ -184,7 +184,7 @@ class _Found:
         Where one of several has to match, that is so beside lengths. What has few states is not.
         """
         patterns = self.patterns
-        if not patterns or not _is_hard([*patterns, *("." * _FORMAT for _ in range(self.formats))]):
+        if not patterns or not _is_hard([*patterns, *["." * _FORMAT] * self.formats]):
             return False
         if self.denied or _is_wide(patterns):
             return True
