@@ -73,7 +73,7 @@ EASY = {"pattern": "^a[a-z]*$"}
         ({"pattern": "^(?!a)(?=.*b)"}, []),
         ({"patternProperties": {"^a.*": {}, "^b.+c": True, "^[a-z]{1,9}$": {}}}, []),
         (
-            {"patternProperties": {f"^{n}+": {"minimum": n} for n in range(9)}},
+            {"patternProperties": {f"^[^{n}]+": {"minimum": n} for n in range(10)}},
             ["/patternProperties"],
         ),
     ],

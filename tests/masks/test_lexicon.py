@@ -200,6 +200,18 @@ def test_what_kernels_have_made_by_themselves_is_paid_for(monkeypatch: pytest.Mo
     assert sum(made) < 9
 
 
+def test_one_record_more_than_nobody_pays_for_costs_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    spent = list[int]()
+    for unpaid in (0, 3):
+        made, states = list[int](), Lexicon(ALL_BYTES)
+        state = states.state(concat(repeat(byte_set(b"abc")), literal("cab")))
+        monkeypatch.setattr(lexicon, "_UNPAID", unpaid)
+        with metered(made.append):
+            states.expand(state, 5)
+        spent.append(sum(made))
+    assert spent[0] - spent[1] == 3
+
+
 def test_searches_pay_for_what_they_do_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made, states = list[int](), Lexicon(ALL_BYTES)
     expr = both(

@@ -113,8 +113,8 @@ class Lexicon:
                 done = self.records.ask(at.EXPAND, state, ahead, begins=int(briefly)) >= 0
                 made = max(self.parts - self._counted, int(self.records.context[at.SPENT]))
                 self.count_anew()
-                if made > _UNPAID:
-                    spend(made)
+                if made > _UNPAID:  # by the same measure on both sides of it
+                    spend(made - _UNPAID)
                 self.outgrown = self.outgrown or self.is_large()
         return done
 
