@@ -82,6 +82,19 @@ def test_parts_in_which_patterns_meet_are_tried(schema: Any, expected: list[str]
     assert places(schema) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (r'{"\u0070attern": "a.{9}b", "not": {"pattern": "b"}}', "/pattern"),
+        (r'{"pattern" : "a.{9}\"b", "not": {"pattern": "b"}}', "/pattern"),
+        (r'{"patternProperties": {"a.{9}\"b" : {}, "+" : true}}', "/patternProperties"),
+        (r'{"patternProperties": {"\\d.{9}\\" : {}, "\"x*" : true}}', "/patternProperties"),
+    ],
+)
+def test_however_a_schema_is_spelled_it_is_looked_at(text: str, found: str) -> None:
+    assert [place() for place, _, _ in trials(fl.JsonSchema(text))] == [found]
+
+
 PATTERNS = [{"pattern": "a"}, {"pattern": "b"}]
 MANY = [f"^[^{chr(0x4E00 + n)}]*$" for n in range(1000)]
 
