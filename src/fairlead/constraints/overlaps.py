@@ -16,6 +16,7 @@ from functools import lru_cache, reduce
 from typing import Final, NamedTuple, final
 
 _MOST: Final = 1 << 20
+_LONGEST: Final = 10_000  # letters of a pattern that is read: 10 ms
 # How often something comes, where a group begins and ends, and characters, some of several.
 _TOKENS: Final = re.compile(
     r"(?P<often>[*+?]|\{(?P<low>\d+)(?P<more>,?)(?P<high>\d*)\})"
@@ -88,6 +89,8 @@ def overlap(pattern: str) -> int:
     >>> overlap(r"^https?://.+$"), overlap("^.*a.{12}b"), overlap("(a.{3}b){4}")
     (1, 13, 13)
     """
+    if len(pattern) > _LONGEST:
+        return _MOST
     groups = [_Group()]
     for token in _TOKENS.finditer(pattern):
         _read(token, groups)
