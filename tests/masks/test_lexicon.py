@@ -22,9 +22,10 @@ from fairlead.lowering.expr import (
 from fairlead.lowering.fuel import attempt, metered
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.masks import lexicon
-from fairlead.masks.kernels.layout import DEAD_END, EXPANDED
+from fairlead.masks.kernels.layout import DEAD_END
 from fairlead.masks.kernels.record_layout import EXPAND
 from fairlead.masks.lexicon import Lexicon
+from lexical_states import spread
 
 
 def nested() -> Expr:
@@ -43,15 +44,6 @@ def test_a_row_that_is_made_twice_is_the_same(expr: Expr) -> None:
     assert (states.rows[state] == row).all()
     assert len(states) == count
     assert states.state(expr) == state
-
-
-@pytest.mark.untraced
-@pytest.mark.parametrize("ahead", range(8))
-def test_so_many_states_are_made_ahead_as_there_are_and_are_asked_for(ahead: int) -> None:
-    states = Lexicon(ALL_BYTES)
-    states.expand(states.state(literal("abcd")), ahead)
-    made = sum(bool(flag & EXPANDED) for flag in states.flags.tolist())
-    assert made == 1 + min(ahead, 4)  # each of the four bytes leads to one more
 
 
 @pytest.mark.parametrize(
@@ -88,7 +80,7 @@ def test_more_states_than_there_is_room_for_are_refused(monkeypatch: pytest.Monk
     states = Lexicon(ALL_BYTES)
     state = states.state(repeat(concat(byte_set(b"ab"), alt(literal("cd"), literal("ef")))))
     with pytest.raises(fl.LimitError, match="more than 4 states of regular languages") as caught:
-        states.expand(state, 10)
+        spread(states, state, 10)
     assert (caught.value.limit, caught.value.given, caught.value.needed) == ("lexical states", 5, 4)
 
 
@@ -130,7 +122,7 @@ def test_each_of_many_opposites_is_met_with_the_others_before_all_of_them_are() 
     state = states.state(expr)
 
     def reached() -> bool:
-        states.expand(state, 10_000)
+        spread(states, state, 10_000)
         return True
 
     assert attempt(reached, 100_000)  # of one after the other, 2^20 sets were searched
@@ -150,7 +142,7 @@ def test_no_more_bodies_are_made_than_states_were_asked_for() -> None:
         return Rule("place", regular=True, inhabited=True, make=body)
 
     lexicon = Lexicon(ALL_BYTES)
-    lexicon.expand(lexicon.state(place(0)), 20)
+    spread(lexicon, lexicon.state(place(0)), 20)
     assert 1 <= len(made) <= 22
 
 
@@ -190,9 +182,9 @@ def test_what_kernels_have_made_by_themselves_is_paid_for(monkeypatch: pytest.Mo
     state = states.state(concat(repeat(byte_set(b"abc")), literal("cab")))
     monkeypatch.setattr(lexicon, "_UNPAID", 0)
     with metered(made.append):
-        states.expand(state, 5)
+        spread(states, state, 5)
     assert sum(made) >= 5
-    states.records.ask(EXPAND, states.state(literal("abcdefgh")), 9)  # as kernels do
+    states.records.ask(EXPAND, states.state(literal("abcdefgh")))  # as kernels do
     states.count_anew()
     made.clear()
     with metered(made.append):
@@ -207,7 +199,7 @@ def test_one_record_more_than_nobody_pays_for_costs_one(monkeypatch: pytest.Monk
         state = states.state(concat(repeat(byte_set(b"abc")), literal("cab")))
         monkeypatch.setattr(lexicon, "_UNPAID", unpaid)
         with metered(made.append):
-            states.expand(state, 5)
+            states.expand(state)
         spent.append(sum(made))
     assert spent[0] - spent[1] == 3
 

@@ -98,8 +98,8 @@ class Lexicon:
                 found = self._state(expr)
         return found
 
-    def expand(self, state: int, ahead: int = 0, *, briefly: bool = False) -> bool:
-        """Make the row of a state, and of up to `ahead` states that it leads to.
+    def expand(self, state: int, *, briefly: bool = False) -> bool:
+        """Make the row of a state.
 
         With OPTIONS_OF added: find its options. False where that takes long, if `briefly`.
         """
@@ -109,8 +109,8 @@ class Lexicon:
                 self.records.ask(at.SPLIT, state - OPTIONS_OF)
             elif state in self._irregular:
                 self._expand(state)
-            elif ahead or not self.flags[state] & EXPANDED:
-                done = self.records.ask(at.EXPAND, state, ahead, begins=int(briefly)) >= 0
+            elif not self.flags[state] & EXPANDED:
+                done = self.records.ask(at.EXPAND, state, begins=int(briefly)) >= 0
                 made = max(self.parts - self._counted, int(self.records.context[at.SPENT]))
                 self.count_anew()
                 if made > _UNPAID:  # by the same measure on both sides of it

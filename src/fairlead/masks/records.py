@@ -102,12 +102,12 @@ class Records:
         """Tell the kernels where an array of the lexicon is."""
         self.context[slot] = array.__array_interface__["data"][0]
 
-    def ask(self, what: int, a: int, b: int = 0, *, begins: int = 0) -> int:
+    def ask(self, what: int, a: int, *, begins: int = 0) -> int:
         """What `kernels.entry.lexemes` has to say, when there is room for it.
 
         -1 where it has not been told after so many searches, if any number is given.
         """
-        return self._asked(what, a, b, _NONE, _NONE, begins)
+        return self._asked(what, a, _NONE, _NONE, begins)
 
     def new_state(self) -> int:
         """The number of a state that no record has."""
@@ -221,7 +221,7 @@ class Records:
                     program += (at.EPSILON_KIND, 0, 0, 0, 0)
         made = np.zeros(len(exprs), np.int64)
         written = np.frombuffer(array("q", program + options), np.int64)  # a third of `np.array`
-        self._asked(at.WRITE, 0, 0, written, made)
+        self._asked(at.WRITE, 0, written, made)
         known.update(zip(exprs, made.tolist(), strict=True))
 
     def _of_rule(self, rule: Rule, base: int, options: list[int]) -> tuple[int, ...]:
@@ -238,7 +238,6 @@ class Records:
         self,
         what: int,
         a: int,
-        b: int,
         program: "NDArray[np.int64]",
         made: "NDArray[np.int64]",
         begins: int = 0,
@@ -246,7 +245,7 @@ class Records:
         effort = EFFORT
         try:
             while True:
-                found = self._lexemes(self.context, what, a, b, program, made)
+                found = self._lexemes(self.context, what, a, program, made)
                 if found >= 0:
                     return found
                 count = int(self.context[at.WANT]) - 1
@@ -256,8 +255,6 @@ class Records:
                     self.context[at.ROOMS + at.EFFORT] = effort
                     if begins == 0:
                         return -1
-                if what == at.EXPAND and count == at.BODIES:  # it begins at the wanted state
-                    b = 0
         finally:
             if effort > EFFORT:
                 self.context[at.ROOMS + at.EFFORT] = EFFORT

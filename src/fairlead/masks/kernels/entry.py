@@ -321,16 +321,15 @@ def rehash_steps(slots: WholeNumbers, keys: WholeNumbers, values: WholeInts) -> 
             remember_step(bare(slots), int(keys[place]), int(values[place]))
 
 
-@_kernels.compiled("int64(int64[::1], int64, int64, int64, int64[::1], int64[::1])")
+@_kernels.compiled("int64(int64[::1], int64, int64, int64[::1], int64[::1])")
 def lexemes(
-    slots: WholeNumbers, what: int, a: int, b: int, program: WholeNumbers, made: WholeNumbers
+    slots: WholeNumbers, what: int, a: int, program: WholeNumbers, made: WholeNumbers
 ) -> int:
     """Do one thing to the records of a lexicon; below 0: there is too little of what WANT says.
 
-    WRITE: the expressions of a program. NUMBER a: the lexical state of record a. EXPAND a b: the
-    row of state a, and of up to b states after it. SPLIT a: its options. IS_CODE a: whether record
-    a can be counted. IS_ALIVE a: whether it has a text. IS_OPEN a, IS_SMALL a: see
-    `masks.lexicon`.
+    WRITE: the expressions of a program. NUMBER a: the lexical state of record a. EXPAND a: the
+    row of state a. SPLIT a: its options. IS_CODE a: whether record a can be counted. IS_ALIVE a:
+    whether it has a text. IS_OPEN a, IS_SMALL a: see `masks.lexicon`.
     """
     context = bare(slots)
     context[TOP] = context[EFFORT] = context[WANT] = 0
@@ -344,7 +343,7 @@ def lexemes(
     elif what == SPLIT:
         split_state(context, a)
     else:
-        found = explore(context, what, a, b)
+        found = explore(context, what, a)
     return found if context[WANT] == 0 else -1
 
 

@@ -82,8 +82,8 @@ _SPLITTING: Final = 0x5555 << 14  # if it is begun the first, third, ... time: `
 
 
 @inner
-def explore(context: Context, what: int, start: int, ahead: int) -> int:
-    """EXPAND state `start`, and `ahead` more, nearest first; or tell what a record is.
+def explore(context: Context, what: int, start: int) -> int:
+    """EXPAND state `start`, or tell what a record is.
 
     Whether it IS_CODE, IS_ALIVE, IS_OPEN or IS_SMALL.
 
@@ -120,13 +120,12 @@ def explore(context: Context, what: int, start: int, ahead: int) -> int:
             continue
         place += 1
         if what == EXPAND:
-            ahead -= _expand(context, record)
-        elif what == IS_ALIVE:
-            return int(field(context, record, ABOUT) & NULLABLE != 0 or _goes_on(context, record))
-        elif _denies(context, what, record, start):
-            return 0
-        if ahead < 0:
+            _expand(context, record)
             return 1
+        if what == IS_ALIVE:
+            return int(field(context, record, ABOUT) & NULLABLE != 0 or _goes_on(context, record))
+        if _denies(context, what, record, start):
+            return 0
         _queue_all_after(context, record, turn, what)
     return 0 if what == IS_ALIVE else 1
 
@@ -148,7 +147,7 @@ def expand_wanted(context: Context) -> bool:
     if state >= OPTIONS_OF:
         split_state(records, state - OPTIONS_OF)
     else:
-        explore(records, EXPAND, state, 0)
+        explore(records, EXPAND, state)
     records[SPENT] += records[EFFORT]
     return records[WANT] == 0
 
@@ -282,23 +281,18 @@ def _conclude(context: Context, found: int, last: int) -> None:
 
 
 @inner
-def _expand(context: Context, record: int) -> int:
-    """Make the row of a record's state; it is written at once, as others may be reading it.
-
-    1 if it was not there already.
-    """
+def _expand(context: Context, record: int) -> None:
+    """Make the row of a record's state; it is written at once, as others may be reading it."""
     apart()
     state, flags = state_of(context, record), uint8s(context, FLAG)
-    if flags[state] & EXPANDED:
-        return 0
     base = int(context[TOP])
     for _ in range(256):
         push(context, DEAD_END)
     if context[WANT]:
-        return 0
+        return
     a, b, c, d = _lead_on(context, record, base)
     if context[WANT]:
-        return 0
+        return
     context[TOP] = base
     first, rows, listed = int64s(context, FIRSTS), int32s(context, ROWS), int64s(context, LIST)
     first[state * 4], first[state * 4 + 1] = a, b
@@ -308,7 +302,6 @@ def _expand(context: Context, record: int) -> int:
         rows[state * 256 + byte] = listed[base + byte]
     fence()
     flags[state] |= EXPANDED | (GOES_ON if a | b | c | d else 0)
-    return 1
 
 
 @once
