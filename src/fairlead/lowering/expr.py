@@ -139,17 +139,39 @@ def _cons(head: Expr, tail: Expr) -> Expr:
 def _yielding(head: Expr, tail: Expr) -> Expr:
     """`head`, which may be passed without a byte: what an Ahead in it looks at stands behind it."""
     if isinstance(head, Alt):
-        return alt(*(concat(option, tail) for option in head.options))
+        return _before_each(head.options, tail)
     if isinstance(head, Ahead):
         return _looking(head, tail)
     return head if tail is EPSILON else _intern_pair(head, tail)
+
+
+def _before_each(options: Iterable[Expr], tail: Expr) -> Expr:
+    """Each option, then `tail`; those together that look ahead for the same, and those that do not.
+
+    One by one, `tail` would stand behind each, and what is before behind each of those.
+    """
+    looking: dict[Ahead, list[Expr]] = {}
+    others: list[Expr] = []
+    made: list[Expr] = []
+    for option in options:
+        head, rest = (option.head, option.tail) if isinstance(option, Concat) else (option, EPSILON)
+        if isinstance(head, Ahead):
+            looking.setdefault(head, []).append(rest)
+        elif option.yields:
+            made.append(concat(option, tail))
+        else:
+            others.append(option)
+    made += [concat(head, alt(*rests), tail) for head, rests in looking.items()]
+    return alt(*made, concat(alt(*others), tail))
 
 
 def _looking(head: Ahead, tail: Expr) -> Expr:
     """One Ahead for each level, the lower first; none before options of which one ends it."""
     follower, rest = (tail.head, tail.tail) if isinstance(tail, Concat) else (tail, EPSILON)
     if isinstance(follower, Alt) and follower.looks and (follower.yields or meets_stop(follower)):
-        return alt(*(concat(head, option, rest) for option in follower.options))
+        ending = [each for each in follower.options if each.yields or meets_stop(each)]
+        others = alt(*(each for each in follower.options if each not in ending))
+        return alt(*(concat(head, each, rest) for each in ending), concat(head, others, rest))
     if isinstance(follower, Ahead) and follower.level == head.level:
         return _cons(ahead(both(head.item, follower.item), head.level), rest)
     if isinstance(follower, Ahead) and follower.level < head.level:

@@ -365,9 +365,12 @@ Expr: TypeAlias = (
 
 def meets_stop(root: Expr) -> bool:
     """Whether a Stop may be met in `root` before any byte."""
-    todo = [root]
+    todo, seen = [root], set[Expr]()
     while todo:
         node = todo.pop()
+        if node in seen:
+            continue
+        seen.add(node)
         if isinstance(node, Stop):
             return True
         if isinstance(node, Alt):
