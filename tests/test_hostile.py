@@ -450,6 +450,16 @@ def behind_and_within(count: int, letter: str = '"x"') -> str:
     return "\n".join(lines)
 
 
+def optional_rules(count: int, end: str = "") -> str:
+    rules = "\n".join(f'r{n}: "w{n}" |' for n in range(count))
+    return f"start: {' '.join(f'r{n}' for n in range(count))} {end}\n{rules}"
+
+
+def optional_behind(count: int, end: str = "") -> str:
+    rules = "\n".join(f'r{n}: "w{n}"? r{n + 1}' for n in range(count))
+    return f"start: r0\n{rules}\nr{count}: {end}"
+
+
 def in_gbnf(grammar: str) -> fl.Gbnf:
     return fl.Gbnf(grammar.replace("start", "root").replace(":", " ::="))
 
@@ -473,6 +483,11 @@ GRAMMARS = {
     "stacks that grow for ever": 'start: "b" | y0 "a"\n'
     + "\n".join(f'y{n}: "a" y{(n + 1) % 60} |' for n in range(60)),
     "repetitions of choices": 'start: (("a" | "b")~1..1000000000)+ "c"',
+    "optional rules in a row": optional_rules(200),
+    "optional rules before an end": optional_rules(100, '"e"'),
+    "optional rules, each before the next": optional_behind(100),
+    "the same before an end": optional_behind(100, '"e"'),
+    "terminals that begin alike": "start: " + " | ".join(f"/[a-z]+{n}x?/" for n in range(490)),
 }
 
 
@@ -504,6 +519,37 @@ MANY_WAYS = {
 }
 
 
+HIDDEN = """start: r0
+r0: r0 r4+ | /a(?=b)/* /a(?=b)/? r1 "b" | "b" r1 r0 | /a(?=b)/
+r1: ")" r3* | r1 "b" r4? | r0? r4 | /a(?=b)/
+r2: r0 r4 r2 |  | "("
+r3: "b" r1+ r2 r4 |  | r4 r1 | "a"
+r4: r3? r2 r2? r4 | r1 r1* r4 | r2? r1 | r0? /a+/ /ab?/ r2? | /a+/
+"""
+
+
+def test_rules_that_look_ahead_and_begin_with_each_other_where_that_is_hidden_work() -> None:
+    def attempt() -> None:
+        walk(fl.compile(fl.Lark(HIDDEN), BYTES, fl.Budget.untrusted()), steps=7)
+
+    assert spent(attempt)
+
+
+@pytest.mark.parametrize("letter", ['"a"', "/a(?=a|$)/", "/a+/ | /ab?/"])
+def test_texts_that_are_read_in_very_many_ways_are_matched_as_long_as_that_is_paid_for(
+    letter: str,
+) -> None:
+    source = fl.Lark(f"start: start start start | {letter} |")
+    constraint = fl.compile(source, BYTES, fl.Budget.untrusted())
+    assert constraint.matches("a" * 50)
+
+    def attempt() -> None:
+        with pytest.raises(fl.LimitError, match="matching takes more than"):
+            constraint.matches("a" * 2000)
+
+    assert spent(attempt)
+
+
 @pytest.mark.parametrize("name", MANY_WAYS)
 def test_rules_that_are_read_in_very_many_ways_work(name: str) -> None:
     source = MANY_WAYS[name]
@@ -522,6 +568,8 @@ REFUSED_GRAMMARS = {
     + "\n".join(f'r{n}: r{n + 1} | r{n} "o{n}" r{n + 1}' for n in range(1000))
     + '\nr1000: "x"',
     "optional parts": "start: " + " ".join(f'"{n}"?' for n in range(26)),
+    "rules that may be nothing in two circles": "start: r0\n"
+    + "\n".join(f'r{n}: r{(n + 1) % 200} r{(n + 2) % 200} | "x" |' for n in range(200)),
     "choices in a row": "start: " + " ".join(f'("{n}" | "{n}a")' for n in range(26)),
     "repetitions to be written out": "start: " + "(" * 300 + '"a" | "b"' + ")~49" * 300,
     "a terminal doubled 30 times": 'start: A30\nA0: "a"\n'

@@ -189,14 +189,16 @@ class Guarded:
         serial = count()
         queue: list[_Entry] = [(0, 0, next(serial), root, None)]
         near: set[Expr] = set()
-        while queue and len(came) < most:
+        looked = 0
+        while queue and looked < most:
             entry = heappop(queue)
             if self._is_put_off(entry, near, queue):
                 continue
+            looked += 1
             score, read, _, node, ways = entry
             self._careful = len(came) > READING // 2
             targets, others = self._on(node, ways)
-            for byte, target in targets:
+            for byte, target in ((b, o) for b, t in targets for o in options_of(t)):
                 bound = None if target in came else self._bound(target)
                 if bound is None:
                     continue

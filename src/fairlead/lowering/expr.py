@@ -38,9 +38,10 @@ from fairlead.lowering.nodes import (
     Template,
     Unsure,
     begins_with_capture,
-    meets_stop,
     operands,
+    pair,
 )
+from fairlead.lowering.passing import ending_apart, looking_apart, meets_stop
 from fairlead.lowering.ranges import added, counted, multiplied, united
 
 ALL_BYTES = (1 << 256) - 1
@@ -98,7 +99,7 @@ def lead(head: Expr, tail: Expr) -> Expr:
     for part in (head, follower):
         if part.nullable or part.looks or not isinstance(part, Bytes | Alt):
             return concat(head, tail)
-    return intern(key, _pair_node(head, tail))
+    return intern(key, pair(head, tail))
 
 
 def _pair(head: Expr, tail: Expr) -> Expr:
@@ -131,7 +132,7 @@ def _cons(head: Expr, tail: Expr) -> Expr:
         follower, rest = (tail.head, tail.tail) if isinstance(tail, Concat) else (tail, EPSILON)
         run = _run(head, follower)
         if run is None:
-            return intern(key, _pair_node(head, tail))
+            return intern(key, pair(head, tail))
         head, tail = run, rest
     return head
 
@@ -139,17 +140,30 @@ def _cons(head: Expr, tail: Expr) -> Expr:
 def _yielding(head: Expr, tail: Expr) -> Expr:
     """`head`, which may be passed without a byte: what an Ahead in it looks at stands behind it."""
     if isinstance(head, Alt):
-        return alt(*(concat(option, tail) for option in head.options))
+        return _before_each(head.options, tail)
     if isinstance(head, Ahead):
         return _looking(head, tail)
     return head if tail is EPSILON else _intern_pair(head, tail)
+
+
+def _before_each(options: Iterable[Expr], tail: Expr) -> Expr:
+    """Each option, then `tail`; those together that look ahead for the same, and those that do not.
+
+    One by one, `tail` would stand behind each, and what is before behind each of those.
+    """
+    looking, passed, others = looking_apart(options)
+    made = [concat(option, tail) for option in passed]
+    made += [concat(a, alt(*(r or EPSILON for r in rests)), tail) for a, rests in looking.items()]
+    return alt(*made, concat(alt(*others), tail))
 
 
 def _looking(head: Ahead, tail: Expr) -> Expr:
     """One Ahead for each level, the lower first; none before options of which one ends it."""
     follower, rest = (tail.head, tail.tail) if isinstance(tail, Concat) else (tail, EPSILON)
     if isinstance(follower, Alt) and follower.looks and (follower.yields or meets_stop(follower)):
-        return alt(*(concat(head, option, rest) for option in follower.options))
+        ending, others = ending_apart(follower.options)
+        made = (concat(head, option, rest) for option in ending)
+        return alt(*made, concat(head, alt(*others), rest))
     if isinstance(follower, Ahead) and follower.level == head.level:
         return _cons(ahead(both(head.item, follower.item), head.level), rest)
     if isinstance(follower, Ahead) and follower.level < head.level:
@@ -159,23 +173,9 @@ def _looking(head: Ahead, tail: Expr) -> Expr:
     return _intern_pair(head, tail)
 
 
-def _pair_node(head: Expr, tail: Expr) -> Expr:
-    return Concat(
-        head,
-        tail,
-        head.nullable and tail.nullable,
-        head.regular and tail.regular,
-        head.inhabited and tail.inhabited,
-        max(tail.looks, head.looks),
-        (head.yields or tail.yields)
-        and (head.nullable or head.yields)
-        and (tail.nullable or tail.yields),
-    )
-
-
 def _intern_pair(head: Expr, tail: Expr) -> Expr:
     key = (_PAIR, id(head), id(tail))
-    return known(key) or intern(key, _pair_node(head, tail))
+    return known(key) or intern(key, pair(head, tail))
 
 
 def _counts(expr: Expr) -> bool:

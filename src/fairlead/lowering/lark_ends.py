@@ -347,9 +347,14 @@ class Ends:
 
     def _nearer(self, frame: Frame) -> list[_Step]:
         """The terminals that bring a stack nearer to the end, the nearest first."""
-        needs = self._automaton.needs(frame) or 0
+        needs = self._automaton.needs(frame)
+        if not needs:  # nothing is nearer
+            return []
         found: list[tuple[int, int, Way, Frame]] = []
+        behind = self._automaton.behind
         for number, way in enumerate(self._ways(frame.state)):
+            if behind.get(way.terminal, needs) >= needs:  # whatever stack that is
+                continue
             after = self._automaton.feed(frame, way.terminal)
             needed = None if after is None else self._automaton.needs(after)
             if after is not None and needed is not None and needed < needs:

@@ -33,7 +33,8 @@ from fairlead.lowering.preferred import Exit
 from fairlead.syntax.frozen import by_identity
 from fairlead.syntax.lark_tree import LarkGrammar
 
-MANY_STRINGS: Final = 16  # that are tried before another
+MANY_STRINGS: Final = 16  # that are tried before another,
+_MANY_REGEXES: Final = 32  # and these: 490 like /[a-z]+1x?/, one by one, took 15 s to be refused
 
 
 @final
@@ -335,15 +336,18 @@ class Scanners:
 
     def _way(self, called: _Called, taken: Terminal, met: int) -> Way:
         rivals = self._rivals.among(met) if met else ()  # as of most
+        strings: list[bytes | Expr] = []
         if len(rivals) > MANY_STRINGS:  # one by one each would be met with all before
-            words = shortest_beginnings(each.word for each in rivals if each.word is not None)
-            others = (e.whole for e in rivals if e.folded is not None and e.word is None)
-            strings = (*words, *others)
-            guards = [self._not_at(each) for each in rivals if each.folded is None]
-            begun = concat(either(strings), ANYTHING)
-            guards.append(ahead(complement(begun), self._level))
+            strings += shortest_beginnings(each.word for each in rivals if each.word is not None)
+            strings += (e.whole for e in rivals if e.folded is not None and e.word is None)
+            rivals = [each for each in rivals if each.folded is None]
+        if len(rivals) > _MANY_REGEXES:
+            guards = [ahead(complement(either(each.begins for each in rivals)), self._level)]
         else:
             guards = [self._not_at(each) for each in rivals]
+        if strings:
+            begun = concat(either(strings), ANYTHING)
+            guards.append(ahead(complement(begun), self._level))
         # What is ignored is so by what matched, however it is called then.
         ignored = taken.shape.name in self._ignored
         name = called.terminal.shape.name

@@ -363,20 +363,19 @@ Expr: TypeAlias = (
 )
 
 
-def meets_stop(root: Expr) -> bool:
-    """Whether a Stop may be met in `root` before any byte."""
-    todo = [root]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, Stop):
-            return True
-        if isinstance(node, Alt):
-            todo.extend(option for option in node.options if option.looks)
-        elif isinstance(node, Concat):
-            todo.append(node.head)
-            if node.head.nullable or node.head.yields:
-                todo.append(node.tail)
-    return False
+def pair(head: Expr, tail: Expr) -> Concat:
+    """One after the other, of which neither is nothing."""
+    return Concat(
+        head,
+        tail,
+        head.nullable and tail.nullable,
+        head.regular and tail.regular,
+        head.inhabited and tail.inhabited,
+        max(tail.looks, head.looks),
+        (head.yields or tail.yields)
+        and (head.nullable or head.yields)
+        and (tail.nullable or tail.yields),
+    )
 
 
 def operands(conjunction: Expr) -> list[Expr]:

@@ -20,6 +20,7 @@ from typing import Any, Final, TypeAlias, final
 
 from fairlead.errors import LimitError
 from fairlead.syntax.lark_alike import alike_of
+from fairlead.syntax.lark_sets import Sets
 from fairlead.syntax.lark_tree import END, Cells, LarkTable, Production
 
 Spend: TypeAlias = Callable[[int], None]
@@ -28,7 +29,6 @@ LARGEST: Final = 1 << 27  # entries of a table; most are nothing, and take no me
 
 _NOTHING: Final = -1  # behind the last symbol of a production
 _ABOVE: Final = -1  # the production of the start alone, which nothing is reduced by
-_LEFT: Final = -1  # the depth of a node that is done
 
 
 def production(rule: Any) -> Production:
@@ -245,14 +245,15 @@ def _follows(grammar: _Grammar, states: _States, spend: Spend) -> list[dict[int,
     spend(len(nodes))
     numbers = {node: number for number, node in enumerate(nodes)}
     targets = [states.gotos[state][rule] for state, rule in nodes]
-    shifted = [sum(map(grammar.bit, shifts)) for shifts in states.shifts]
-    sets = _Sets([shifted[target] for target in targets])
+    reads = Sets([sum(map(grammar.bit, shifts)) for shifts in states.shifts])
+    empty = grammar.nullable
+    reads.spread([[gotos[rule] for rule in gotos if rule in empty] for gotos in states.gotos])
+    sets = Sets([reads.of(target) for target in targets])
     sets.add(numbers[0, grammar.symbols[0]], grammar.bit(grammar.rules))
-    empty = [
-        [numbers[state, rule] for rule in gotos if rule in grammar.nullable]
-        for state, gotos in enumerate(states.gotos)
-    ]
-    sets.spread([empty[target] for target in targets])
+    circles = dict[int, int]()  # of rules that may be nothing, which share what follows them
+    for number, ((state, rule), target) in enumerate(zip(nodes, targets, strict=True)):
+        if rule in empty and reads.which[state] == reads.which[target]:
+            sets.which[number] = circles.setdefault(reads.which[state], number)
     includes, ends = [list[int]() for _ in nodes], list[tuple[int, int, int]]()
     for number, item, way in _ways(grammar, states):
         for at, place in zip(way, range(item, item + len(way) - 1), strict=False):
@@ -278,64 +279,6 @@ def _ways(grammar: _Grammar, states: _States) -> Iterator[tuple[int, int, list[i
             for item in (*(grammar.items[each] for each in grammar.of[rule]), *middles[rule]):
                 yield number, item, states.way(state, item)
             number += 1
-
-
-@final
-class _Sets:
-    """A set for each node of a graph; of some nodes it may be the same one."""
-
-    def __init__(self, sets: list[int]) -> None:
-        self._sets, self._which = sets, [*range(len(sets))]
-        self._edges: Sequence[Sequence[int]] = ()
-        self._low, self._trail = list[int](), list[int]()
-
-    def of(self, node: int) -> int:
-        """The set of a node."""
-        return self._sets[self._which[node]]
-
-    def add(self, node: int, more: int) -> None:
-        """Put more into it."""
-        self._sets[self._which[node]] |= more
-
-    def spread(self, edges: Sequence[Sequence[int]]) -> None:
-        """Add to each set those of all nodes that are reached from it (Tarjan 1972)."""
-        self._edges, self._low, self._trail = edges, [0] * len(edges), list[int]()
-        for root in range(len(edges)):
-            if not self._low[root]:
-                self._walk(root)
-
-    def _walk(self, root: int) -> None:
-        todo = [self._entered(root)]
-        while todo:
-            node, depth, left = todo[-1]
-            for after in left:
-                if not self._low[after]:
-                    todo.append(self._entered(after))
-                    break
-                self._take(node, after)
-            else:
-                todo.pop()
-                self._leave(node, depth)
-                if todo:
-                    self._take(todo[-1][0], node)
-
-    def _entered(self, node: int) -> tuple[int, int, Iterator[int]]:
-        self._trail.append(node)
-        self._low[node] = len(self._trail)
-        return node, len(self._trail), iter(self._edges[node])
-
-    def _take(self, node: int, after: int) -> None:
-        if 0 < self._low[after] < self._low[node]:
-            self._low[node] = self._low[after]
-        self.add(node, self.of(after))
-
-    def _leave(self, node: int, depth: int) -> None:
-        """If nothing on the trail before it is reached, all behind it is one circle."""
-        if self._low[node] != depth:
-            return
-        for each in self._trail[depth - 1 :]:
-            self._low[each], self._which[each] = _LEFT, self._which[node]
-        del self._trail[depth - 1 :]
 
 
 @final

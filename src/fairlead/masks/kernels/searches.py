@@ -74,7 +74,11 @@ _ABOVE: Final = 4  # nodes at most above what stands for all behind it
 
 @once
 def judge_asked(context: Context) -> int:
-    """Find the verdicts of all places that are asked for; OK, or a code below 0."""
+    """Find the verdicts of all places that are asked for; OK, or a code below 0.
+
+    Those that Python has to find are put off, and asked for together: as often as it is asked, what
+    has come here begins anew. 200 rules in a row that may be empty took 3.4 s a mask.
+    """
     asked, verdicts = int32s(context, ASKED), int32s(context, VERDICT)
     while context[ASKED_AT] < context[ASKED_COUNT]:
         place = int(asked[context[ASKED_AT]])
@@ -87,12 +91,11 @@ def judge_asked(context: Context) -> int:
         if code == 1 and context[FUTILE] != 0 and _stands_for_more(context, place):
             verdicts[place * 4], code = V_DOUBT, OK
         if code == 1:
-            context[WANT] = place
-            return NEED_JUDGE
-        if code < 0:
+            context[WANT], code = place, NEED_JUDGE
+        if code < 0 and (code != NEED_JUDGE or not put_off(context)):
             return code
         context[ASKED_AT] += 1
-    return OK
+    return judge_put_off(context)
 
 
 @inner
