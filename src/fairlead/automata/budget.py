@@ -2,7 +2,7 @@
 
 Work is counted where it is done, in the loops themselves: estimates made beforehand are wrong by
 orders of magnitude (`[ab]*a[ab]{13}` has 16,387 states). While compiling, too much work is a
-`LimitError`; afterwards no step and no mask fails for lack of budget, they only get slower.
+`LimitError`; afterwards nothing fails for lack of budget, it only gets slower.
 """
 
 from dataclasses import dataclass

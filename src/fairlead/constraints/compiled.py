@@ -249,13 +249,12 @@ class CompiledConstraint:
         Raises:
             SourceError: it is no text.
             UnsupportedError: the vocabulary has no such special token.
-            LimitError: it takes more work than the budget, which grows with the text.
         """
         readings = read_text(text, self.vocabulary, self._names)
         with self._lock:
             if self._graph is not None:
                 return self._graph.matches(self.vocabulary.lead, readings)
-            if not readings.matches(self._machine, self._expr, self._budget):
+            if not readings.matches(self._machine, self._expr):
                 return False
             return self._canonical is None or self._canonical.spells(readings)
 

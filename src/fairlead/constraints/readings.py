@@ -6,25 +6,19 @@ there is one reading.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, final
 
-from fairlead.automata.budget import Budget, Meter
 from fairlead.automata.derivative import Derivatives
 from fairlead.constraints.special_tokens import find
 from fairlead.errors import SourceError, UnsatisfiableError
 from fairlead.lowering.expr import EMPTY, alt
-from fairlead.lowering.fuel import metered
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.special import FIRST_MARK, mark
 from fairlead.syntax.special import Special
 from fairlead.vocabulary.spellings import Vocabulary
 
 NO_TEXT: Final = b"\xfe"  # in no text, and in no mark
-
-# Parts to read a byte: Python takes 44 on average. With `s: s s s | "a" |` their number grows with
-# the cube of the text.
-_A_BYTE: Final = 256
 _BYTES: Final = (bytes, bytearray)  # made once: a union is an object that the collector comes with
 
 
@@ -41,20 +35,12 @@ class Readings:
     data: bytes
     names: tuple[bytes, ...] = ()
 
-    def matches(self, machine: Derivatives, start: Expr, budget: Budget) -> bool:
+    def matches(self, machine: Derivatives, start: Expr) -> bool:
         """Whether one of them is in the language `start`.
 
         It is not asked on the way whether a text is left: that took 4.7 s of an array of 500 items
         in TOML, which are read in .06.
-
-        Raises:
-            LimitError: that takes more than the budget, and so many parts for each byte.
         """
-        fuel = budget.fuel + _A_BYTE * len(self.data)
-        with metered(Meter(replace(budget, fuel=fuel), "matching").tick):
-            return self._match(machine, start)
-
-    def _match(self, machine: Derivatives, start: Expr) -> bool:
         ways: dict[int, Expr] = {0: start}
         for at, byte in enumerate(self.data):
             rest = ways.pop(at, EMPTY)

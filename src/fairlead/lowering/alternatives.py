@@ -238,7 +238,7 @@ def alt_by_head(
     key = tuple(options)
     found = known.get(key)
     if found is None:
-        found = known[key] = _put_together(key, known, depth) if depth > 0 else _united(key)
+        found = known[key] = _put_together(key, known, depth) if depth > 0 else alt(*key)
     return found
 
 
@@ -256,15 +256,7 @@ def _put_together(
     for head, rest in tails.items():
         further = 0 if head.regular else depth - 1
         others.append(concat(head, alt_by_head(tuple(rest), known, further)))
-    return _united(others)
-
-
-def _united(options: Sequence[Expr]) -> Expr:
-    """Their union, paid for: where a grammar is ambiguous, the same are united again and again."""
-    parts = sum(len(option.options) for option in options if isinstance(option, Alt))
-    if parts > _FREE:
-        spend(parts // _FREE)
-    return alt(*options)
+    return alt(*others)
 
 
 def _flatten(options: Iterable[bytes | Expr]) -> Iterator[bytes | Expr]:
