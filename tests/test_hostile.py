@@ -14,6 +14,7 @@ import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -360,6 +361,22 @@ SCHEMAS = {
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_schemas_that_are_hostile_and_mean_something_work(name: str) -> None:
     source = fl.JsonSchema(SCHEMAS[name])
+    assert spent(lambda: walk(fl.compile(source, BYTES, fl.Budget.untrusted()), steps=8))
+
+
+MANY = [{"id": n, "name": f"n{n}", "tags": [n % 7, n % 3]} for n in range(400)]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"oneOf": [{"enum": MANY[:200]}, {"enum": MANY[150:350]}]},
+        {"allOf": [{"enum": MANY[:200]}, {"enum": MANY[150:350]}]},
+        {"enum": MANY[:200], "not": {"enum": MANY[100:]}},
+    ],
+)
+def test_lists_of_objects_in_declared_order_meet_as_sets_of_values(schema: dict[str, Any]) -> None:
+    source = fl.JsonSchema(schema, key_order="declared")
     assert spent(lambda: walk(fl.compile(source, BYTES, fl.Budget.untrusted()), steps=8))
 
 
