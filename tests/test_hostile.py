@@ -446,6 +446,15 @@ REFUSED_SCHEMAS = {
             ]
         }
     ),
+    "one of fifty patterns of keys": json.dumps(
+        {
+            "type": "object",
+            "oneOf": [
+                {"patternProperties": {f"^k{n}": {"minimum": n}}, "minProperties": 1}
+                for n in range(50)
+            ],
+        }
+    ),
     "200 bounds of one member": json.dumps(
         {
             "type": "object",

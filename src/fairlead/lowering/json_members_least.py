@@ -121,7 +121,7 @@ def _search(words: Words, said: Formula, extras: Extras) -> Chosen | None:
     leave the least undone: what is found is then short, if not the shortest. Of a few as short the
     least is taken: it stays so behind its first bytes, as does the number of tokens that spell it.
     """
-    estimate, patience = Estimate(words), max(_FEWEST, min(_IN_ORDER, _WORK // _size(said)))
+    estimate, patience = Estimate(words), max(_FEWEST, min(_IN_ORDER, _WORK // size(said)))
     queue: list[_Try] = [_Try((0, 0), (), 0, 0, said, extras, ())]
     seen: set[object] = set()
     serial, best, alike = 0, None, 0
@@ -287,7 +287,7 @@ def _is_named(part: Formula) -> bool:
     return isinstance(part, Leaf) and isinstance(part.atom, Named)
 
 
-def _size(said: Formula) -> int:
+def size(said: Formula) -> int:
     """How many parts a formula has, and parts of them."""
     found, todo = set[Formula](), [said]
     count = 1
