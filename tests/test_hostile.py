@@ -14,6 +14,7 @@ import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -351,6 +352,23 @@ SCHEMAS = {
             "type": "object",
         }
     ),
+    "a condition on each of many kinds": json.dumps(
+        {
+            "type": "object",
+            "properties": {"kind": {"enum": [f"t{n}" for n in range(150)]}},
+            "required": ["kind"],
+            "allOf": [
+                {
+                    "if": {"properties": {"kind": {"const": f"t{n}"}}},
+                    "then": {"properties": {f"a{n}": {"type": "integer"}}, "required": [f"a{n}"]},
+                }
+                for n in range(150)
+            ],
+        }
+    ),
+    "twenty items that have to come": json.dumps(
+        {"type": "array", "allOf": [{"contains": {"const": n}} for n in range(20)]}
+    ),
     "names that need names": json.dumps(
         {"type": "object", "dependentRequired": {f"k{n}": [f"k{n + 1}"] for n in range(300)}}
     ),
@@ -363,11 +381,34 @@ def test_schemas_that_are_hostile_and_mean_something_work(name: str) -> None:
     assert spent(lambda: walk(fl.compile(source, BYTES, fl.Budget.untrusted()), steps=8))
 
 
+MANY = [{"id": n, "name": f"n{n}", "tags": [n % 7, n % 3]} for n in range(400)]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"oneOf": [{"enum": MANY[:200]}, {"enum": MANY[150:350]}]},
+        {"allOf": [{"enum": MANY[:200]}, {"enum": MANY[150:350]}]},
+        {"enum": MANY[:200], "not": {"enum": MANY[100:]}},
+    ],
+)
+def test_lists_of_objects_in_declared_order_meet_as_sets_of_values(schema: dict[str, Any]) -> None:
+    source = fl.JsonSchema(schema, key_order="declared")
+    assert spent(lambda: walk(fl.compile(source, BYTES, fl.Budget.untrusted()), steps=8))
+
+
 def test_how_far_the_end_of_many_strings_is_takes_no_longer() -> None:
     constraint = fl.compile(fl.JsonSchema(SCHEMAS["an enum of many strings"]), BYTES)
     state = constraint.advance(constraint.start(), ord('"'))
     assert spent(lambda: constraint.distance(state))
     assert constraint.distance(constraint.advance(state, ord("7"))) == 1
+
+
+def test_how_far_the_end_is_behind_choices_that_overlap_is_found_soon() -> None:
+    choices = [{"anyOf": [{"required": [f"a{n}"]}, {"required": [f"a{n + 1}"]}]} for n in range(50)]
+    constraint = fl.compile(fl.JsonSchema({"type": "object", "allOf": choices}), BYTES)
+    assert spent(lambda: constraint.distance(constraint.start()))
+    assert len(constraint.example()) == constraint.distance(constraint.start())
 
 
 def test_an_enum_of_objects_has_each_in_any_order_and_no_other() -> None:
@@ -386,6 +427,41 @@ def test_an_enum_of_objects_has_each_in_any_order_and_no_other() -> None:
 REFUSED_SCHEMAS = {
     "letters of all alphabets in an address": json.dumps(
         {"type": "string", "format": "idn-email", "pattern": "é.{5}b", "maxLength": 50}
+    ),
+    "more names than are counted": json.dumps(
+        {"type": "object", "propertyNames": {"pattern": "^[a-z]{3}$"}, "minProperties": 9000}
+    ),
+    "objects of 200 kinds that overlap": json.dumps(
+        {
+            "oneOf": [
+                {
+                    "type": "object",
+                    "properties": {
+                        "id": {"type": "integer", "minimum": n},
+                        "name": {"type": "string"},
+                    },
+                    "required": ["id"],
+                }
+                for n in range(200)
+            ]
+        }
+    ),
+    "one of fifty patterns of keys": json.dumps(
+        {
+            "type": "object",
+            "oneOf": [
+                {"patternProperties": {f"^k{n}": {"minimum": n}}, "minProperties": 1}
+                for n in range(50)
+            ],
+        }
+    ),
+    "200 bounds of one member": json.dumps(
+        {
+            "type": "object",
+            "dependentSchemas": {
+                f"k{n}": {"properties": {"x": {"minimum": n}}} for n in range(200)
+            },
+        }
     ),
     "a text without an end": "[" * 50_000,
     "half of a character": '{"const": "\\ud800"}',

@@ -1,7 +1,10 @@
 """Schemas without any instance are told which keywords exclude each other, and where."""
 
+from typing import Any
+
 import pytest
 
+import fairlead as fl
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.json_conflicts import explain_conflict
 from fairlead.lowering.json_schema import lower_json_schema
@@ -77,3 +80,10 @@ def test_a_conflict_in_a_deep_schema_is_told(depth):
     assert len(str(error)) <= 500
     shallow = explain_conflict(JsonSchema(f'{{"type":"null","const":1,"$defs":{text}}}'), is_empty)
     assert set(shallow.conflict) == {"type", "const"}
+
+
+@pytest.mark.parametrize("denied", [{"enum": [[n] for n in range(9)]}, {"minItems": 3}])
+def test_what_must_not_come_may_be_arrays(denied: dict[str, Any]) -> None:
+    schema = {"type": "array", "not": denied, "minItems": 2, "maxItems": 1}
+    with pytest.raises(fl.UnsatisfiableError, match="minItems"):
+        fl.compile(fl.JsonSchema(schema), fl.Vocabulary([bytes([byte]) for byte in range(256)]))

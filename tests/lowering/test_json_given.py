@@ -81,6 +81,59 @@ def test_what_is_listed_is_what_the_whole_schema_allows(schema: Any) -> None:
             assert constraint.matches(json.dumps(dict(members))) == validator.is_valid(value), text
 
 
+@pytest.mark.parametrize("schema", SOME[:-1], ids=range(len(SOME) - 1))
+def test_in_declared_order_what_is_listed_comes_as_listed(schema: Any) -> None:
+    constraint = fl.compile(fl.JsonSchema(schema, key_order="declared"), BYTES)
+    checker = Draft202012Validator.FORMAT_CHECKER
+    validator = Draft202012Validator(schema, format_checker=checker)
+    for value in [*OBJECTS[::3], *OBJECTS[:13], *ARRAYS[::4], *ARRAYS[:5]]:
+        text = json.dumps(value)
+        assert constraint.matches(text) == validator.is_valid(value), text
+        if isinstance(value, dict) and value in schema.get("enum", ()):
+            assert not constraint.matches(json.dumps(dict(reversed(value.items())))), text
+
+
+FORWARD: list[Any] = [{"a": n, "b": {"x": 1, "y": [n]}} for n in range(40)]
+BACKWARD: list[Any] = [{"b": {"y": [n], "x": 1}, "a": n} for n in range(40)]
+
+
+@pytest.mark.parametrize(
+    ("schema", "forward", "backward"),
+    [
+        ({"enum": FORWARD}, True, False),
+        ({"enum": BACKWARD}, False, True),
+        ({"enum": [*FORWARD, *BACKWARD]}, True, True),
+        ({"allOf": [{"enum": FORWARD}, {"enum": BACKWARD}]}, True, False),
+        ({"allOf": [{"enum": BACKWARD}, {"enum": FORWARD}]}, False, True),
+        ({"enum": BACKWARD, "properties": {"a": {"minimum": 5}, "b": {}}}, False, True),
+        ({"enum": BACKWARD, "not": {"enum": FORWARD[:5]}}, False, True),
+        ({"not": {"not": {"enum": BACKWARD}}}, False, True),
+        ({"allOf": [{"not": {"not": {"enum": BACKWARD}}}, {"required": ["a"]}]}, False, True),
+        ({"oneOf": [{"enum": BACKWARD}, {"enum": FORWARD[:5]}]}, False, True),
+        ({"oneOf": [{"enum": BACKWARD}, {"enum": BACKWARD[:1]}, {"type": "null"}]}, False, True),
+        ({"enum": BACKWARD[6:9], "properties": {"a": {"minimum": 5}}}, False, True),
+        ({"enum": [*BACKWARD[6:9], *FORWARD[6:9]], "required": ["a"]}, True, True),
+    ],
+)
+def test_an_order_is_that_of_the_first_list(schema: Any, forward: bool, backward: bool) -> None:
+    around = {"properties": {"p": {"enum": FORWARD}, "q": schema, "r": {"enum": BACKWARD}}}
+    constraint = fl.compile(fl.JsonSchema(around, key_order="declared"), BYTES)
+    assert constraint.matches(json.dumps({"q": FORWARD[7]})) is forward
+    assert constraint.matches(json.dumps({"q": BACKWARD[7]})) is backward
+    assert not constraint.matches(json.dumps({"q": {**BACKWARD[7], "b": {"x": 1, "y": [7]}}}))
+    assert not constraint.matches(json.dumps({"q": {**FORWARD[7], "a": 8}}))
+
+
+@pytest.mark.parametrize("listed", [FORWARD[:9], FORWARD])
+def test_members_that_are_listed_come_as_listed(listed: list[Any]) -> None:
+    backward = [{"z": value, "a": dict(reversed(value.items()))} for value in listed]
+    schema = {"enum": backward, "properties": {"z": {"not": {"const": listed[1]}}}}
+    constraint = fl.compile(fl.JsonSchema(schema, key_order="declared"), BYTES)
+    assert constraint.matches(json.dumps(backward[7]))
+    assert not constraint.matches(json.dumps({"z": listed[7], "a": listed[7]}))
+    assert not constraint.matches(json.dumps(backward[1]))
+
+
 @pytest.mark.parametrize("order", ["any", "declared"])
 def test_what_is_not_plainly_satisfied_is_told_part_by_part(order: Any) -> None:
     deep: Any = 1

@@ -225,9 +225,11 @@ def exactly_one(branches: list[Formula], exclude: Callable[[int, int], bool]) ->
     if len(lists) <= 1:
         return exclusive_parts(branches, exclude)
     others = [place for place, said in enumerate(branches) if listed_by(said) is None]
-    counts = Counter(value for place in lists for value in listed_by(branches[place]) or ())
+    listed = [one for said in branches if (one := listed_by(said)) is not None]
+    counts = Counter(value for one in listed for value in one.values)
     spend(len(counts) + len(others) * len(lists))
-    once = like(frozenset(value for value, count in counts.items() if count == 1))
+    single = (value for value, count in counts.items() if count == 1)
+    once = like(single, frozenset[Address]().union(*(one.places for one in listed)))
 
     def apart(first: int, second: int) -> bool:
         if second < len(others):
@@ -235,7 +237,7 @@ def exactly_one(branches: list[Formula], exclude: Callable[[int, int], bool]) ->
         return all(exclude(others[first], place) for place in lists)
 
     parts = [*(branches[place] for place in others), once]
-    return exclusive_parts(parts, apart, {len(others): like(frozenset(counts))})
+    return exclusive_parts(parts, apart, {len(others): like(counts)})
 
 
 def exclusive_parts(

@@ -34,6 +34,7 @@ from fairlead.lowering.json_formulas import (
 )
 from fairlead.lowering.json_values import Exact, items_of, members_of
 from fairlead.syntax.frozen import by_value
+from fairlead.syntax.json_schema_tree import Address
 
 _FEW: Final = 4  # values, which are told apart as well as schemas are
 
@@ -41,64 +42,69 @@ _FEW: Final = 4  # values, which are told apart as well as schemas are
 @final
 @by_value
 class Like:
-    """One of these values."""
+    """One of these values.
+
+    Attributes:
+        values: arrays or objects.
+        places: the schemas that list them, where members come in the order of these.
+    """
 
     values: frozenset[Exact]
+    places: frozenset[Address] = frozenset()
 
     def opposite(self) -> Formula:
         """None of them."""
-        return leaf(Unlike(self.values), leaf(self))
+        return leaf(Unlike(self.values, self.places), leaf(self))
 
 
 @final
 @by_value
 class Unlike:
-    """The rest is none of these rests of values."""
+    """The rest is none of these rests of values; `places` are those of its opposite."""
 
     values: frozenset[Exact]
+    places: frozenset[Address] = frozenset()
 
     def opposite(self) -> Formula:
         """One of them."""
-        return like(self.values)
+        return like(self.values, self.places)
 
 
-def like(values: frozenset[Exact]) -> Formula:
+def like(values: Iterable[Exact], places: Iterable[Address] = ()) -> Formula:
     """`Like`, unless that cannot hold."""
-    return leaf(Like(values)) if values else FALSE
+    found = frozenset(values)
+    return leaf(Like(found, frozenset(places))) if found else FALSE
 
 
 def any_like(parts: Iterable[Formula]) -> Formula:
     """Any of the parts; what they list is one list."""
-    values, others = set[Exact](), list[Formula]()
+    values, places, others = set[Exact](), set[Address](), list[Formula]()
     for part in parts:
         listed = listed_by(part)
         if listed is None:
             others.append(part)
         else:
-            values |= listed
-    return any_of(like(frozenset(values)), *others)
+            values |= listed.values
+            places |= listed.places
+    return any_of(like(values, places), *others)
 
 
 def none_like(said: Formula) -> Formula:
     """The same formula; what it says values are none of is one list."""
     if not isinstance(said, Every):
         return said
-    values, others = set[Exact](), list[Formula]()
+    values, places, others = set[Exact](), set[Address](), list[Formula]()
     for part in said.parts:
         atom = part.atom if isinstance(part, Leaf) else None
         if isinstance(atom, Unlike):
             values |= atom.values
+            places |= atom.places
         else:
             others.append(part)
     if len(said.parts) - len(others) < 2:
         return said
     spend(len(values))
-    return all_of(*others, unlike(frozenset(values)))
-
-
-def unlike(values: frozenset[Exact]) -> Formula:
-    """`Unlike`, unless that says nothing."""
-    return opposite(like(values))
+    return all_of(*others, opposite(like(values, places)))
 
 
 def told_apart(said: Formula) -> Formula:
@@ -112,10 +118,10 @@ def told_apart(said: Formula) -> Formula:
     return replace(said, told)
 
 
-def listed_by(said: Formula) -> frozenset[Exact] | None:
+def listed_by(said: Formula) -> Like | None:
     """The values that a formula lists, if that is all it says."""
     atom = said.atom if isinstance(said, Leaf) else None
-    return atom.values if isinstance(atom, Like) else None
+    return atom if isinstance(atom, Like) else None
 
 
 def exactly(value: Exact) -> Formula:
@@ -124,7 +130,7 @@ def exactly(value: Exact) -> Formula:
         parts = items_of(value)
         each = [item(n, leaf(Among(frozenset((part,))))) for n, part in enumerate(parts)]
         return all_of(*each, longer(len(parts)), shorter(len(parts)))
-    members = members_of(value)
+    members = dict(sorted(members_of(value).items()))
     each = [named(name, leaf(Among(frozenset((part,))))) for name, part in members.items()]
     required = [leaf(Required(name)) for name in members]
     return all_of(*each, *required, matching(Beside(frozenset(members), ()), FALSE))

@@ -87,7 +87,8 @@ class Meaning:
         alike: Callable[[Address], Address] | None = None,
     ) -> None:
         self.document = document
-        self.listing = not style.ordered  # lists that meet have no order of their own
+        self._ordered = style.ordered
+        self.listing = True  # whether what is listed is told by its values, and not part by part
         self.lists = False  # whether any formula may list values
         self._first = Alike(document).first if alike is None else alike
         self._spelling = style.spelling
@@ -176,7 +177,7 @@ class Meaning:
     def _opposite(self, address: Address, kind: Kind) -> Formula:
         key = (address, kind)
         if key not in self._denied:
-            many = self.constants.many(address, kind)
+            many = frozenset[Exact]() if self.listing else self.constants.many(address, kind)
             self.lists |= bool(many)
             said = leaf(Unlike(many)) if many else opposite(self.schema(address, kind))
             self._denied[key] = said
@@ -242,12 +243,17 @@ class Meaning:
                 return TRUE if plain else leaf(Text(schema.strings))
             case "array" | "object":
                 if not (self.listing and is_constant(schema)):
-                    array = kind == "array"
-                    return self._array(schema.arrays) if array else self._object(schema.objects)
+                    return self.part_by_part(schema.address, kind)
                 self.lists = True
-                return like(frozenset((self.constants.value(schema.address),)))
+                address = schema.address
+                return like((self.constants.value(address),), (address,) if self._ordered else ())
             case _:
                 assert_never(kind)
+
+    def part_by_part(self, address: Address, kind: Kind) -> Formula:
+        """What a schema itself says of an array or object."""
+        schema = self.document.schemas[address]
+        return self._array(schema.arrays) if kind == "array" else self._object(schema.objects)
 
     def _array(self, arrays: Arrays) -> Formula:
         parts = [item(position, self.said(part)) for position, part in enumerate(arrays.prefix)]
@@ -286,9 +292,7 @@ def _flag(values: frozenset[bool]) -> Formula:
     return leaf(Flag(values)) if values else FALSE
 
 
-def _among(  # noqa: PLR0911  an arm for each kind
-    values: frozenset[Exact], sign: bool, kind: Kind
-) -> Formula:
+def _among(values: frozenset[Exact], sign: bool, kind: Kind) -> Formula:
     """What is said of a type by one of some values, or none of them."""
     here = frozenset(value for value in values if value[0] == kind)
     if not here:
@@ -307,8 +311,6 @@ def _among(  # noqa: PLR0911  an arm for each kind
             texts = frozenset(content for content in contents if isinstance(content, str))
             return leaf(Text(Strings(values=texts), sign))
         case "array" | "object":
-            if not sign:
-                return leaf(Unlike(here))
-            return like(here)
+            return like(here) if sign else leaf(Unlike(here))
         case _:
             assert_never(kind)

@@ -31,6 +31,7 @@ from fairlead.lowering.expr import (
     concat,
     literal,
 )
+from fairlead.lowering.fuel import spend
 from fairlead.lowering.json_atoms import Found, Matching, Named, Required
 from fairlead.lowering.json_formulas import (
     Formula,
@@ -45,7 +46,7 @@ from fairlead.lowering.json_members_alone import Alone, told_alone
 from fairlead.lowering.json_members_atoms import asks, holds_at_end, read_member
 from fairlead.lowering.json_members_found import Completions
 from fairlead.lowering.json_members_keys import KeyTexts
-from fairlead.lowering.json_members_least import Chosen, Words, least_members
+from fairlead.lowering.json_members_least import Chosen, Words, least_members, size
 from fairlead.lowering.json_members_lives import Ways, can_end
 from fairlead.lowering.json_members_rest import Member, Rest
 from fairlead.lowering.json_objects import UNKNOWN, Extras, Least, read_key
@@ -57,6 +58,8 @@ from fairlead.lowering.recalled import Recalled
 
 _REMEMBERED = 4096
 _MOST_KNOWN = 1 << 16
+_LARGE = 100_000  # parts that are read for all classes of keys, .3 s
+_READ = 8  # parts of automata that take as long as one of those, 5 µs
 _FEW_TESTS = 10  # of one member; they have 2^10 answers, which is MOST_PAIRS
 
 
@@ -140,8 +143,12 @@ class MembersTemplate:
         for atom in listed:
             if isinstance(atom, (Named, Matching, Found)) and not isinstance(atom.value, Truth):
                 tests[atom.name if isinstance(atom, Named) else None].add(atom.value)
+        parts, classes = size(rest.said), len(self._keys) - self._count
+        large = classes > 1 and parts * classes > _LARGE  # a mask looks at them, and at no name
+        spend(_READ * parts * classes if large else 0)
         for key, one in enumerate(self._keys):
-            if len(tests[None] | tests[one.name]) > _FEW_TESTS:
+            many = len(tests[None] | tests[one.name]) > _FEW_TESTS
+            if many or (large and key >= self._count):
                 self.after(rest.said, key)  # which is refused if that is too much
         for atom in listed:
             if isinstance(atom, (Named, Matching, Found)):

@@ -13,12 +13,14 @@ from typing import final
 
 from fairlead.lowering.endless import soon_endless
 from fairlead.lowering.expr import EPSILON, both, complement, concat
+from fairlead.lowering.fuel import spend
 from fairlead.lowering.json_keysets import KeyClass, Keysets
 from fairlead.lowering.json_objects import Extras
 from fairlead.lowering.json_text import QUOTE, Spelling
 from fairlead.lowering.nodes import Expr
 
 _MOST_KNOWN = 1 << 12
+_KEY = 8  # parts of automata that take as long as a look at one key, 5 µs
 
 
 @final
@@ -63,6 +65,7 @@ class KeyTexts:
             for extra in extras
             if extra is not None and self._keysets.is_of(extra, part, self._languages)
         ]
+        spend(_KEY * (len(extras) + len(used)))
         return both(content, complement(self._spelling.choose(used))) if used else content
 
     def member(self, key: int, extras: "Extras | None", colon: Expr, value: Expr) -> Expr:

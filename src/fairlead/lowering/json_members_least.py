@@ -23,7 +23,9 @@ from fairlead.lowering.json_progress import Pairs
 from fairlead.syntax.frozen import by_value
 
 MOST_LOOKED_AT = 1_000
-_IN_ORDER = 100
+_IN_ORDER = 100  # sets that are looked at in order of their length, if what is said is short,
+_FEWEST = 8  # and if it is long,
+_WORK = 20_000  # where a look takes as long as there are parts of it
 _ALIKE = 32
 Chosen = tuple[tuple[int, bytes], ...]
 _decode = json.JSONDecoder().raw_decode
@@ -119,7 +121,7 @@ def _search(words: Words, said: Formula, extras: Extras) -> Chosen | None:
     leave the least undone: what is found is then short, if not the shortest. Of a few as short the
     least is taken: it stays so behind its first bytes, as does the number of tokens that spell it.
     """
-    estimate = Estimate(words)
+    estimate, patience = Estimate(words), max(_FEWEST, min(_IN_ORDER, _WORK // size(said)))
     queue: list[_Try] = [_Try((0, 0), (), 0, 0, said, extras, ())]
     seen: set[object] = set()
     serial, best, alike = 0, None, 0
@@ -136,7 +138,7 @@ def _search(words: Words, said: Formula, extras: Extras) -> Chosen | None:
         if state in seen:
             continue
         seen.add(state)
-        if len(seen) == _IN_ORDER:
+        if len(seen) == patience:
             queue = [replace(one, rank=(estimate.undone(one.said)[0], one.length)) for one in queue]
             heapify(queue)
         for key, text, rest in _steps(words, tried, estimate):
@@ -144,7 +146,7 @@ def _search(words: Words, said: Formula, extras: Extras) -> Chosen | None:
             more = tried.extras if words.single(key) else tried.extras | {_key_of(text)}
             undone, bound = estimate.undone(rest)
             length = tried.length + len(text) + 1
-            rank = (undone, length) if len(seen) >= _IN_ORDER else (0, length + bound)
+            rank = (undone, length) if len(seen) >= patience else (0, length + bound)
             chosen = (*tried.chosen, (key, text))
             texts = tuple(text for _, text in words.listed(chosen))
             heappush(queue, _Try(rank, texts, serial, length, rest, more, chosen))
@@ -283,6 +285,19 @@ def _are_some_of(other: Formula, part: Some) -> bool:
 
 def _is_named(part: Formula) -> bool:
     return isinstance(part, Leaf) and isinstance(part.atom, Named)
+
+
+def size(said: Formula) -> int:
+    """How many parts a formula has, and parts of them."""
+    found, todo = set[Formula](), [said]
+    count = 1
+    while todo:
+        node = todo.pop()
+        if node not in found:
+            found.add(node)
+            count += len(node.parts)
+            todo += node.parts
+    return count
 
 
 def _parts(said: Formula) -> tuple[Formula, ...]:

@@ -12,7 +12,7 @@ said of the rest, one of which has to come true.
 What this module does not know: keys, spelling.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from math import prod
 from typing import Protocol, TypeAlias, final
 
@@ -39,7 +39,9 @@ from fairlead.syntax.frozen import by_value
 
 MOST_PAIRS = 1 << 10
 _MOST_KNOWN = 1 << 16
-_SPLIT = 50  # parts of automata that take as long as telling a value apart once
+_CASE = 120  # parts of automata that take as long as telling a value apart once,
+_LOOK = 16  # as a look at a part of a formula for all cases, 7 µs,
+_PAIR = 8  # and as asking whether two tests exclude each other
 _FEW = 24  # alternatives, or products of them
 Pairs: TypeAlias = dict[Formula, Formula]  # what is said of the rest: what of the value
 
@@ -96,6 +98,7 @@ class Progress:
         self._read, self._judge = read, judge
         self._known: dict[Formula, Pairs | None] = {}
         self._found: dict[Formula, Pairs] = {}
+        self._exclusive: dict[tuple[Formula, Formula], bool] = {}
 
     def pairs(self, formula: Formula) -> Pairs:
         """What is said of the rest, with what is said of the value.
@@ -160,26 +163,55 @@ class Progress:
         Where many alternatives ask for one of a few constants, most of their products cannot hold:
         there are as many cases as constants, and not more.
         """
-        found: Pairs = {}
-        todo = [(_skeleton(after), TRUE)]
+        found: dict[Formula, list[Formula]] = {}
+        todo = [iter([(_skeleton(after), TRUE)])]
         while todo:
-            said, value = todo.pop()
+            said, value = next(todo[-1], (None, TRUE))
+            if said is None:
+                todo.pop()
+                continue
+            spend(_CASE)
             if said is FALSE or self._judge.impossible(value):
                 continue
-            tested = next((atom for atom in atoms(said) if isinstance(atom, Now)), None)
-            if tested is None:
-                rest = replace(
-                    said, lambda atom: atom.said if isinstance(atom, Kept) else leaf(atom)
-                )
-                found[rest] = any_of(found.get(rest, FALSE), value)
-                continue
-            holds, fails = tested.value, opposite(tested.value)
-            denied = any(isinstance(atom, Now) and atom.value is fails for atom in atoms(said))
-            todo.append((_decided(said, fails, holds), all_of(value, fails if denied else TRUE)))
-            todo.append((_decided(said, holds, fails), all_of(value, holds)))
-            spend(_SPLIT)
+            tests = [atom.value for atom in atoms(said) if isinstance(atom, Now)]
+            if tests:
+                todo.append(self._cases(said, value, tests))
+            else:
+                rest = replace(said, lambda atom: atom.said if isinstance(atom, Kept) else None)
+                found.setdefault(rest, []).append(value)
             if len(found) + len(todo) > MOST_PAIRS and paying():
                 raise _too_many()
+        return {rest: any_of(*values) for rest, values in found.items()}
+
+    def _cases(
+        self, said: Formula, value: Formula, tests: list[Formula]
+    ) -> Iterator[tuple[Formula, Formula]]:
+        """What is left to be said in each case, and what the value is then.
+
+        The first test holds or does not. With those that exclude it, and each other, it makes as
+        many cases as they are, and one where none holds: one after the other, each was a look at
+        all that is said, and 200 constants took 8 s.
+        """
+        chosen, known = list[Formula](), set[Formula]()
+        for test in dict.fromkeys(test.denies or test for test in tests):
+            spend(1 + len(chosen))
+            if test not in known and all(self._exclude(one, test) for one in chosen):
+                chosen.append(test)
+                known.add(opposite(test))
+        cases = _Cases(said, chosen)
+        for place, test in enumerate(chosen):
+            asked = len(chosen) > 1 or test in tests
+            yield cases.where(place), all_of(value, test if asked else TRUE)
+        yield cases.none, all_of(value, *(test for test in tests if test in known))
+
+    def _exclude(self, first: Formula, second: Formula) -> bool:
+        found = self._exclusive.get((first, second))
+        if found is None:
+            if len(self._exclusive) > _MOST_KNOWN:
+                self._exclusive = {}
+            spend(_PAIR)
+            found = self._judge.impossible(all_of(first, second))
+            self._exclusive[first, second] = found
         return found
 
     def _listed(self, after: Formula) -> Pairs:
@@ -258,15 +290,55 @@ def _is_kept(part: Formula) -> bool:
     return isinstance(part, Leaf) and isinstance(part.atom, Kept)
 
 
-def _decided(said: Formula, holds: Formula, fails: Formula) -> Formula:
-    """What is left to be said where one formula holds for the value, and another does not."""
+@final
+class _Cases:
+    """What is left of a formula where one of some tests holds, and no other, or none does."""
 
-    def change(atom: Atom) -> Formula:
-        if isinstance(atom, Now) and atom.value in (holds, fails):
-            return TRUE if atom.value is holds else FALSE
-        return leaf(atom)
+    def __init__(self, said: Formula, tests: list[Formula]) -> None:
+        self._said, self._places = said, {test: place for place, test in enumerate(tests)}
+        self._opposites = {opposite(test): place for place, test in enumerate(tests)}
+        self._none: dict[Formula, Formula] = {}
+        self.none = fold(said, self._where_none, self._none)
+        self._parts: list[list[Formula]] = [[] for _ in tests]  # those in which each test is
+        told: dict[Formula, int] = {}
+        for node in self._none:  # parts come before what they are parts of
+            told[node] = found = self._bits(node, told)
+            while found:
+                self._parts[(found & -found).bit_length() - 1].append(node)
+                found &= found - 1
+        spend(len(told) * _LOOK)
 
-    return replace(said, change)
+    def where(self, place: int) -> Formula:
+        """What is left where this test holds."""
+        made: dict[Formula, Formula] = {}
+        for node in self._parts[place]:
+            if node.parts:
+                parts = [made.get(part) or self._none[part] for part in node.parts]
+                spend(2 + len(parts) // 4)
+                made[node] = all_of(*parts) if isinstance(node, Every) else any_of(*parts)
+            else:
+                made[node] = opposite(self._none[node])
+        return made[self._said]
+
+    def _bits(self, node: Formula, told: dict[Formula, int]) -> int:
+        """The tests that are in a part, a bit for each."""
+        if isinstance(node, Leaf):
+            value = node.atom.value if isinstance(node.atom, Now) else None
+            place = self._places.get(value, self._opposites.get(value)) if value else None
+            return 0 if place is None else 1 << place
+        found = 0
+        for part in node.parts:
+            found |= told[part]
+        return found
+
+    def _where_none(self, node: Formula, made: dict[Formula, Formula]) -> Formula:
+        if isinstance(node, Leaf):
+            value = node.atom.value if isinstance(node.atom, Now) else None
+            return FALSE if value in self._places else TRUE if value in self._opposites else node
+        parts = tuple(map(made.__getitem__, node.parts))
+        if parts == node.parts:
+            return node
+        return all_of(*parts) if isinstance(node, Every) else any_of(*parts)
 
 
 def _too_many() -> LimitError:

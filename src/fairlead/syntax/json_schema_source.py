@@ -84,7 +84,7 @@ class JsonSchema(Source):
             them in `properties`, those with `$ref` and branches after the schema itself; then those
             that are only in `required`, then all others. Alternatives have an order each; where
             they multiply to more than 24, one for all; objects that an `enum` lists come as listed,
-            if nothing else is said of them.
+            where several do as in the first.
         whitespace: "any" that JSON allows, "compact" (none), "natural" (bounded runs), or your own
             `Whitespace`.
         spelling: "any" way to write a string or a number, or "plain": strings as
