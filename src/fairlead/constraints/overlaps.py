@@ -12,14 +12,15 @@ What this module does not know: what schemas say.
 """
 
 import re
-from functools import lru_cache, reduce
+from functools import lru_cache
 from typing import Final, NamedTuple, final
 
 _MOST: Final = 1 << 20
 _LONGEST: Final = 10_000  # letters of a pattern that is read: 10 ms
-# How often something comes, where a group begins and ends, and characters, some of several.
+# Letters that come once, how often something comes, where a group begins and ends, and characters.
 _TOKENS: Final = re.compile(
-    r"(?P<often>[*+?]|\{(?P<low>\d+)(?P<more>,?)(?P<high>\d*)\})"
+    r"[\w:/@, -]+(?=[\w:/@, -])"
+    r"|(?P<often>[*+?]|\{(?P<low>\d+)(?P<more>,?)(?P<high>\d*)\})"
     r"|(?P<begins>\((?:\?(?P<looks><?[=!])?)?)|(?P<ends>\))|(?P<or>\|)|(?P<beginning>\^)"
     r"|(?P<wide>\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\\[pP]\{[^}]*\}|\\[dDwWsSpP])|\\?.",
     re.DOTALL,
@@ -36,11 +37,6 @@ class _Part(NamedTuple):
 
 _BEGINNING: Final = _Part()
 _ITEMS: Final = {None: _Part(0, 0), "wide": _Part(0, 1), "beginning": _BEGINNING}
-
-
-def _then(one: _Part, other: _Part) -> _Part:
-    once = one.once + (other.anywhere if one.varies else other.once)
-    return _Part(once, one.anywhere + other.anywhere, one.varies or other.varies)
 
 
 def _repeated(part: _Part, low: int, high: int | None) -> _Part:
@@ -64,11 +60,14 @@ class _Group:
         self.items: list[_Part] = []
 
     def end_option(self) -> None:
-        option = reduce(_then, self.items, _Part())
-        if self.items and self.items[0] is _BEGINNING:
-            option = option._replace(anywhere=option.once)
-        self._options.append(option)
-        self.items = []
+        items, self.items = self.items, []
+        once, anywhere, varies = 0, 0, False
+        for item in items:
+            once += item.anywhere if varies else item.once
+            anywhere += item.anywhere
+            varies = varies or item.varies
+        begins_once = len(items) > 0 and items[0] is _BEGINNING
+        self._options.append(_Part(once, once if begins_once else anywhere, varies))
 
     def whole(self) -> _Part:
         """All of it; another text may be within what a group looks for at the same time."""

@@ -132,17 +132,23 @@ def _may_meet(text: str) -> bool:
     """
     if _SPELLED.search(text) is not None:  # a letter, which may be one of a keyword
         return True
-    if "pattern" not in text:
-        return False
+    strings = '"pattern"' in text and _strings_may_meet(text)
+    return strings or ('"patternProperties"' in text and _keys_may_meet(text))
+
+
+def _strings_may_meet(text: str) -> bool:
     patterns = [str(json.loads(one)) for one in {*_PATTERN.findall(text)}]
-    formats = {*_FORMATTED.findall(text)}
-    if patterns and _is_hard([*patterns, *["." * _FORMAT] * len(formats)]):
-        if any(word in text for word in _ENOUGH) or _is_wide(patterns):
-            return True
-        if len(patterns) + len(formats) > 1 and any(word in text for word in _MEETING):
-            return True
-    if '"patternProperties"' not in text:
+    if not patterns:
         return False
+    formats = {*_FORMATTED.findall(text)}
+    if not _is_hard([*patterns, *["." * _FORMAT] * len(formats)]):
+        return False
+    if any(word in text for word in _ENOUGH) or _is_wide(patterns):
+        return True
+    return len(patterns) + len(formats) > 1 and any(word in text for word in _MEETING)
+
+
+def _keys_may_meet(text: str) -> bool:
     found = chain.from_iterable(keys.finditer(text) for keys in _REPEATING_KEYS)
     return _is_hard([*{_key_at(text, one.start()) for one in found if one[1]}])
 
@@ -173,7 +179,8 @@ def _keys(raw: dict[str, Any], kept: "_Kept") -> "Iterator[tuple[str, dict[str, 
     """The keys of a part in which patterns meet."""
     patterns: Any = raw.get("patternProperties")
     repeating = _repeating(patterns)
-    if _is_hard(repeating):
+    several = len(repeating) >= _MEETING_KEYS
+    if (several and _is_hard(repeating)) or _is_wide(repeating):
         told = [write_plain(patterns[name]) or name for name in repeating]  # None: of any depth
         if len({*told}) >= _MEETING_KEYS or _is_wide(repeating):
             # What is said of the values does not matter, but for which say the same.
