@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 import fairlead as fl
-from fairlead.constraints.trials import trials
+from fairlead.constraints.trials import trials, wide_part
+from fairlead.lowering.expr import literal
+from fairlead.lowering.nodes import Rule
 
 BYTES = fl.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
 LONG = fl.Vocabulary(
@@ -31,6 +33,7 @@ EASY = {"pattern": "^a[a-z]*$"}
     [
         (HARD | {"maxLength": 9}, []),
         ({"properties": {"pattern": {}, "b": HARD}}, []),
+        ({"properties": {"pattern": {}}, "not": {"format": "uri"}}, []),
         ({"allOf": [HARD, {"minLength": 3}, True]}, []),
         ({"allOf": [HARD, {"pattern": "b"}]}, ["/allOf"]),
         ({"items": {"pattern": "^(?=a.{10}b)(?!b)"}}, ["/items/pattern"]),
@@ -136,6 +139,10 @@ def test_very_many_alternatives_that_are_there_in_each_state_are_refused(source:
     with pytest.raises(fl.LimitError, match="parts of automata") as refused:
         fl.compile(source, words, fl.Budget.untrusted())
     assert refused.value.limit == "fuel"
+
+
+def test_what_is_not_regular_is_not_looked_into() -> None:
+    assert wide_part(Rule("anything", make=lambda: literal("a"))) is None
 
 
 def test_very_many_alternatives_that_end_differently_work() -> None:
