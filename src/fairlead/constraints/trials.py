@@ -37,7 +37,7 @@ _PARTS_OF_ONE: Final = 256  # parts of an expression that are looked at
 _REPEATS: Final = frozenset("*+{")  # without one a pattern has few states
 _LOOKAROUND: Final = ("(?=", "(?!", "(?<")
 _EASY: Final = 9  # places that may be open at once: some 2^9 states at most
-_FORMAT: Final = 4  # as many are thought to be open in a format
+_FORMAT: Final = "^.*..."  # of which as many are open as are thought to be in a format: four
 _NAMED: Final = ("type", "pattern", "format")
 _LENGTHS: Final = ("minLength", "maxLength")
 _LISTS: Final = ("allOf", "anyOf", "oneOf")
@@ -142,7 +142,7 @@ def _strings_may_meet(text: str) -> bool:
     if not patterns:
         return False
     formats = {*_FORMATTED.findall(text)}
-    if not _is_hard([*patterns, *["." * _FORMAT] * len(formats)]):
+    if not _is_hard([*patterns, *[_FORMAT] * len(formats)]):
         return False
     if any(word in text for word in _ENOUGH) or _is_wide(patterns):
         return True
@@ -230,7 +230,7 @@ class _Found:
         Where one of several has to match, that is so beside lengths. What has few states is not.
         """
         patterns = self.patterns
-        if not patterns or not _is_hard([*patterns, *["." * _FORMAT] * self.formats]):
+        if not patterns or not _is_hard([*patterns, *[_FORMAT] * self.formats]):
             return False
         if self.denied or _is_wide(patterns):
             return True
