@@ -73,6 +73,7 @@ EASY = {"pattern": "^a[a-z]*$"}
         ({"allOf": [EASY, {"pattern": "b.{8}c"}]}, ["/allOf"]),
         ({"not": EASY}, []),
         (EASY | {"format": "uri"}, []),
+        (EASY | {"format": "idn-hostname"}, ["/pattern"]),
         ({"pattern": "^(?!a)(?=.*b)"}, []),
         ({"patternProperties": {"^a.*": {}, "^b.+c": True, "^[a-z]{1,9}$": {}}}, []),
         (

@@ -37,7 +37,10 @@ _PARTS_OF_ONE: Final = 256  # parts of an expression that are looked at
 _REPEATS: Final = frozenset("*+{")  # without one a pattern has few states
 _LOOKAROUND: Final = ("(?=", "(?!", "(?<")
 _EASY: Final = 9  # places that may be open at once: some 2^9 states at most
-_FORMAT: Final = "^.*..."  # of which as many are open as are thought to be in a format: four
+# As many places as of a pattern are thought to be open in a format: of most a few, and very many of
+# these, which beside `é` and a `maxLength` took 13 to 92 s within masks where that was not tried.
+_FORMAT: Final = "^.*......"
+_HARD_FORMATS: Final = frozenset(("regex", "idn-hostname", "idn-email"))
 _NAMED: Final = ("type", "pattern", "format")
 _LENGTHS: Final = ("minLength", "maxLength")
 _LISTS: Final = ("allOf", "anyOf", "oneOf")
@@ -142,7 +145,7 @@ def _strings_may_meet(text: str) -> bool:
     if not patterns:
         return False
     formats = {*_FORMATTED.findall(text)}
-    if not _is_hard([*patterns, *[_FORMAT] * len(formats)]):
+    if not _is_hard([*patterns, *map(_as_pattern, formats)]):
         return False
     if any(word in text for word in _ENOUGH) or _is_wide(patterns):
         return True
@@ -196,6 +199,11 @@ def _keys(raw: dict[str, Any], kept: "_Kept") -> "Iterator[tuple[str, dict[str, 
         yield "propertyNames", {"type": "object", "propertyNames": said}, b'{"'
 
 
+def _as_pattern(said: str) -> str:
+    """A pattern with as many places as a format is thought to have."""
+    return "." * _WIDE if said in _HARD_FORMATS else _FORMAT
+
+
 def _is_hard(patterns: list[str]) -> bool:
     """Whether it is worth trying: of 1,880 schemas people wrote that took a third of compiling."""
     return any(places > _EASY for places in accumulate(map(overlap, patterns))) or _is_wide(
@@ -212,7 +220,7 @@ class _Found:
     """What is read of the parts that say something about one string."""
 
     def __init__(self) -> None:
-        self.patterns, self.formats = list[str](), 0
+        self.patterns, self.formats = list[str](), list[str]()
         self.denied = self.meeting = False
 
     def read(self, part: dict[str, Any], *, inside: bool) -> None:
@@ -221,7 +229,9 @@ class _Found:
         if pattern.__class__ is str:
             self.patterns.append(pattern)
             self.denied |= inside
-        self.formats += part.get("format").__class__ is str
+        said: Any = part.get("format")
+        if said.__class__ is str:
+            self.formats.append(said)
         self.meeting |= not _MEETING_WORDS.isdisjoint(part)
 
     def meet(self) -> bool:
@@ -230,13 +240,13 @@ class _Found:
         Where one of several has to match, that is so beside lengths. What has few states is not.
         """
         patterns = self.patterns
-        if not patterns or not _is_hard([*patterns, *[_FORMAT] * self.formats]):
+        if not patterns or not _is_hard([*patterns, *map(_as_pattern, self.formats)]):
             return False
         if self.denied or _is_wide(patterns):
             return True
         if any(look in one for one in patterns for look in _LOOKAROUND):
             return True
-        return self.meeting and len(patterns) + self.formats > 1
+        return self.meeting and len(patterns) + len(self.formats) > 1
 
 
 @final
