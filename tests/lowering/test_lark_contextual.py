@@ -66,6 +66,8 @@ GRAMMARS = [
     f"start: x+\nx: {MANY}",
     "start: A A\nA: /(?P<first>a|b)c?(?P=first)/",
     "start: (" + " | ".join(f'"{"a" * n}"' for n in range(2, 24)) + ' | "b"i | "aB")+',
+    # Many regexes that match before others do.
+    "start: (" + " | ".join(f"/[ab]{{{n}}}c?/" for n in range(1, 40)) + " | /[ab]+/)+",
     # Rules without a text.
     'start: "a" | y x\ny: "b" "c"\nx: "b" x',
     'start: "a" | "c" "b" x y\nx: "a" "c"\ny: "b" y',

@@ -84,9 +84,9 @@ def overlap(pattern: str) -> int:
     """About how many places of a pattern may be open at once, independent of each other.
 
     >>> overlap("a.{12}b"), overlap("abc"), overlap("^[a-f0-9]{8}-[a-f0-9]{4}$")
-    (13, 1, 0)
+    (14, 2, 0)
     >>> overlap(r"^https?://.+$"), overlap("^.*a.{12}b"), overlap("(a.{3}b){4}")
-    (1, 13, 13)
+    (1, 13, 14)
     """
     if len(pattern) > _LONGEST:
         return _MOST

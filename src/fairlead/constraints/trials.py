@@ -71,11 +71,9 @@ def trials(
 ) -> Iterator[tuple[Callable[[], str], JsonSchema, bytes]]:
     """The parts in which patterns meet: their pointer, what meets, and the text behind which.
 
-    >>> for place, part, behind in trials(
-    ...     JsonSchema({"items": {"allOf": [{"pattern": "a"}, {"pattern": "b"}]}})
-    ... ):
+    >>> for place, part, behind in trials(JsonSchema({"not": {"pattern": "a.{9}b"}})):
     ...     print(place(), part.text, behind)
-    /items/allOf {"type":"string","allOf":[{"allOf":[{"pattern":"a"},{"pattern":"b"}]}]} b'"'
+    /not {"type":"string","allOf":[{"not":{"pattern":"a.{9}b"}}]} b'"'
 
     Args:
         source: the schema, whose parts that nobody refers to are looked at as well.
