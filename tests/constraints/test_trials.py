@@ -57,6 +57,7 @@ EASY = {"pattern": "^a[a-z]*$"}
         ),
         (HARD | {"maxLength": 9, "anyOf": [{"$ref": "#/c/d"}, {"$ref": "x"}]}, []),
         (HARD | {"allOf": [{"$ref": "#/items/d"}], "items": ["b"], "not": {}}, []),
+        (HARD | {"$ref": "#/c", "c": {"pattern": "b"}}, ["/pattern"]),
         ({"$ref": "#/$defs/a", "$defs": {"a": HARD | {"allOf": [{"$ref": "#"}]}}}, []),
         # One of several has to match: that is a union, which only lengths make dear.
         ({"anyOf": [HARD, {"pattern": "b"}]}, []),
@@ -90,6 +91,7 @@ def test_parts_in_which_patterns_meet_are_tried(schema: Any, expected: list[str]
     ("text", "found"),
     [
         (r'{"\u0070attern": "a.{9}b", "not": {"pattern": "b"}}', "/pattern"),
+        (r'{"\u0024ref": "#/c", "pattern": "a.{9}b", "c": {"pattern": "b"}}', "/pattern"),
         (r'{"pattern" : "a.{9}\"b", "not": {"pattern": "b"}}', "/pattern"),
         (r'{"patternProperties": {"a.{9}\"b" : {}, "+" : true}}', "/patternProperties"),
         (r'{"patternProperties": {"\\d.{9}\\" : {}, "\"x*" : true}}', "/patternProperties"),

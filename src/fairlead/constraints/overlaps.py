@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple, final
 
 _MOST: Final = 1 << 20
-_LONGEST: Final = 10_000  # letters of a pattern that is read: 10 ms
+_LONGEST: Final = 10_000  # letters of a pattern that is read: at most 34 ms
 # Letters that come once, how often something comes, where a group begins and ends, and characters.
 _TOKENS: Final = re.compile(
     r"[\w:/@, -]+(?=[\w:/@, -])"
@@ -57,6 +57,7 @@ class _Group:
 
     def __init__(self, *, looks: bool = False) -> None:
         self._looks, self._options = looks, list[_Part]()
+        self.begins_once = True  # each option so far
         self.items: list[_Part] = []
 
     def end_option(self) -> None:
@@ -67,6 +68,7 @@ class _Group:
             anywhere += item.anywhere
             varies = varies or item.varies
         begins_once = len(items) > 0 and items[0] is _BEGINNING
+        self.begins_once = self.begins_once and begins_once
         self._options.append(_Part(once, once if begins_once else anywhere, varies))
 
     def whole(self) -> _Part:
@@ -97,8 +99,9 @@ def overlap(pattern: str) -> int:
         _end(groups)
     # Where it begins anywhere it is at one place of its own: of nine words in one text there are
     # thousands of states.
-    at_one = 0 if pattern.startswith("^") else letters.bit_length()
-    return min(groups[0].whole().anywhere + at_one, _MOST)
+    whole = groups[0].whole()
+    at_one = 0 if groups[0].begins_once else letters.bit_length()
+    return min(whole.anywhere + at_one, _MOST)
 
 
 def _read(token: re.Match[str], groups: list[_Group]) -> int:

@@ -46,7 +46,7 @@ _LENGTHS: Final = ("minLength", "maxLength")
 _LISTS: Final = ("allOf", "anyOf", "oneOf")
 _PARTS: Final = ("not", "if", "then", "else")
 _ENOUGH: Final = ('"not"', '"if"', *_LOOKAROUND)
-_MEETING: Final = ('Of"', '"propertyNames"', '"format"')
+_MEETING: Final = ('Of"', '"propertyNames"', '"format"', '"$ref"')
 _MEETING_WORDS: Final = frozenset(("allOf", "oneOf", "$ref", *_LENGTHS))
 _SAYING: Final = _MEETING_WORDS | {*_NAMED[1:], *_LISTS, *_PARTS}
 _DENYING: Final = ("not", "if")
@@ -54,7 +54,7 @@ _SPEAKING: Final = frozenset(
     (*_LISTS, "pattern", "not", "if", "patternProperties", "propertyNames")
 )
 _HOLDING: Final = (dict, list)
-_SPELLED: Final = re.compile(r"\\u00[4-7]")
+_SPELLED: Final = re.compile(r"\\u00(?:24|[4-7])")
 _PATTERN: Final = re.compile(r'"pattern"\s*:\s*("(?:[^"\\]|\\.)*")')
 _FORMATTED: Final = re.compile(r'"format"\s*:\s*"([^"]*)"')
 _DECODER: Final = json.JSONDecoder()
@@ -132,7 +132,7 @@ def _may_meet(text: str) -> bool:
 
     Whatever meets there, it is of the patterns that the text has.
     """
-    if _SPELLED.search(text) is not None:  # a letter, which may be one of a keyword
+    if _SPELLED.search(text) is not None:  # a letter or $, which may be of a keyword
         return True
     strings = '"pattern"' in text and _strings_may_meet(text)
     return strings or ('"patternProperties"' in text and _keys_may_meet(text))
@@ -204,9 +204,7 @@ def _as_pattern(said: str) -> str:
 
 def _is_hard(patterns: list[str]) -> bool:
     """Whether it is worth trying: of 1,880 schemas people wrote that took a third of compiling."""
-    return any(places > _EASY for places in accumulate(map(overlap, patterns))) or _is_wide(
-        patterns
-    )
+    return _is_wide(patterns) or any(n > _EASY for n in accumulate(map(overlap, patterns)))
 
 
 def _is_wide(patterns: list[str]) -> bool:
