@@ -369,6 +369,9 @@ SCHEMAS = {
     "twenty items that have to come": json.dumps(
         {"type": "array", "allOf": [{"contains": {"const": n}} for n in range(20)]}
     ),
+    "one of 200 patterns": json.dumps(
+        {"type": "string", "oneOf": [{"pattern": f"x{n}"} for n in range(200)]}
+    ),
     "names that need names": json.dumps(
         {"type": "object", "dependentRequired": {f"k{n}": [f"k{n + 1}"] for n in range(300)}}
     ),

@@ -1,11 +1,14 @@
 """Branches that plainly exclude each other: what is told so has no value in common."""
 
 import json
+from itertools import combinations
+from typing import Any
 
 from fairlead.lowering import json_exclusive
 from fairlead.lowering.json_atoms import Among, Holds
-from fairlead.lowering.json_exclusive import Outlines
-from fairlead.lowering.json_formulas import all_of, leaf
+from fairlead.lowering.json_exclusive import Outlines, exactly_one
+from fairlead.lowering.json_formulas import all_of, holds, leaf
+from fairlead.lowering.json_members_least import size
 from fairlead.lowering.json_values import exact
 from fairlead.syntax.json_schema import parse_json_schema
 from fairlead.syntax.json_schema_source import JsonSchema
@@ -66,6 +69,29 @@ def test_of_three_branches_that_overlap_exactly_one_holds():
     for number in range(-5, 16):
         holds = [number >= 0, number <= 10, number % 2 == 0]
         assert matches(one, str(number)) == (sum(holds) == 1), number
+
+
+def test_of_many_branches_that_overlap_exactly_one_holds():
+    branches = [leaf(Holds(f"#/{place}")) for place in range(20)]
+    halves = exactly_one(branches, lambda first, second: False, halved=True)
+    pairs = exactly_one(branches, lambda first, second: False)
+    assert size(halves) < size(pairs) / 2
+    for chosen in [(), *combinations(range(20), 1), *combinations(range(20), 2), range(20)]:
+        held = {f"#/{place}" for place in chosen}
+
+        def judge(atom: Any, held: set[str] = held) -> bool:
+            return (atom.schema in held) == atom.sign
+
+        assert holds(halves, judge) == holds(pairs, judge) == (len(chosen) == 1)
+
+
+def test_many_branches_of_which_few_overlap_are_told_pair_by_pair():
+    branches = [leaf(Holds(f"#/{place}")) for place in range(20)]
+    apart = [
+        exactly_one(branches, lambda first, second: second - first > 1, halved=halved)
+        for halved in (False, True)
+    ]
+    assert apart[0] is apart[1]
 
 
 def test_what_was_told_may_be_forgotten(monkeypatch):

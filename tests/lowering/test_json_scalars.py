@@ -1,5 +1,6 @@
 """Many strings are lowered by groups that begin alike, which changes nothing."""
 
+import itertools
 import json
 import random
 from decimal import Decimal
@@ -61,3 +62,28 @@ def test_where_spelling_counts_or_a_number_is_far_listed_numbers_meet_what_is_de
     said = all_of(leaf(far), Amount(Numbers(upper=(Bound(Decimal(5)),), integer=True)).opposite())
     found = json_scalars.number(said, plain=False)
     assert [contains(found, text) for text in (b"1e-5000", b"3")] == [True, False]
+
+
+SEVERAL_DENIED: list[dict[str, Any]] = [
+    {"type": "string", "allOf": [{"not": {"pattern": "a"}}, {"not": {"pattern": "b.*b"}}]},
+    {"type": "string", "not": {"anyOf": [{"pattern": "a"}, {"minLength": 3}, {"const": "c"}]}},
+    {"minLength": 2, "type": "string", "not": {"anyOf": [{"pattern": "ab"}, {"pattern": "^b"}]}},
+    {
+        "anyOf": [{"pattern": "^a"}, {"pattern": "c$"}],
+        "not": {"anyOf": [{"pattern": "ab"}, {"format": "date"}]},
+        "type": "string",
+    },
+    {
+        "type": "string",
+        "oneOf": [{"pattern": one} for one in ("a", "b", "^ab", *"cccdddeeefffggg")],
+    },
+]
+
+
+@pytest.mark.parametrize("schema", SEVERAL_DENIED)
+def test_of_several_denials_of_strings_none_holds(schema: dict[str, Any]):
+    engine = machine(schema)
+    for length in range(4):
+        for letters in itertools.product("abc", repeat=length):
+            text = "".join(letters)
+            assert matches(engine, json.dumps(text)) == verdict(schema, text), text

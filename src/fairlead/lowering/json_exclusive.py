@@ -34,6 +34,7 @@ from fairlead.syntax.json_schema_tree import KINDS, Address, Document, Kind, Sch
 Scalars: TypeAlias = "frozenset[Exact] | None"  # None: any
 _DEPTH = 8
 _MOST_KNOWN = 1 << 14
+_FEW = 16
 
 
 @final
@@ -212,18 +213,21 @@ class Outlines:
         return frozenset(objects.properties) if never else None
 
 
-def exactly_one(branches: list[Formula], exclude: Callable[[int, int], bool]) -> Formula:
+def exactly_one(
+    branches: list[Formula], exclude: Callable[[int, int], bool], *, halved: bool = False
+) -> Formula:
     """Exactly one of the branches; those that only list values are one branch beside the others.
 
     Args:
         branches: what each says.
         exclude: whether two of them surely exclude each other.
+        halved: as for `exclusive_parts`, where none lists values.
     """
     if branches.count(TRUE) > 1:  # 1,000 bounds say nothing of strings: each pair took 4 µs
         return FALSE
     lists = [place for place, said in enumerate(branches) if listed_by(said) is not None]
     if len(lists) <= 1:
-        return exclusive_parts(branches, exclude)
+        return exclusive_parts(branches, exclude, halved=halved)
     others = [place for place, said in enumerate(branches) if listed_by(said) is None]
     listed = [one for said in branches if (one := listed_by(said)) is not None]
     counts = Counter(value for one in listed for value in one.values)
@@ -244,6 +248,8 @@ def exclusive_parts(
     branches: list[Formula],
     exclude: Callable[[int, int], bool],
     wider: Mapping[int, Formula] = MappingProxyType({}),
+    *,
+    halved: bool = False,
 ) -> Formula:
     """Exactly one of the branches; those that exclude each other need no opposite.
 
@@ -251,6 +257,7 @@ def exclusive_parts(
         branches: what each says.
         exclude: whether of two of them, the first one first, surely one holds at most.
         wider: what others deny of a branch that says less itself.
+        halved: whether many that overlap may be said half by half.
     """
     opposites: dict[int, Formula] = {}
     options: list[Formula] = []
@@ -260,12 +267,31 @@ def exclusive_parts(
         if not exclude(first, second):
             overlaps[first].append(second)
             overlaps[second].append(first)
+    if halved and _are_dense(overlaps):
+        return _one_by_halves([(said, opposite(said)) for said in branches])
     for index, others in enumerate(overlaps):
         for other in others:
             if other not in opposites:
                 opposites[other] = opposite(wider.get(other, branches[other]))
         options.append(all_of(branches[index], *(opposites[other] for other in others)))
     return any_of(*options) if options else FALSE
+
+
+def _are_dense(overlaps: list[list[int]]) -> bool:
+    """Whether so many pairs overlap that halves say the same in fewer parts."""
+    count = len(overlaps)
+    return count > _FEW and sum(map(len, overlaps)) > 2 * count * count.bit_length()
+
+
+def _one_by_halves(branches: list[tuple[Formula, Formula]]) -> Formula:
+    """Exactly one of branches, each beside its opposite: one of a half, and none of the other."""
+    if len(branches) == 1:
+        return branches[0][0]
+    first, second = branches[: len(branches) // 2], branches[len(branches) // 2 :]
+    return any_of(
+        all_of(_one_by_halves(first), *(denied for _, denied in second)),
+        all_of(_one_by_halves(second), *(denied for _, denied in first)),
+    )
 
 
 def _scalars(schema: Schema) -> Scalars:

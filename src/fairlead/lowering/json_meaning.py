@@ -215,6 +215,7 @@ class Meaning:
         return exactly_one(
             [said for _, said in possible],
             lambda first, second: exclude(possible[first][0], possible[second][0], kind),
+            halved=kind == "string",
         )
 
     def _condition(self, schema: Schema, kind: Kind) -> Formula:

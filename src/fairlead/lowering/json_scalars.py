@@ -89,10 +89,17 @@ def text_content(formula: Formula, spelling: Spelling) -> Expr:
             case _:
                 plain, others = _sorted(node.parts)
                 if any(strings.values is not None for strings in plain):
-                    denied = [values for part in others if (values := _denied_values(part))]
-                    plain.append(_without(_merged(plain)[0], denied))
+                    listed = [values for part in others if (values := _denied_values(part))]
+                    plain.append(_without(_merged(plain)[0], listed))
                     others = [part for part in others if not _denied_values(part)]
                 first = _strings(_merged(plain), spelling) if plain else []
+                denied = [text for part in others if (text := _denied_text(part)) is not None]
+                if len(denied) > 1:
+                    # One opposite of all: of 200, each state had 200 parts more. Beside all strings
+                    # it is soon seen to leave some: otherwise that took minutes for 100.
+                    none = complement(alt(*(_shape(text, spelling) for text in denied)))
+                    others = [part for part in others if _denied_text(part) is None]
+                    first += [spelling.content, none]
                 return reduce(both, [*first, *(made[part] for part in others)])
 
     return fold(formula, make)
@@ -127,8 +134,19 @@ def _without(strings: Strings, denied: list[frozenset[str]]) -> Strings:
 def _text(atom: object, spelling: Spelling) -> Expr:
     if not isinstance(atom, Text):
         raise TypeError(f"{atom} says nothing about strings")
-    shape = reduce(both, _strings([atom.strings], spelling, outer=not atom.sign))
+    shape = _shape(atom, spelling)
     return shape if atom.sign else both(spelling.content, complement(shape))
+
+
+def _shape(atom: Text, spelling: Spelling) -> Expr:
+    """The strings of an atom, or those that it denies."""
+    return reduce(both, _strings([atom.strings], spelling, outer=not atom.sign))
+
+
+def _denied_text(part: Formula) -> Text | None:
+    """What a part denies, if it does nothing else."""
+    atom = part.atom if isinstance(part, Leaf) else None
+    return atom if isinstance(atom, Text) and not atom.sign else None
 
 
 def _merged(parts: list[Strings]) -> list[Strings]:
