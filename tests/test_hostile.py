@@ -482,6 +482,16 @@ def test_schemas_that_are_too_much_or_mean_nothing_are_refused(name: str) -> Non
     assert spent(attempt)
 
 
+def test_patterns_beside_lengths_of_which_just_one_may_match_are_refused_soon() -> None:
+    branches = [{"pattern": f"x{n}", "maxLength": 20 + n} for n in range(20)]
+
+    def attempt() -> None:
+        with pytest.raises(fl.LimitError, match="/oneOf"):
+            fl.compile(fl.JsonSchema({"type": "string", "oneOf": branches}), BYTES)
+
+    assert spent(attempt)
+
+
 def test_repetitions_that_meet_and_3000_characters_work() -> None:
     schema = {
         "type": "string",

@@ -44,6 +44,8 @@ from fairlead.masks.space import untouched
 MOST_RECORDS: Final = 1 << 22  # 128 bytes each
 EFFORT: Final = 1 << 14  # expressions derived before Python may be interrupted, at first
 _VERY_MANY: Final = 1 << 22  # between which and twice as many nobody may be asked to pay
+_UNPAID: Final = 1 << 18  # records that a long search may make for nothing; behind those, each
+_RECORD: Final = 2  # is as many parts: 4 million, ten for each expression, took 6 s and 512 MB
 _FIELDS: Final = 5
 _words: Final = Struct("<4q").unpack
 
@@ -242,7 +244,7 @@ class Records:
         made: "NDArray[np.int64]",
         begins: int = 0,
     ) -> int:
-        effort = EFFORT
+        effort, paid = EFFORT, 0
         try:
             while True:
                 found = self._lexemes(self.context, what, a, program, made)
@@ -255,6 +257,11 @@ class Records:
                     self.context[at.ROOMS + at.EFFORT] = effort
                     if begins == 0:
                         return -1
+                if effort > EFFORT:
+                    records = int(self.context[at.RECORDS])
+                    paid = paid or records + _UNPAID
+                    spend(_RECORD * max(records - paid, 0))
+                    paid = max(records, paid)
         finally:
             if effort > EFFORT:
                 self.context[at.ROOMS + at.EFFORT] = EFFORT
