@@ -22,7 +22,7 @@ from fairlead.lowering.json_text import QUOTE
 from fairlead.lowering.nodes import Expr, Repeat, operands
 from fairlead.masks.conjunctions import holds
 from fairlead.masks.kernels import record_layout as at
-from fairlead.masks.kernels.bound_layout import OPTIONS_OF
+from fairlead.masks.kernels.bound_layout import OPTIONS_OF, PLAINLY
 from fairlead.masks.kernels.layout import ACCEPTS, DEAD_END, DOUBTS, EXPANDED, GOES_ON
 from fairlead.masks.memory import Held, track_shared
 from fairlead.masks.records import Records
@@ -117,6 +117,15 @@ class Lexicon:
                     spend(made - _UNPAID)
                 self.outgrown = self.outgrown or self.is_large()
         return done
+
+    def spells_plainly(self, state: int) -> None:
+        """Note that all characters of a state between two have a spelling of one byte each.
+
+        What meets them must have all spellings of a text, or none. Then its fewest characters are
+        those of a text of such.
+        """
+        with self.lock:
+            self.flags[state] |= PLAINLY
 
     def count_anew(self) -> None:
         """Have nobody pay for what kernels have made so far: it was for others, or is paid for."""

@@ -127,7 +127,7 @@ class Records:
 
     def guess(self, record: int) -> int:
         """How many bytes a text of a record may have at least: a guess, which may be too high."""
-        return int(self._arrays[at.RECORD][record * at.WIDTH + at.GUESS])
+        return int(self._arrays[at.RECORD][record * at.WIDTH + at.GUESS]) & ((1 << at.LEAST) - 1)
 
     def expr(self, record: int) -> Expr:
         """The expression of a record, or another of the same texts."""

@@ -30,6 +30,7 @@ from fairlead.masks.kernels.record_layout import (
     GUESS,
     HASH,
     KIND,
+    LEAST,
     LINE,
     LINES,
     LIST,
@@ -244,7 +245,7 @@ def _new(context: Context, place: int, code: int, kind: int, a: int, b: int, c: 
 
 @once
 def _describe(context: Context, made: int, kind: int, a: int, b: int) -> None:
-    about, guess = 0, 0
+    about, guess, least = 0, 0, 0
     if kind == EMPTY_KIND:
         about = DEAD
     elif kind == EPSILON_KIND:
@@ -260,26 +261,43 @@ def _describe(context: Context, made: int, kind: int, a: int, b: int) -> None:
         guess = 0 if a & PLAIN_END else 1
     elif kind == NOT:
         about = (field(context, a, ABOUT) & NULLABLE) ^ NULLABLE
-        guess = 1 - about
+        guess = least = 1 - about
     elif kind == REPEAT:
         about = field(context, a, ABOUT) & (NULLABLE | SURE) if b else NULLABLE
-        guess = field(context, a, GUESS) * min(b, _FARTHEST)
+        guess = guess_of(context, a) * min(b, _FARTHEST)
+        least = least_of(context, a) * min(b, _FARTHEST)
     else:
         about = field(context, a, ABOUT) & field(context, b, ABOUT) & (NULLABLE | SURE)
         about &= NULLABLE if kind == AND else about
-        guess = field(context, a, GUESS) + field(context, b, GUESS)
+        guess = guess_of(context, a) + guess_of(context, b)
+        first, second = least_of(context, a), least_of(context, b)
+        least = max(first, second) if kind == AND else first + second
+    least = 1 if kind == BYTES else least
     put(context, made, ABOUT, about | SURE if about & NULLABLE else about)
-    put(context, made, GUESS, min(guess, _FARTHEST))
+    put(context, made, GUESS, (min(least, _FARTHEST) << LEAST) | min(guess, _FARTHEST))
 
 
 @once
 def _describe_union(context: Context, made: int, begin: int, count: int) -> None:
-    parts, about, guess = int32s(context, PART), 0, _FARTHEST
+    parts, about, guess, least = int32s(context, PART), 0, _FARTHEST, _FARTHEST
     for index in range(begin, begin + count):
         about |= field(context, parts[index], ABOUT) & (NULLABLE | SURE)
-        guess = min(guess, field(context, parts[index], GUESS))
+        guess = min(guess, guess_of(context, parts[index]))
+        least = min(least, least_of(context, parts[index]))
     put(context, made, ABOUT, about)
-    put(context, made, GUESS, guess)
+    put(context, made, GUESS, (least << LEAST) | guess)
+
+
+@inner
+def guess_of(context: Context, record: int) -> int:
+    """How many bytes a text of a record may have at least: a guess, which may be too high."""
+    return field(context, record, GUESS) & ((1 << LEAST) - 1)
+
+
+@inner
+def least_of(context: Context, record: int) -> int:
+    """How many bytes a text of a record has at least, or fewer than that."""
+    return field(context, record, GUESS) >> LEAST
 
 
 @once
