@@ -151,6 +151,10 @@ class Lexicon:
         """How many bytes a text of a state may have at least: see `Records.guess`."""
         return self.records.guess(int(self._record_of[state]))
 
+    def most(self, state: int) -> int:
+        """How many characters a text of a state has at most, or more: see `Records.most`."""
+        return self.records.most(int(self._record_of[state]))
+
     def _state(self, expr: Expr) -> int:
         found = self._states.get(expr)
         if found is None:
