@@ -10,8 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.automata.derivative import Derivatives
+from fairlead.lowering.expr import ALL_BYTES, both, complement, repeat
+from fairlead.lowering.formats import is_plain_format, lower_format
+from fairlead.lowering.json_text import PLAIN, Spelling
 from fairlead.lowering.nodes import Expr
+from fairlead.lowering.regex import lower_regex
 from fairlead.syntax.json_schema_values import FORMATS
+from fairlead.syntax.regex import parse_regex
 from json_schemas import draw, machine, matches, quote, verdict
 
 MACHINES: dict[str, Derivatives] = {}
@@ -186,6 +191,18 @@ def test_a_format_meets_length_and_pattern_exactly():
         "2023-02-29", "2024-02-29", "2024-02-28"]})  # fmt: skip
     assert [y for y in (2023, 2024) if matches(leap, f'"{y}-02-29"')] == [2024]
     assert not matches(leap, '"2024-02-28"')
+
+
+def test_plain_formats_are_those_whose_strings_are_of_ascii_without_quotes_and_backslashes():
+    spelling = Spelling(plain=True)
+    others = complement(repeat(spelling.character(PLAIN)))
+
+    def match(pattern):
+        return lower_regex(parse_regex(pattern, "ecma"), spelling.character)
+
+    for name in FORMATS:
+        machine = Derivatives(both(lower_format(name, match), others), ALL_BYTES)
+        assert machine.alive(machine.start()) != is_plain_format(name), name
 
 
 @pytest.mark.untraced

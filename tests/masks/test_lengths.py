@@ -42,6 +42,28 @@ def test_of_many_states_the_options_are_tried_as_they_are_few() -> None:
     assert len(lexicon) < 200  # all sets would be 2^13
 
 
+def test_where_more_are_needed_what_becomes_longest_is_tried_first() -> None:
+    lexicon = Lexicon(ALL_BYTES)
+    between = lexicon.state(repeat(concat(byte_set(b"abc"), literal("x"))))
+    pattern = "(?:(?:[ab]x){0,9}ax(?:[ab]x){6}){1,2}|(?:[bc]x){45}"
+    state = lexicon.state(concat(lower_regex(parse_regex(pattern, "ecma")), literal("!")))
+    lengths = Lengths(lexicon, between)
+    assert lengths.alive(state, between, 40, 50)
+    assert len(lengths._known) < 50  # in the other order 200, all of the first
+
+
+@pytest.mark.parametrize(("pattern", "possible"), [("é{3}|ab", {2, 3}), ("(?:éa|💩b)*", {0, 2, 4})])
+def test_characters_of_several_bytes_count_once(pattern: str, possible: set[int]) -> None:
+    lexicon = Lexicon(ALL_BYTES)
+    item = lower_regex(parse_regex("[^!]", "ecma"))
+    between = lexicon.state(repeat(item))
+    text = lower_regex(parse_regex(pattern, "ecma"))
+    state = lexicon.state(concat(text, literal("!")))
+    lengths = Lengths(lexicon, between)
+    found = {n for n in range(6) if lengths.alive(state, between, n, n)}
+    assert found == possible
+
+
 def test_within_a_character_the_next_one_counts() -> None:
     lexicon = Lexicon(ALL_BYTES)
     item = literal("xy")

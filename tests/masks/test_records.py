@@ -1,5 +1,6 @@
 """Rows that kernels derive are those of the plain engine, state by state."""
 
+import math
 import random
 import re
 from collections.abc import Callable
@@ -22,9 +23,12 @@ from fairlead.lowering.expr import (
     repeat,
 )
 from fairlead.lowering.nodes import Expr, Rule
+from fairlead.lowering.regex import lower_regex
 from fairlead.masks import lexicon, records
+from fairlead.masks.kernels import record_layout as at
 from fairlead.masks.kernels.layout import ACCEPTS, GOES_ON
 from fairlead.masks.lexicon import Lexicon
+from fairlead.syntax.regex import parse_regex
 from lexical_states import spread
 
 WORDS = fl.Vocabulary([*(bytes((b,)) for b in range(256)), b"<end>"], eos_ids={256})
@@ -85,6 +89,49 @@ def test_rows_of_any_expression_are_those_of_the_plain_engine(seed: int, spellab
         expr = some_expression(rng, 4)
         if machine.alive(expr):
             compare(states, expr)
+
+
+def longest(machine: Derivatives, expr: Expr) -> float:
+    """How many bytes a text of an expression has at most."""
+    known: dict[Expr, float] = {}
+
+    def of(state: Expr) -> float:
+        if state not in known:
+            known[state] = math.inf  # what leads back to itself
+            known[state] = max((1 + of(after) for _, after in machine.arcs(state)), default=0)
+        return known[state]
+
+    return of(expr)
+
+
+@pytest.mark.untraced
+def test_no_text_has_fewer_or_more_bytes_than_its_record_says() -> None:
+    """Where several meet, the most that one of them needs: a guess adds them up."""
+    rng, states, machine = random.Random(4), Lexicon(ALL_BYTES), Derivatives(EMPTY, ALL_BYTES)
+    told = [0, 0]
+    for _ in range(300):
+        expr = some_expression(rng, 3)
+        if machine.alive(expr):
+            number = states.records.record(expr)
+            fewest, most = states.records._bound(number, at.LEAST), states.records.most(number)
+            most = math.inf if most == at.FARTHEST else most
+            shortest, furthest = machine.shortest_length(expr), longest(machine, expr)
+            assert fewest <= shortest <= furthest <= most, expr
+            told[0] += fewest == shortest
+            told[1] += most == furthest < math.inf
+    assert told[0] > 150
+    assert told[1] > 50
+
+
+@pytest.mark.parametrize(
+    ("pattern", "most"),
+    [("é{3}", 3), ("💩?", 1), ("(?:aé|b){0,4}", 8), ("a*", at.FARTHEST), ("(?:){2,}", 0)],
+)
+def test_the_most_characters_are_counted_by_the_bytes_that_begin_them(
+    pattern: str, most: int
+) -> None:
+    states = Lexicon(ALL_BYTES)
+    assert states.most(states.state(lower_regex(parse_regex(pattern, "ecma")))) == most
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,8 @@ that the whole string matches, and so decides how strings are spelled.
 What this module does not know: spelling, schemas.
 """
 
+from typing import Final
+
 from fairlead.lowering.formats_idn import idn_hostname
 from fairlead.lowering.formats_network import (
     any_hostname,
@@ -47,6 +49,11 @@ def lower_format(name: str, match: Match) -> Expr:
 def format_bound(name: str, match: Match) -> Expr:
     """All strings of a format, and some others if its rule is not regular; see `lower_format`."""
     return _BOUNDS.get(name, _FORMATS[name])(match)
+
+
+def is_plain_format(name: str) -> bool:
+    """Whether all strings of a format are of what JSON need not escape of ASCII."""
+    return name in _PLAIN
 
 
 def _uuid(match: Match) -> Expr:
@@ -92,3 +99,7 @@ _BOUNDS: dict[str, Lower] = {
     "idn-hostname": _any_text,
     "regex": _any_text,
 }
+_PLAIN: Final = frozenset((
+    "date", "time", "date-time", "duration", "hostname", "ipv4", "ipv6", "uri", "uri-reference",
+    "uuid",
+))  # fmt: skip

@@ -24,14 +24,14 @@ from fairlead.lowering.expr import (
     literal,
     repeat,
 )
-from fairlead.lowering.formats import format_bound, lower_format
+from fairlead.lowering.formats import format_bound, is_plain_format, lower_format
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.json_atoms import Amount, Text
 from fairlead.lowering.json_formulas import Atom, Formula, Leaf, Some, Truth, atoms, fold, holds
 from fairlead.lowering.json_numbers import common, merged, no_number, within
 from fairlead.lowering.json_patterns import strings_with
 from fairlead.lowering.json_ranges import in_ranges
-from fairlead.lowering.json_text import QUOTE, Spelling
+from fairlead.lowering.json_text import PLAIN, QUOTE, Spelling
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.number_far import is_far
 from fairlead.lowering.numbers import (
@@ -164,6 +164,7 @@ def _merged(parts: list[Strings]) -> list[Strings]:
 def _strings(parts: list[Strings], spelling: Spelling, outer: bool = False) -> list[Expr]:
     """What keywords say, at least one expression; `outer`: some more, where that is not regular."""
     found: list[Expr] = []
+    plain = not outer and any(p.format is not None and is_plain_format(p.format) for p in parts)
     for part in parts:
         if part.values is not None:
             most = len(max(part.values, key=len, default="")) if part.high is None else part.high
@@ -171,7 +172,8 @@ def _strings(parts: list[Strings], spelling: Spelling, outer: bool = False) -> l
             with uncollected(sum(map(len, kept))):
                 found.append(_one_of(tuple(kept), spelling))
         elif (part.low, part.high) != (0, None):
-            found.append(repeat(spelling.character(SCALARS), part.low, part.high))
+            counted = spelling.character(PLAIN if plain else SCALARS)
+            found.append(repeat(counted, part.low, part.high))
         if part.pattern is not None:
             found.append(strings_with(part.pattern, spelling))
         if part.format is not None:

@@ -18,7 +18,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import final
+from typing import Final, final
 from weakref import WeakSet
 
 from fairlead.lowering.alternatives import branching
@@ -42,6 +42,7 @@ _SHORT = {'"': '"', "\\": "\\", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t"
 _SHORT_ANY = {**_SHORT, "/": "/"}
 _ESCAPED = points([*range(0x20), ord('"'), ord("\\")])  # RFC 8259 §7: U+007F may stand raw
 _RAW = difference(SCALARS, _ESCAPED)
+PLAIN: Final = intersection(_RAW, ((0, 0x7E),))
 _SHORTS = points(map(ord, _SHORT_ANY))
 _ASCII_ONLY = 0x80
 _RAW_ASCII, _SHORT_ASCII = (
@@ -173,6 +174,12 @@ def _surrogate_pairs(ranges: CodePoints) -> Expr:
             for block, firsts in seconds.items()
         )
     )
+
+
+# A character of ASCII that may stand as it is, in any of its spellings or as itself. Only what has
+# all spellings of a text or none may meet a count of these: what length is left is told by those of
+# one byte.
+PLAIN_CHARACTERS: Final = (spell_character(PLAIN, False), spell_character(PLAIN, True))
 
 
 @final

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from fairlead.lowering.expr import both, complement, concat, repeat
+from fairlead.lowering.json_text import PLAIN_CHARACTERS
 from fairlead.lowering.linear import parts_of
 from fairlead.lowering.nodes import And, Bytes, Concat, Expr, Not, Repeat, operands
 from fairlead.masks.records import readable
@@ -32,6 +33,10 @@ class Lexical(Protocol):
 
     def begins(self, state: int, members: int) -> bool:
         """Whether a text from there may begin with one of some bytes."""
+        ...
+
+    def spells_plainly(self, state: int) -> None:
+        """Note that all characters of a state have a spelling of one byte."""
         ...
 
 
@@ -77,6 +82,8 @@ def bounded_fields(
     lexicon.expand(between)
     if not isinstance(closing, Bytes) or lexicon.begins(between, closing.members):
         return None
+    if count.item in PLAIN_CHARACTERS:
+        lexicon.spells_plainly(between)
     unit = concat(both(rest, repeat(count.item)), closing)
     low, high = readable(count.low, count.high)
     return lexicon.state(unit), low, high, between

@@ -22,7 +22,7 @@ from fairlead.lowering.json_text import QUOTE
 from fairlead.lowering.nodes import Expr, Repeat, operands
 from fairlead.masks.conjunctions import holds
 from fairlead.masks.kernels import record_layout as at
-from fairlead.masks.kernels.bound_layout import OPTIONS_OF
+from fairlead.masks.kernels.bound_layout import OPTIONS_OF, PLAINLY
 from fairlead.masks.kernels.layout import ACCEPTS, DEAD_END, DOUBTS, EXPANDED, GOES_ON
 from fairlead.masks.memory import Held, track_shared
 from fairlead.masks.records import Records
@@ -118,6 +118,15 @@ class Lexicon:
                 self.outgrown = self.outgrown or self.is_large()
         return done
 
+    def spells_plainly(self, state: int) -> None:
+        """Note that all characters of a state between two have a spelling of one byte each.
+
+        What meets them must have all spellings of a text, or none. Then its fewest characters are
+        those of a text of such.
+        """
+        with self.lock:
+            self.flags[state] |= PLAINLY
+
     def count_anew(self) -> None:
         """Have nobody pay for what kernels have made so far: it was for others, or is paid for."""
         self._counted, self.records.context[at.SPENT] = self.parts, 0
@@ -141,6 +150,10 @@ class Lexicon:
     def guess(self, state: int) -> int:
         """How many bytes a text of a state may have at least: see `Records.guess`."""
         return self.records.guess(int(self._record_of[state]))
+
+    def most(self, state: int) -> int:
+        """How many characters a text of a state has at most, or more: see `Records.most`."""
+        return self.records.most(int(self._record_of[state]))
 
     def _state(self, expr: Expr) -> int:
         found = self._states.get(expr)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlead.masks.forest import address
+from fairlead.masks.kernels import bound_layout as bound
 from fairlead.masks.kernels import entry_layout as entry
 from fairlead.masks.kernels import jump_layout as jump
 from fairlead.masks.kernels import layout as at
@@ -69,7 +70,7 @@ TABLES: Final[dict[int, Table]] = {
     at.PAIRS: Table(
         at.PAIR_ROOM,
         64,
-        ((at.PAIR, np.int64, 1), (at.LENGTH, np.int32, 8)),
+        ((at.PAIR, np.int64, 1), (at.LENGTH, np.int32, bound.L_ROW)),
         ((at.PAIR_HASH, np.int32, 2),),
     ),
     at.JUDGEMENTS: Table(

@@ -129,7 +129,18 @@ class Records:
 
     def guess(self, record: int) -> int:
         """How many bytes a text of a record may have at least: a guess, which may be too high."""
-        return int(self._arrays[at.RECORD][record * at.WIDTH + at.GUESS])
+        return self._bound(record, 0)
+
+    def most(self, record: int) -> int:
+        """How many bytes that begin a character a text of a record has at most, or more.
+
+        FARTHEST where any number is possible.
+        """
+        return self._bound(record, at.MOST_OF)
+
+    def _bound(self, record: int, bit: int) -> int:
+        found = int(self._arrays[at.RECORD][record * at.WIDTH + at.GUESS])
+        return found >> bit & (2 * at.FARTHEST - 1)
 
     def expr(self, record: int) -> Expr:
         """The expression of a record, or another of the same texts."""

@@ -15,7 +15,8 @@ Lexical states, from records of regular expressions:
     superfluous               options that say nothing new
     derive, counts, meets     derivatives; repeats as counts; where three or more meet
     lexemes                   rows of lexical states: where each byte leads
-    bounds, bounded           what a text must still have, and masks as far as there is room
+    bounds, text_searches,    what a text must still have, and masks as far as there is room
+    bounded
     skips, loops              parts of the trie that are read without leaving a state
     jump_layout, jumps,       and from one such part to what has to be looked at
     bounded_jumps

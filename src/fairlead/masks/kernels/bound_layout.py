@@ -27,3 +27,15 @@ B_FAR: Final = 11
 # Behind the row of a picture for bounds that are far: how many long tokens are listed, and
 FEWEST_AT: Final = 1  # one more than the fewest characters before an exit, 0 if there is none;
 LISTED_AT: Final = 2  # characters and a token, so many times
+
+# A row of LENGTH has two more fields, while a search goes on: of a pair, how many characters were
+# read before it, twice, and one more while it waits; and the fewest that may be left.
+L_LEVEL: Final = 8
+L_LEFT: Final = 9
+L_ROW: Final = 10
+SEARCH_FEWEST: Final = 275  # pairs are nearest if a text through them may have so few characters,
+SEARCH_NEXT: Final = 276  # and will be when it may have so many
+
+# A flag of the lexical state between characters: each of them has a spelling of one byte, and what
+# meets them has all spellings of a text or none.
+PLAINLY: Final = 16

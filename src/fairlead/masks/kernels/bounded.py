@@ -8,7 +8,7 @@ that list would be too long, or lengths have gaps, the trie is walked, and each 
 
 import numpy as np
 
-from fairlead.masks.kernels.bound_layout import B_FAR, BOUND_FAR, BOUND_ROOM
+from fairlead.masks.kernels.bound_layout import B_FAR, BOUND_FAR, BOUND_ROOM, L_ROW
 from fairlead.masks.kernels.bounded_jumps import (
     begin_reading,
     end_reading,
@@ -96,7 +96,7 @@ def draw_bounded(context: Context, row: Words, node: int) -> int:
         return NEED_BOUND
     pair, enough = _pair(context, node), context[BOUND_ENOUGH]
     near = number == 0 or (number > 0 and int32s(context, BOUND)[number * 12 + B_FAR] != 0)
-    if pair > 0 and near and int32s(context, LENGTH)[pair * 8 + L_VISITS] >= enough:
+    if pair > 0 and near and int32s(context, LENGTH)[pair * L_ROW + L_VISITS] >= enough:
         context[WANT], context[BOUND_FAR] = node, 0
         return NEED_BOUND
     return min(pair, 0)
@@ -237,7 +237,7 @@ def bounded_walk(context: Context, row: Words, below: int, node: int, macro: int
     end_reading(context, row, below)
     pair = _pair(context, node)
     if pair > 0 and below == 0:
-        int32s(context, LENGTH)[pair * 8 + L_VISITS] += 1
+        int32s(context, LENGTH)[pair * L_ROW + L_VISITS] += 1
     return min(pair, OK)
 
 
@@ -265,8 +265,8 @@ def _has_room(context: Context, at: int, node: int) -> int:
         if code < 0:
             return code
         context[LAST_STATE] = (state << 32) | within
-        context[LAST_FEWEST] = lengths[pair * 8 + L_SINGLE] - 1
-        context[LAST_STEADY] = lengths[pair * 8 + L_STEADY + L_SINGLE]
+        context[LAST_FEWEST] = lengths[pair * L_ROW + L_SINGLE] - 1
+        context[LAST_STEADY] = lengths[pair * L_ROW + L_STEADY + L_SINGLE]
     fewest = context[LAST_FEWEST]
     if fewest <= (high if high >= 0 else ENDLESS - 2) and (
         low <= fewest or context[LAST_STEADY] != 0

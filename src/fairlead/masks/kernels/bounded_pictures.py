@@ -15,6 +15,7 @@ from fairlead.masks.kernels.bound_layout import (
     BOUND_LONGS,
     BOUND_MOST,
     FEWEST_AT,
+    L_ROW,
     LISTED_AT,
 )
 from fairlead.masks.kernels.bounded import ENDED, INSIDE, JUMPED, LEFT, pair_leads_back, read_pair
@@ -313,16 +314,16 @@ def _fewest(context: Context, state: int, within: int, between: int, field: int)
         return context[LAST_FEWEST]
     pair, lengths = pair_of(context, state, within), int32s(context, LENGTH)
     code = know_length(context, pair, between, L_SINGLE) if pair > 0 else pair
-    if code == OK and lengths[pair * 8 + L_SINGLE] >= ENDLESS:
+    if code == OK and lengths[pair * L_ROW + L_SINGLE] >= ENDLESS:
         field = L_EXACT
     if code == OK and field == L_EXACT:
         code = know_length(context, pair, between, L_EXACT)
     if code < 0:
         return code
-    if lengths[pair * 8 + L_STEADY + field] == 0:
+    if lengths[pair * L_ROW + L_STEADY + field] == 0:
         context[STEADY] = 0
     context[LAST_STATE] = (state << 32) | within
-    context[LAST_FEWEST] = lengths[pair * 8 + field] - 1
+    context[LAST_FEWEST] = lengths[pair * L_ROW + field] - 1
     return context[LAST_FEWEST]
 
 

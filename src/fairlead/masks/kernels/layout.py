@@ -135,8 +135,8 @@ PAIRS: Final = 132  # scalars
 PAIR_ROOM: Final = 133
 SEARCH: Final = 134  # how many searches there have been
 SEARCH_LEVEL: Final = 135  # characters read
-SEARCH_BETWEEN: Final = 136  # pairs of this level that are between characters, linked,
-SEARCH_WITHIN: Final = 137  # and those within one
+SEARCH_BETWEEN: Final = 136  # pairs that wait for later, linked,
+SEARCH_WITHIN: Final = 137  # and those nearest
 SEARCH_BEST: Final = 138  # characters of the shortest text found, or -1,
 SEARCH_END: Final = 139  # and the pair where it ends
 MEASURED: Final = 140  # where an interrupted measuring goes on: exits << 32 | trie node
@@ -212,7 +212,7 @@ JUDGING: Final = 203  # whether it is
 SEARCH_LEADS: Final = 204  # uint64[4]: the bytes by which the search reads on
 EXPECTED: Final = 222  # scalar: the last leaf that was asked for before it was entered
 SHORT: Final = 205  # scalar: places of a search that comes before the plain engine
-CONTEXT_SIZE: Final = 275
+CONTEXT_SIZE: Final = 277
 
 # What `entry.build` and, from ENTER on, `entry.run` can be asked for.
 MAKE_NODE: Final = 0

@@ -30,7 +30,6 @@ from fairlead.masks.kernels.record_layout import (
     FIRSTS,
     FLAG,
     GENERATION,
-    GUESS,
     HARD,
     IS_ALIVE,
     IS_OPEN,
@@ -57,7 +56,7 @@ from fairlead.masks.kernels.record_layout import (
     A,
     B,
 )
-from fairlead.masks.kernels.records import field, push, put, state_of
+from fairlead.masks.kernels.records import field, guess_of, push, put, state_of
 from fairlead.masks.kernels.views import (
     Context,
     apart,
@@ -230,7 +229,7 @@ def _look_on(
             if found:
                 break
         else:
-            put_in_order(context, heap, (field(context, after, GUESS) << 32) | after)
+            put_in_order(context, heap, (guess_of(context, after) << 32) | after)
     if context[WANT] or (found == 0 and context[TOP] > heap):
         return sought, last
     _conclude(context, found, last)
@@ -258,7 +257,7 @@ def _put_options(context: Context, heap: int, after: int, last: int) -> tuple[in
             last = _met(context, option, after, last)
         if about & (SURE | ALIVE):
             return option, last
-        put_in_order(context, heap, (field(context, option, GUESS) << 32) | option)
+        put_in_order(context, heap, (guess_of(context, option) << 32) | option)
     return 0, last
 
 

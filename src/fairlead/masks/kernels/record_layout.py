@@ -46,7 +46,7 @@ B: Final = 2
 C: Final = 3
 HASH: Final = 4
 ABOUT: Final = 5  # what is known of it, see below
-GUESS: Final = 6  # how many bytes a text of it may have at least; a guess
+GUESS: Final = 6  # how many bytes a text of it may have at least, a guess; and see LEAST, MOST
 LINES_AT: Final = 7
 LINES_END: Final = 8  # 0 until made
 ARCS_AT: Final = 9
@@ -56,6 +56,10 @@ MARK: Final = 12  # the generation of the search that has met it
 CAME: Final = 13  # from which record
 MET: Final = 14  # which record was met before it
 QUEUED: Final = 15  # the generation that has it in its queue
+
+LEAST: Final = 21  # bit of GUESS, from which on is how many bytes a text of it has at least,
+MOST_OF: Final = 42  # and how many at most that begin a character of UTF-8; both at most FARTHEST
+FARTHEST: Final = 1 << 20
 
 # Kinds, with A, B and C. The order is that of the constants below.
 EMPTY_KIND: Final = 0

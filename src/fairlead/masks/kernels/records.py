@@ -9,8 +9,6 @@ memoised from then on, loops end, and Python makes room and calls again. So no f
 an error on. LIST is the stack of all of them: what one has pushed, it pops.
 """
 
-from typing import Final
-
 from fairlead.masks.kernels.intern import mixed
 from fairlead.masks.kernels.layout import ACCEPTS
 from fairlead.masks.kernels.record_layout import (
@@ -26,13 +24,16 @@ from fairlead.masks.kernels.record_layout import (
     EPSILON,
     EPSILON_KIND,
     EXPONENT_END,
+    FARTHEST,
     FLAG,
     GUESS,
     HASH,
     KIND,
+    LEAST,
     LINE,
     LINES,
     LIST,
+    MOST_OF,
     NOT,
     NULLABLE,
     PART,
@@ -60,8 +61,6 @@ from fairlead.masks.kernels.record_layout import (
     C,
 )
 from fairlead.masks.kernels.views import Context, apart, inner, int32s, int64s, once, uint8s
-
-_FARTHEST: Final = 1 << 20
 
 
 @inner
@@ -238,17 +237,17 @@ def _new(context: Context, place: int, code: int, kind: int, a: int, b: int, c: 
     if kind == ALT:
         _describe_union(context, made, a, b)
     else:
-        _describe(context, made, kind, a, b)
+        _describe(context, made, kind, a, b, c)
     return made
 
 
 @once
-def _describe(context: Context, made: int, kind: int, a: int, b: int) -> None:
-    about, guess = 0, 0
+def _describe(context: Context, made: int, kind: int, a: int, b: int, c: int) -> None:
+    about, guess, least, most = 0, 0, 0, FARTHEST
     if kind == EMPTY_KIND:
         about = DEAD
     elif kind == EPSILON_KIND:
-        about = NULLABLE
+        about, most = NULLABLE, 0
     elif kind == BYTES or (kind == RULE and b):
         about, guess = SURE, 1
     elif kind == RULE:
@@ -260,26 +259,66 @@ def _describe(context: Context, made: int, kind: int, a: int, b: int) -> None:
         guess = 0 if a & PLAIN_END else 1
     elif kind == NOT:
         about = (field(context, a, ABOUT) & NULLABLE) ^ NULLABLE
-        guess = 1 - about
+        guess = least = 1 - about
     elif kind == REPEAT:
         about = field(context, a, ABOUT) & (NULLABLE | SURE) if b else NULLABLE
-        guess = field(context, a, GUESS) * min(b, _FARTHEST)
+        guess = guess_of(context, a) * min(b, FARTHEST)
+        least = least_of(context, a) * min(b, FARTHEST)
+        most = most_of(context, a) * min(c, FARTHEST) if c >= 0 else most
+        most = 0 if most_of(context, a) == 0 else most
     else:
         about = field(context, a, ABOUT) & field(context, b, ABOUT) & (NULLABLE | SURE)
         about &= NULLABLE if kind == AND else about
-        guess = field(context, a, GUESS) + field(context, b, GUESS)
+        guess = guess_of(context, a) + guess_of(context, b)
+        first, second = least_of(context, a), least_of(context, b)
+        least = max(first, second) if kind == AND else first + second
+        first, second = most_of(context, a), most_of(context, b)
+        most = min(first, second) if kind == AND else first + second
+    if kind == BYTES:
+        least, most = 1, 1 if _begins_one(context, a) else 0
     put(context, made, ABOUT, about | SURE if about & NULLABLE else about)
-    put(context, made, GUESS, min(guess, _FARTHEST))
+    bounds = (min(most, FARTHEST) << MOST_OF) | (min(least, FARTHEST) << LEAST)
+    put(context, made, GUESS, bounds | min(guess, FARTHEST))
 
 
 @once
 def _describe_union(context: Context, made: int, begin: int, count: int) -> None:
-    parts, about, guess = int32s(context, PART), 0, _FARTHEST
+    parts, about, guess, least, most = int32s(context, PART), 0, FARTHEST, FARTHEST, 0
     for index in range(begin, begin + count):
         about |= field(context, parts[index], ABOUT) & (NULLABLE | SURE)
-        guess = min(guess, field(context, parts[index], GUESS))
+        guess = min(guess, guess_of(context, parts[index]))
+        least = min(least, least_of(context, parts[index]))
+        most = max(most, most_of(context, parts[index]))
     put(context, made, ABOUT, about)
-    put(context, made, GUESS, guess)
+    put(context, made, GUESS, (most << MOST_OF) | (least << LEAST) | guess)
+
+
+@inner
+def guess_of(context: Context, record: int) -> int:
+    """How many bytes a text of a record may have at least: a guess, which may be too high."""
+    return field(context, record, GUESS) & (2 * FARTHEST - 1)
+
+
+@inner
+def least_of(context: Context, record: int) -> int:
+    """How many bytes a text of a record has at least, or fewer than that."""
+    return (field(context, record, GUESS) >> LEAST) & (2 * FARTHEST - 1)
+
+
+@inner
+def most_of(context: Context, record: int) -> int:
+    """How many bytes that begin a character a text of a record has at most, or more; FARTHEST: any.
+
+    No text has more characters, as each begins with one of them.
+    """
+    return field(context, record, GUESS) >> MOST_OF
+
+
+@once
+def _begins_one(context: Context, bytes_: int) -> bool:
+    """Whether one of a set of bytes begins a character of UTF-8."""
+    sets = int64s(context, SET)
+    return sets[bytes_ * 4] != 0 or sets[bytes_ * 4 + 1] != 0 or sets[bytes_ * 4 + 3] != 0
 
 
 @once
