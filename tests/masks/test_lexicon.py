@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 
 import fairlead as fl
+from fairlead.lowering import fuel
 from fairlead.lowering.endless import surely_open
 from fairlead.lowering.expr import (
     ALL_BYTES,
@@ -180,7 +181,7 @@ def test_what_kernels_say_of_the_states_of_an_expression_is_so(pattern: str) -> 
 def test_what_kernels_have_made_by_themselves_is_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
     made, states = list[int](), Lexicon(ALL_BYTES)
     state = states.state(concat(repeat(byte_set(b"abc")), literal("cab")))
-    monkeypatch.setattr(lexicon, "_UNPAID", 0)
+    monkeypatch.setattr(fuel, "_SPARE", 0)
     with metered(made.append):
         spread(states, state, 5)
     assert sum(made) >= 5
@@ -197,7 +198,7 @@ def test_one_record_more_than_nobody_pays_for_costs_one(monkeypatch: pytest.Monk
     for unpaid in (0, 3):
         made, states = list[int](), Lexicon(ALL_BYTES)
         state = states.state(concat(repeat(byte_set(b"abc")), literal("cab")))
-        monkeypatch.setattr(lexicon, "_UNPAID", unpaid)
+        monkeypatch.setattr(fuel, "_SPARE", unpaid)
         with metered(made.append):
             states.expand(state)
         spent.append(sum(made))
@@ -213,7 +214,7 @@ def test_searches_pay_for_what_they_do_once(monkeypatch: pytest.MonkeyPatch) -> 
     states.count_anew()
     assert not states.alive(expr)  # no text has both seven letters before its end
     assert states.parts > 100
-    monkeypatch.setattr(lexicon, "_UNPAID", 0)
+    monkeypatch.setattr(fuel, "_SPARE", 0)
     with metered(made.append):
         states.expand(states.state(literal("x")))
     assert sum(made) < 9

@@ -11,9 +11,12 @@ from typing import Final, final
 
 from fairlead.errors import LimitError
 
+_SPARE: Final = 1 << 17  # parts; of four million, one search took 9 s
+
 
 class _Account(threading.local):
     tick: Callable[[int], None] | None = None
+    spare = 0
 
 
 _account = _Account()
@@ -38,6 +41,8 @@ class metered:  # noqa: N801  a statement, and no generator: those take four tim
     def __enter__(self) -> None:
         """Have it called from now on."""
         self._before, _account.tick = _account.tick, self._tick
+        if self._before is None:
+            _account.spare = _SPARE
 
     def __exit__(self, *_: object) -> None:
         """Have what was called before called again."""
@@ -81,6 +86,20 @@ def spend(parts: int) -> None:
     tick = _account.tick
     if tick is not None:
         tick(parts)
+
+
+def spend_beside(parts: int) -> None:
+    """Pay for what kernels have made by themselves, most of which the next source will find there.
+
+    Each source has so many for nothing. They were for nothing in each search once: then 880,000
+    records and 200,000 states of one, 360 MB, were not seen.
+    """
+    tick = _account.tick
+    if tick is not None:
+        beyond = parts - _account.spare
+        _account.spare = max(-beyond, 0)
+        if beyond > 0:
+            tick(beyond)
 
 
 @final

@@ -17,7 +17,7 @@ import numpy as np
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.endless import surely_open
 from fairlead.lowering.expr import ALL_BYTES, EMPTY, UNSURE
-from fairlead.lowering.fuel import spend
+from fairlead.lowering.fuel import spend_beside
 from fairlead.lowering.json_text import QUOTE
 from fairlead.lowering.nodes import Expr, Repeat, operands
 from fairlead.masks.conjunctions import holds
@@ -30,7 +30,6 @@ from fairlead.masks.space import untouched
 
 MOST_STATES: Final = 1 << 19  # 1 KB each
 _WORTH_COUNTING: Final = 4
-_UNPAID: Final = 1 << 17  # records that kernels have made by themselves; four million took 9 s
 _OPTIONS: Final = 10  # take as long to make as a record
 RENEW_AT: Final = 1 << 16  # when a new constraint gets a new lexicon,
 RENEW_AT_PARTS: Final = 1 << 19  # so that one that has met a huge language fails no other
@@ -113,8 +112,7 @@ class Lexicon:
                 done = self.records.ask(at.EXPAND, state, begins=int(briefly)) >= 0
                 made = max(self.parts - self._counted, int(self.records.context[at.SPENT]))
                 self.count_anew()
-                if made > _UNPAID:  # by the same measure on both sides of it
-                    spend(made - _UNPAID)
+                spend_beside(made)
                 self.outgrown = self.outgrown or self.is_large()
         return done
 
