@@ -22,7 +22,7 @@ from fairlead.constraints.readings import checked_lead
 from fairlead.constraints.remembered import Remembered
 from fairlead.constraints.special_tokens import Resolved, resolve
 from fairlead.constraints.token_graph import TokenGraph
-from fairlead.constraints.trials import trials, wide_part
+from fairlead.constraints.trials import Trials, trials, wide_part
 from fairlead.errors import FairleadError, LimitError, SourceError, UnsatisfiableError
 from fairlead.lowering.expr import ALL_BYTES, concat, literal
 from fairlead.lowering.fuel import metered
@@ -179,7 +179,8 @@ def _compile(
     if isinstance(resolved.source, JsonSchema) and spelled.closed:
         read = plain_of(expr)
         leaves = None if read is None else read.leaves
-        _try_parts(resolved.source, leaves, vocabulary, budget, meter)
+        tried = trials(resolved.source, leaves)
+        _try_parts(tried, (expr, machine), vocabulary, budget, meter)
     meter.release()
     machine.trim()
     return made
@@ -210,22 +211,31 @@ def _try_wide(
 
 
 def _try_parts(
-    what: JsonSchema,
-    leaves: list[str] | None,
+    tried: Trials,
+    whole: tuple[Expr, Derivatives],
     vocabulary: Vocabulary,
     budget: Budget,
     meter: Meter,
 ) -> None:
     """Make masks where it may show that what meets within a schema takes too long.
 
+    Args:
+        tried: see `trials`.
+        whole: what the schema has become.
+        vocabulary: that of its constraint.
+        budget: the same.
+        meter: of this compilation.
+
     Raises:
         LimitError: it does.
     """
-    for place, part, behind in trials(what, leaves):
+    for place, part, behind in tried:
         try:
             with metered(lambda parts: meter.tick(parts * _DEAR)):
-                expr = lower_source(part, Decisions(meter.tick))
-                machine = Derivatives(expr, vocabulary.spellable, meter.tick)
+                expr, machine = whole
+                if part is not None:
+                    expr = lower_source(part, Decisions(meter.tick))
+                    machine = Derivatives(expr, vocabulary.spellable, meter.tick)
                 inside = reduce(machine.after, behind, expr)
                 made = CompiledConstraint(inside, machine, vocabulary, budget)
                 made.mask(made.start())
