@@ -182,13 +182,13 @@ def test_what_kernels_have_made_by_themselves_is_paid_for(monkeypatch: pytest.Mo
     made, states = list[int](), Lexicon(ALL_BYTES)
     state = states.state(concat(repeat(byte_set(b"abc")), literal("cab")))
     monkeypatch.setattr(fuel, "_SPARE", 0)
-    with metered(made.append):
+    with metered(made.append, fresh=True):
         spread(states, state, 5)
     assert sum(made) >= 5
     states.records.ask(EXPAND, states.state(literal("abcdefgh")))  # as kernels do
     states.count_anew()
     made.clear()
-    with metered(made.append):
+    with metered(made.append, fresh=True):
         states.expand(states.state(literal("x")))
     assert sum(made) < 9
 
@@ -199,7 +199,7 @@ def test_one_record_more_than_nobody_pays_for_costs_one(monkeypatch: pytest.Monk
         made, states = list[int](), Lexicon(ALL_BYTES)
         state = states.state(concat(repeat(byte_set(b"abc")), literal("cab")))
         monkeypatch.setattr(fuel, "_SPARE", unpaid)
-        with metered(made.append):
+        with metered(made.append, fresh=True):
             states.expand(state)
         spent.append(sum(made))
     assert spent[0] - spent[1] == 3
@@ -215,6 +215,6 @@ def test_searches_pay_for_what_they_do_once(monkeypatch: pytest.MonkeyPatch) -> 
     assert not states.alive(expr)  # no text has both seven letters before its end
     assert states.parts > 100
     monkeypatch.setattr(fuel, "_SPARE", 0)
-    with metered(made.append):
+    with metered(made.append, fresh=True):
         states.expand(states.state(literal("x")))
     assert sum(made) < 9

@@ -147,7 +147,7 @@ def _compile(
     meter = Meter(budget)
     resolved = resolve(what, vocabulary)
     spelled = resolved.vocabulary
-    with metered(meter.tick):
+    with metered(meter.tick, fresh=True):
         expr = _plainly(resolved) or lower_source(resolved.source, Decisions(meter.tick))
         machine = Derivatives(expr, spelled.spellable, meter.tick)
         # Asking lowers what it needs to know.

@@ -381,7 +381,7 @@ class CompiledConstraint:
         if isinstance(other, CompiledConstraint):
             return other._language
         fuel = self._fuel()
-        with metered(fuel):
+        with metered(fuel, fresh=True):
             resolved = resolve(source(other), self.vocabulary)
             expr = lower_source(resolved.source, Decisions(fuel))
             return Language(expr, resolved.vocabulary)

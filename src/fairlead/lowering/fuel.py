@@ -26,6 +26,10 @@ _account = _Account()
 class metered:  # noqa: N801  a statement, and no generator: those take four times as long
     """Have `tick` called with the number of parts made in this thread; it raises if too many.
 
+    Args:
+        tick: is told how many.
+        fresh: whether a new source begins; see `spend_beside`.
+
     >>> made = []
     >>> with metered(made.append):
     ...     spend(3)
@@ -33,15 +37,15 @@ class metered:  # noqa: N801  a statement, and no generator: those take four tim
     [3]
     """
 
-    __slots__ = ("_before", "_tick")
+    __slots__ = ("_before", "_fresh", "_tick")
 
-    def __init__(self, tick: Callable[[int], None]) -> None:
-        self._tick = tick
+    def __init__(self, tick: Callable[[int], None], *, fresh: bool = False) -> None:
+        self._tick, self._fresh = tick, fresh
 
     def __enter__(self) -> None:
         """Have it called from now on."""
         self._before, _account.tick = _account.tick, self._tick
-        if self._before is None:
+        if self._fresh:
             _account.spare = _SPARE
 
     def __exit__(self, *_: object) -> None:
@@ -93,6 +97,13 @@ def spend_beside(parts: int) -> None:
 
     Each source has so many for nothing. They were for nothing in each search once: then 880,000
     records and 200,000 states of one, 360 MB, were not seen.
+
+    >>> made = []
+    >>> with metered(made.append, fresh=True):
+    ...     spend_beside(131_000)
+    ...     spend_beside(75)
+    >>> made
+    [3]
     """
     tick = _account.tick
     if tick is not None:
