@@ -1,5 +1,6 @@
 """Which parts of a schema are tried when it is compiled, and what is refused then."""
 
+import sys
 from typing import Any
 
 import pytest
@@ -261,3 +262,19 @@ def test_multiples_that_leave_few_rests_together_work() -> None:
 def test_multiples_of_any_are_not_counted() -> None:
     parts = [{"multipleOf": n} for n in (2, 3, 5, 7, 11, 13, 17)]
     assert fl.compile(fl.JsonSchema({"type": "integer", "anyOf": parts}), BYTES).matches("34")
+
+
+def test_very_many_patterns_at_the_root_are_lowered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To lower 5,000 once more for the trial took 1.4 of 3.8 s."""
+    module = sys.modules["fairlead.constraints.compile"]
+    parts, lower = list[object](), module.lower_source
+    monkeypatch.setattr(module, "lower_source", lambda *a: parts.append(a[0]) or lower(*a))
+    patterns = [{"pattern": f"a{n}b*c"} for n in range(300)]
+    source = fl.JsonSchema({"type": "string", "anyOf": patterns})
+    assert [part for _, part, _ in trials(source)] == [None]
+    constraint = fl.compile(source, BYTES)
+    assert len(parts) <= 1
+    assert constraint.matches('"a7bbc"')
+    assert not constraint.matches('"a7bb"')
+    within = {"type": "array", "items": {"type": "string", "anyOf": patterns}}
+    assert [part is None for _, part, _ in trials(fl.JsonSchema(within))] == [False]

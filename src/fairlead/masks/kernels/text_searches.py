@@ -2,7 +2,7 @@
 
 What seems nearest comes first (A*: Hart, Nilsson and Raphael 1968), as far as a state shows how
 many bytes are left: then one text is looked at, where all that begin as texts do came before. Of
-`date-time` those are 35,000 states, .17 s within one mask, and 30 are looked at.
+`date-time` those are 35,000 states, .17 s within one mask, and rows of 70 are made now.
 """
 
 from typing import Final
