@@ -7,6 +7,7 @@ import pytest
 
 from fairlead.lowering.expr import ALL_BYTES, byte_set, concat, literal, repeat
 from fairlead.lowering.regex import lower_regex
+from fairlead.masks.kernels.record_layout import FARTHEST
 from fairlead.masks.lengths import Lengths
 from fairlead.masks.lexicon import Lexicon
 from fairlead.syntax.regex import parse_regex
@@ -50,6 +51,14 @@ def test_where_more_are_needed_what_becomes_longest_is_tried_first() -> None:
     lengths = Lengths(lexicon, between)
     assert lengths.alive(state, between, 40, 50)
     assert len(lengths._known) < 50  # in the other order 200, all of the first
+
+
+def test_where_any_number_is_possible_no_bound_is_too_far() -> None:
+    lexicon = Lexicon(ALL_BYTES)
+    between = lexicon.state(repeat(byte_set(b"ab")))
+    state = lexicon.state(concat(repeat(literal("ab")), literal("!")))
+    for low in (FARTHEST - 1, FARTHEST, FARTHEST + 1):
+        assert list(Lengths(lexicon, between)._following((state, low, -1)))
 
 
 @pytest.mark.parametrize(("pattern", "possible"), [("é{3}|ab", {2, 3}), ("(?:éa|💩b)*", {0, 2, 4})])

@@ -18,6 +18,7 @@ from typing import TypeAlias, final
 from fairlead.lowering.fuel import spend
 from fairlead.masks.kernels.bound_layout import OPTIONS_OF, PLAINLY
 from fairlead.masks.kernels.layout import EXPANDED
+from fairlead.masks.kernels.record_layout import FARTHEST
 from fairlead.masks.lexicon import Lexicon
 
 Place: TypeAlias = tuple[int, int, int]
@@ -82,7 +83,8 @@ class Lengths:
     def _following(self, place: Place) -> Iterator[Place]:
         """What one character leads to, those of one byte first."""
         state, low, high = place
-        if high == 0 or self._lexicon.most(state) - 1 < low:
+        most = self._lexicon.most(state)  # the closing byte among them
+        if high == 0 or low >= most < FARTHEST:
             return
         low, high = max(low - 1, 0), high - 1 if high > 0 else high
         for longer in (False, True):

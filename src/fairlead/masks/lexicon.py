@@ -150,7 +150,7 @@ class Lexicon:
         return self.records.guess(int(self._record_of[state]))
 
     def most(self, state: int) -> int:
-        """How many characters a text of a state has at most, or more: see `Records.most`."""
+        """How many characters a text of a state has at most, or more; see `Records.most`."""
         return self.records.most(int(self._record_of[state]))
 
     def _state(self, expr: Expr) -> int:
