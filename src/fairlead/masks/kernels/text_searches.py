@@ -212,18 +212,21 @@ def search_text(context: Context, state: int, inside: int, between: int, field: 
 
 @inner
 def _is_going_on(context: Context) -> bool:
-    """Whether there may be a text of fewer characters; then one of the nearest pairs is listed."""
-    if context[SEARCH_WITHIN] != 0:
-        return True
-    if 0 <= context[SEARCH_BEST] <= context[SEARCH_NEXT] or context[SEARCH_BETWEEN] == 0:
-        return False
-    context[SEARCH_FEWEST], context[SEARCH_NEXT] = context[SEARCH_NEXT], ENDLESS
-    pair, links = int(context[SEARCH_BETWEEN]), int32s(context, LENGTH)
-    context[SEARCH_BETWEEN] = 0
-    while pair != 0:
-        following = int(links[pair * L_ROW + L_LINK])
-        _wait(context, pair)
-        pair = following
+    """Whether there may be a text of fewer characters; then one of the nearest pairs is listed.
+
+    What waits for later is looked through again where SEARCH_NEXT was of a pair that has come.
+    """
+    links = int32s(context, LENGTH)
+    while context[SEARCH_WITHIN] == 0:
+        pair = int(context[SEARCH_BETWEEN])
+        if pair == 0 or 0 <= context[SEARCH_BEST] <= context[SEARCH_NEXT]:
+            return False
+        context[SEARCH_FEWEST], context[SEARCH_NEXT] = context[SEARCH_NEXT], ENDLESS
+        context[SEARCH_BETWEEN] = 0
+        while pair != 0:
+            following = int(links[pair * L_ROW + L_LINK])
+            _wait(context, pair)
+            pair = following
     return True
 
 
