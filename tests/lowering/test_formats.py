@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.automata.derivative import Derivatives
+from fairlead.errors import UnsatisfiableError
 from fairlead.lowering.expr import ALL_BYTES, both, complement, repeat
 from fairlead.lowering.formats import is_plain_format, lower_format
 from fairlead.lowering.json_text import PLAIN, Spelling
@@ -203,6 +204,23 @@ def test_plain_formats_are_those_whose_strings_are_of_ascii_without_quotes_and_b
     for name in FORMATS:
         machine = Derivatives(both(lower_format(name, match), others), ALL_BYTES)
         assert machine.alive(machine.start()) != is_plain_format(name), name
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("name", ["date-time", "time", "uri", "hostname", "idn-hostname", "email"])
+def test_beside_lengths_a_format_holds_in_every_spelling_of_so_many_characters(name):
+    """Of some formats characters of ASCII are counted, of others all."""
+    for seed in range(2):
+        text = json.loads(draw(machine({"type": "string", "format": name}), random.Random(seed)))
+        for low, high in ((len(text) + n, len(text) + m) for n in (-2, 0, 1) for m in (-1, 0, 9)):
+            bounds = {"minLength": max(low, 0), "maxLength": max(high, 0)}
+            try:
+                engine = machine({"type": "string", "format": name, **bounds})
+            except UnsatisfiableError:
+                assert not low <= len(text) <= high
+                continue
+            found = matches(engine, quote(text, random.Random(seed)))
+            assert found == (low <= len(text) <= high), (text, bounds)
 
 
 @pytest.mark.untraced
