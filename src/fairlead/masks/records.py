@@ -44,8 +44,8 @@ from fairlead.masks.space import untouched
 MOST_RECORDS: Final = 1 << 22  # 128 bytes each
 EFFORT: Final = 1 << 14  # expressions derived before Python may be interrupted, at first
 _VERY_MANY: Final = 1 << 22  # between which and twice as many nobody may be asked to pay
-_UNPAID: Final = 1 << 18  # records that a long search may make for nothing; behind those, each
-_RECORD: Final = 2  # is as many parts: 4 million, ten for each expression, took 6 s and 512 MB
+_UNPAID: Final = 1 << 18  # records that a long search may make for nothing
+_RECORD: Final = 2  # parts for each one more: 4 million, ten for each expression, took 6 s, 512 MB
 _FIELDS: Final = 5
 _words: Final = Struct("<4q").unpack
 
