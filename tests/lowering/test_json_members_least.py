@@ -6,9 +6,11 @@ import random
 
 import pytest
 
+from fairlead.automata.derivative import Derivatives
 from fairlead.errors import LimitError
 from fairlead.lowering import json_members_keys, json_members_least
 from fairlead.lowering.fuel import metered
+from fairlead.lowering.nodes import Expr
 from json_schemas import machine, verdict
 
 EDGES = ("ab", "ac", "bc", "cd", "de", "ae")
@@ -56,25 +58,84 @@ def test_within_a_name_and_behind_it_the_rest_is_the_shortest_for_that_name():
         assert engine.shortest(state) == b'{"a":0,"b":0,"d":0}'[count:]
 
 
+NAMES = ("a", "bb", "ccc", "d", "e")
+
+
+def said(dice: random.Random, depth: int) -> dict[str, object]:
+    """What may be said of which of the names there are, and of how many."""
+    if depth == 0 or dice.random() < 0.3:
+        least = dice.choice([None, None, 2, 3])
+        return {"minProperties": least} if least else {"required": dice.sample(NAMES, 2)}
+    keyword = dice.choice(["anyOf", "oneOf", "allOf"])
+    return {keyword: [said(dice, depth - 1) for _ in range(dice.randint(2, 3))]}
+
+
+def closed(seed: int) -> tuple[dict[str, object], list[str]]:
+    """A schema of objects of integers, and the shortest text of each set of names it allows."""
+    properties = {name: {"type": "integer"} for name in NAMES}
+    some = said(random.Random(seed), 3)
+    schema = {"type": "object", "properties": properties, "additionalProperties": False} | some
+    sets = [dict.fromkeys(some, 0) for n in range(6) for some in itertools.combinations(NAMES, n)]
+    allowed = [one for one in sets if verdict(schema, one)]
+    return schema, [json.dumps(one, separators=(",", ":")) for one in allowed]
+
+
+def read(engine: Derivatives, text: str) -> "Expr | None":
+    """The state behind a text, None if nothing may follow."""
+    state: Expr | None = engine.start()
+    for byte in text.encode():
+        state = None if state is None else engine.step(state, byte)
+    return state
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_what_is_found_is_as_short_as_the_shortest_of_all_sets_of_names(seed):
-    names, dice = ("a", "bb", "ccc", "d", "e"), random.Random(seed)
-
-    def said(depth: int) -> dict[str, object]:
-        if depth == 0 or dice.random() < 0.3:
-            least = dice.choice([None, None, 2, 3])
-            return {"minProperties": least} if least else {"required": dice.sample(names, 2)}
-        keyword = dice.choice(["anyOf", "oneOf", "allOf"])
-        return {keyword: [said(depth - 1) for _ in range(dice.randint(2, 3))]}
-
-    properties = {name: {"type": "integer"} for name in names}
-    schema = {"type": "object", "properties": properties, "additionalProperties": False} | said(3)
-    sets = [dict.fromkeys(some, 0) for n in range(6) for some in itertools.combinations(names, n)]
-    texts = [json.dumps(one, separators=(",", ":")) for one in sets if verdict(schema, one)]
+    schema, texts = closed(seed)
     engine = machine(schema, whitespace="compact")
     assert engine.alive(engine.start()) == bool(texts)
     if texts:
         assert len(engine.shortest(engine.start())) == min(map(len, texts))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_behind_each_name_it_is_as_short_as_the_shortest_set_with_that_name(seed):
+    schema, texts = closed(seed)
+    engine = machine(schema, whitespace="compact")
+    for name in NAMES:
+        quoted = json.dumps(name)
+        state = read(engine, f"{{{quoted}")
+        lengths = [len(text) for text in texts if quoted in text]
+        assert (state is not None) == bool(lengths)
+        if state is not None:
+            assert len(engine.shortest(state)) + len(quoted) + 1 == min(lengths)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_search_in_a_hurry_finds_what_suffices(seed, monkeypatch):
+    monkeypatch.setattr(json_members_least, "_WORK", 0)
+    schema, texts = closed(seed)
+    engine = machine(schema, whitespace="compact")
+    assert engine.alive(engine.start()) == bool(texts)
+    if texts:
+        found = engine.shortest(engine.start())
+        assert verdict(schema, json.loads(found))
+        assert len(found) >= min(map(len, texts))
+
+
+@pytest.mark.parametrize("begun", ["", '{"', '{"p3":0,"'])
+def test_what_one_of_many_objects_needs_is_found_in_few_tries(begun):
+    # All but one have to be denied; more than 1,000 tries are a LimitError for who pays.
+    one = {"id": {"type": "string"}}
+    objects = [{"properties": {f"p{n}": {"type": "string"}} | one} for n in range(30)]
+    schema = {"type": "object", "oneOf": objects}
+    engine = machine(schema, whitespace="compact")
+    state = read(engine, begun)
+    assert state is not None
+    with metered(lambda parts: None):
+        rest = engine.shortest(state)
+    value = json.loads(begun.encode() + rest)
+    assert verdict(schema, value)
+    assert len(value) == 29
 
 
 def test_members_that_are_forgotten_are_made_again(monkeypatch):

@@ -121,19 +121,23 @@ class Least:
             guesses.update({rule: found[rule] for rule in better})
 
     def _solve(self, root: Expr, found: dict[Expr, Found], guesses: dict[Rule, Found]) -> None:
-        """Fill `found` for `root` and its parts; an explicit stack, as nesting is the user's."""
+        """Fill `found` for `root` and its parts; an explicit stack, as nesting is the user's.
+
+        A rule that is not met inside another is found by rounds of its own: whatever asked for it
+        was done twice, what one of fifty objects needs among it.
+        """
         stack, opened, missing, asked = [root], set[Expr](), dict[Expr, None](), 0
-        known = self._known
+        known, within = self._known, isinstance(root, Rule)
 
         def look(part: Expr) -> Found:
             if part in known:
                 return known[part]
             if part in found:
                 return found[part]
-            if isinstance(part, Rule) and part in opened:
-                return guesses.setdefault(part, None)
             if part in shared:
                 return shared[part]
+            if isinstance(part, Rule) and (part in opened or not within):
+                return self._met(part, found, guesses, within=part in opened)
             nonlocal asked
             asked += part in missing
             if asked > _ASKED:
@@ -156,6 +160,14 @@ class Least:
             else:
                 found.setdefault(stack.pop(), word)
                 self._fuel(1)
+
+    def _met(
+        self, rule: Rule, found: dict[Expr, Found], guesses: dict[Rule, Found], *, within: bool
+    ) -> Found:
+        """What is guessed of a rule that is met within itself, or what it has."""
+        if within:
+            return guesses.setdefault(rule, None)
+        return found.setdefault(rule, self._found(rule))
 
     def _word(self, node: Expr, look: Callable[[Expr], Found]) -> Found:  # noqa: C901, PLR0911  one arm for each node
         match node:

@@ -17,7 +17,6 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
 from functools import partial
-from operator import itemgetter
 from typing import cast, final
 
 from fairlead.lowering.endless import SOMETHING
@@ -43,15 +42,16 @@ from fairlead.lowering.json_formulas import (
 )
 from fairlead.lowering.json_keysets import Keysets, said_by_cases
 from fairlead.lowering.json_members_alone import Alone, told_alone
-from fairlead.lowering.json_members_atoms import asks, holds_at_end, read_member
+from fairlead.lowering.json_members_atoms import holds_at_end, read_member
 from fairlead.lowering.json_members_found import Completions
 from fairlead.lowering.json_members_keys import KeyTexts
-from fairlead.lowering.json_members_least import Chosen, Words, least_members, size
+from fairlead.lowering.json_members_least import size
 from fairlead.lowering.json_members_lives import Ways, can_end
 from fairlead.lowering.json_members_rest import Member, Rest
+from fairlead.lowering.json_members_shortest import Shortest
 from fairlead.lowering.json_objects import UNKNOWN, Extras, Least, read_key
 from fairlead.lowering.json_progress import Judge, Pairs, Progress
-from fairlead.lowering.json_room import among, bounded, writes
+from fairlead.lowering.json_room import among, bounded
 from fairlead.lowering.json_text import QUOTE, JsonStyle
 from fairlead.lowering.nodes import Expr, Look
 from fairlead.lowering.recalled import Recalled
@@ -157,9 +157,9 @@ class MembersTemplate:
     def least(self, argument: Hashable, least: Least) -> bytes | None:
         """The shortest rest."""
         if isinstance(argument, Member):
-            return self._least_behind_key(argument.rest, argument.key, least)
+            return self._shortest.behind_key(argument.rest, argument.key, least)
         rest = cast("Rest", argument)
-        words = self._least_words(rest, least)
+        words = self._shortest.members(rest, least)
         if words is None:
             return None
         listed = b"".join(b"," + word for _, word in words)
@@ -170,12 +170,12 @@ class MembersTemplate:
     ) -> bytes | None:
         """The shortest value of an undeclared key, and the shortest rest."""
         member = cast("Member", argument)
-        return self._least_behind_key(self._known(member, captured), member.key, least)
+        return self._shortest.behind_key(self._known(member, captured), member.key, least)
 
     def least_begun(self, argument: Hashable, least: Least, read: bytes) -> bytes | None:
         """One of the members that are needed, if that key begins so; the others behind it."""
         member = cast("Member", argument)
-        words = self._least_words(member.rest, least) or []
+        words = self._shortest.members(member.rest, least) or []
         for at, (key, word) in enumerate(words):
             if key == member.key and word[1:].startswith(read):
                 others = (*words[:at], *words[at + 1 :])
@@ -183,6 +183,10 @@ class MembersTemplate:
             if self.style.ordered and key < self._count:
                 break
         return None
+
+    @property
+    def _shortest(self) -> Shortest:  # made anew, as it would hold what holds it
+        return Shortest(self, self._keys, self._count, self._texts, self._value)
 
     # Unfolding
 
@@ -338,7 +342,7 @@ class MembersTemplate:
             return None if word is None else extras | {read_key(word[1:])}
 
         ways = Ways(
-            self._words(free, lambda key, value, used: None),
+            self._shortest.words(free, lambda key, value, used: None),
             said_by_cases(self._keys),
             {self.names[key]: key for key in free},
             lambda key, value: self._lives(key, value, look),
@@ -358,42 +362,3 @@ class MembersTemplate:
         if found and look.spellable != ALL_BYTES:
             return look(concat(QUOTE, self._texts[key], QUOTE, self.style.colon))
         return found
-
-    # Least
-
-    def _least_behind_key(self, rest: Rest, key: int, least: Least) -> bytes | None:
-        place, found = self.behind(rest.place, key), list[bytes]()
-        for said, value in self.after(rest.said, key).items():
-            word = least(concat(self.style.colon, self._value(value)))
-            words = self._least_words(Rest(place, rest.extras, said), least)
-            if word is not None and words is not None:
-                found.append(word + b"".join(b"," + part for _, part in words) + b"}")
-        return min(found, key=lambda word: (len(word), word), default=None)
-
-    def _least_words(self, rest: Rest, least: Least) -> list[tuple[int, bytes]] | None:
-        def word(key: int, value: Formula, used: Extras) -> bytes | None:
-            taken = None if key < self._count else used
-            return least(self._texts.member(key, taken, self.style.colon, self._value(value)))
-
-        words = self._words(self.free(rest.place), word)
-        said = bounded(rest.said, rest.place, "{}", writes(least))
-        found = least_members(words, said, rest.extras)
-        return None if found is None else self._listed(found)
-
-    def _listed(self, members: Chosen) -> list[tuple[int, bytes]]:
-        """Members in the order that comes first."""
-        return sorted(members) if self.style.ordered else sorted(members, key=itemgetter(1))
-
-    def _words(
-        self, free: list[int], word: Callable[[int, Formula, Extras], bytes | None]
-    ) -> Words:
-        return Words(
-            word,
-            self.after,
-            self.may_close,
-            lambda atom, key: asks(atom, self._keys[key]),
-            [*free, *range(self._count, len(self._keys))],
-            lambda key: key < self._count,
-            lambda key: len(str(self._keys[key].name or "")) + 5,  # "":0 and a comma
-            self._listed,
-        )
