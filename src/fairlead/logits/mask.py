@@ -21,6 +21,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from fairlead.errors import ModelError
+from fairlead.logits.transfer import send
 from fairlead.masks.bits import Row, words
 
 
@@ -37,10 +38,7 @@ def upload(rows: Sequence[Row], width: int, device: torch.device) -> Int[Tensor,
                 f"gives {width} logits: compile the constraint with the model's own vocabulary"
             )
     # torch has no arithmetic on uint32; int32 holds the same bits, and `unpack` masks the sign.
-    packed = torch.as_tensor(np.stack(rows).view(np.int32))
-    if device.type == "cuda":  # only pinned memory is copied while the host goes on
-        return packed.pin_memory().to(device, non_blocking=True)
-    return packed.to(device)
+    return send(np.stack(rows).view(np.int32), device)
 
 
 def unpack(packed: Int[Tensor, "batch words"], width: int) -> Bool[Tensor, "batch vocabulary"]:
