@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
 from transformers.models.auto.modeling_auto import AutoModelForCausalLM
-from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
 
 import fairlead as fl
 from fairlead.engine.adapter import Adapter
