@@ -15,6 +15,7 @@ import typer
 
 from fairlead.cli.bench_grammars import grammars
 from fairlead.cli.bench_guidance import guidance
+from fairlead.cli.bench_tables import tables
 from fairlead.cli.bench_warpers import warpers
 from fairlead.cli.bench_watermark import watermark
 from fairlead.cli.console import busy, print_json, print_line, warn
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from fairlead.vocabulary.backend import Backend
 
 app = typer.Typer(name="bench", help="Measure, and print the figures.", no_args_is_help=True)
+app.command()(tables)
 app.command()(warpers)
 app.command()(guidance)
 app.command()(watermark)

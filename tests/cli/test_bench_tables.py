@@ -1,0 +1,70 @@
+"""The benchmark of tables: its loops draw the same texts, and its figures are those of each."""
+
+import json
+from functools import partial
+
+import pytest
+import torch
+
+from fairlead.cli import bench_tables
+from fairlead.cli.main import run
+
+SMALL = ("--width", "700", "--layers", "1", "--hidden", "16", "--steps", "2", "--rounds", "2")
+CPU = torch.device("cpu")
+
+
+def left(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as done:
+        run(["bench", "tables", *SMALL, *arguments])
+    return int(done.value.code or 0)
+
+
+def test_there_is_a_line_for_each_loop_and_size(capsys) -> None:
+    assert left("--batch", "1", "--batch", "3") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == bench_tables.HEAD
+    loops = ("free", "tables", "masks")
+    assert [tuple(line.split()[:2]) for line in lines[1:]] == [
+        (rows, loop) for rows in ("1", "3") for loop in loops
+    ]
+
+
+def test_figures_are_json_too(capsys) -> None:
+    assert left("--batch", "2", "--json") == 0
+    free, *others = json.loads(capsys.readouterr().out)
+    assert (free["loop"], free["constraint"], free["share"]) == ("free", 0, 0)
+    for figure in others:
+        assert figure["constraint"] == pytest.approx(figure["step"] - free["step"])
+        assert figure["share"] == pytest.approx(figure["step"] / free["step"] - 1)
+
+
+def test_tables_masks_and_what_is_compiled_choose_the_same_tokens() -> None:
+    constraint = bench_tables.compiled(bench_tables.made_vocabulary(700))
+    forward = bench_tables.Forward(700, 1, 16, CPU)
+    asking = bench_tables.Masks(constraint, forward, 3)
+    asking._tokens.copy_(torch.tensor([1, 5, 9]))
+    kinds = [bench_tables.OnDevice(constraint, 3, CPU, anew=True) for _ in range(2)]
+    tokens = [asking._tokens.clone() for _ in kinds]
+    plain = partial(bench_tables._tables, forward, tokens[0], kinds[0])
+    fused = partial(bench_tables._fused, forward, tokens[1], kinds[1], kinds[1].best)
+    states = [constraint.start()] * 3
+    ended = 0
+    for _ in range(120):
+        for step in (asking, plain, fused):
+            step()
+        chosen = asking._tokens.tolist()
+        assert [each.tolist() for each in tokens] == [chosen, chosen]
+        for row, token in enumerate(chosen):
+            if token in constraint.vocabulary.eos_ids:
+                assert constraint.accepts(states[row])
+                states[row] = constraint.start()
+                ended += 1
+            else:
+                states[row] = constraint.advance(states[row], token)  # or it is refused here
+    assert ended, "a text ends, and another one begins"
+
+
+def test_the_vocabulary_has_every_byte_and_no_spelling_twice() -> None:
+    vocabulary = bench_tables.made_vocabulary(5000)
+    assert vocabulary.width == len(set(vocabulary.tokens)) == 5000
+    assert vocabulary.closed

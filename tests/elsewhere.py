@@ -1,0 +1,72 @@
+"""A fake model whose logits lie on a device, and how often the host waits for one."""
+
+import contextlib
+import warnings
+from collections.abc import Generator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from fairlead.engine.fake import FakeModel
+
+
+class Elsewhere:
+    """What a fake says, brought to a device: the same numbers, bit for bit, wherever it is."""
+
+    def __init__(self, inner: FakeModel, device: torch.device) -> None:
+        self.inner, self.device = inner, device
+        self.vocabulary, self.context, self.layers = inner.vocabulary, inner.context, inner.layers
+
+    def prefill(self, prompts: Sequence[Sequence[int]]) -> tuple[Any, Tensor]:
+        return self._brought(*self.inner.prefill(prompts))
+
+    def extend(self, cache: Any, tokens: Tensor) -> tuple[Any, Tensor]:
+        return self._brought(*self.inner.extend(cache, self._fetched(tokens)))
+
+    def prefill_varied(self, prompts: Any, adapters: Any, exits: Any) -> tuple[Any, Tensor]:
+        return self._brought(*self.inner.prefill_varied(prompts, adapters, exits))
+
+    def extend_varied(self, cache: Any, tokens: Tensor, exits: Any) -> tuple[Any, Tensor]:
+        return self._brought(*self.inner.extend_varied(cache, self._fetched(tokens), exits))
+
+    def prefill_hidden(
+        self, prompts: Any, adapters: Any, exits: Any
+    ) -> tuple[Any, Tensor, list[Tensor]]:
+        cache, logits, states = self.inner.prefill_hidden(prompts, adapters, exits)
+        return cache, logits.to(self.device), [each.to(self.device) for each in states]
+
+    def extend_hidden(self, cache: Any, tokens: Tensor, exits: Any) -> tuple[Any, Tensor, Tensor]:
+        cache, logits, states = self.inner.extend_hidden(cache, self._fetched(tokens), exits)
+        return cache, logits.to(self.device), states.to(self.device)
+
+    def select(self, cache: Any, rows: Sequence[int]) -> Any:
+        return self.inner.select(cache, rows)
+
+    def _brought(self, cache: Any, logits: Tensor) -> tuple[Any, Tensor]:
+        return cache, logits.to(self.device)
+
+    def _fetched(self, tokens: Tensor) -> Tensor:
+        assert tokens.device.type == self.device.type, "tokens come where the model is"
+        return tokens.cpu()
+
+
+@contextlib.contextmanager
+def waits() -> Generator[list[str]]:
+    """Where the host waits for the GPU while this is open, once for each time.
+
+    torch knows of copies to and from pageable memory, and of whatever asks for a number.
+    """
+    found = list[str]()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        torch.cuda.set_sync_debug_mode("warn")
+        try:
+            yield found
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+            found += [
+                f"{each.filename}:{each.lineno}"
+                for each in caught
+                if "synchronizing CUDA operation" in str(each.message)
+            ]

@@ -1,0 +1,240 @@
+"""Models of transformers on a GPU, with random weights: they say what they say on the CPU."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
+from transformers.models.auto.modeling_auto import AutoModelForCausalLM
+
+import fairlead as fl
+from fairlead.engine.adapter import Adapter
+from fairlead.engine.backends.transformers import TransformersModel
+from fairlead.integrations.transformers import LogitsProcessor
+from small_models import KINDS
+
+pytestmark = pytest.mark.gpu
+
+CPU = torch.device("cpu")
+END = 256
+PROMPTS = ["A cat", "The dog of my sister says", "A cat"]
+TOKENS = [list(prompt.encode()) for prompt in PROMPTS]
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "a": {"type": "integer", "minimum": 10, "maximum": 999},
+        "b": {"enum": ["x", "yy", None]},
+    },
+    "required": ["a", "b"],
+    "additionalProperties": False,
+}
+SOURCES = {
+    "regex": fl.Regex("[a-z]{3,9}( [a-z]{1,4}){0,2}!"),
+    "schema": fl.JsonSchema(SCHEMA, whitespace="compact"),
+}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "greedy": {},
+    "drawn": {"temperature": 0.8, "top_p": 0.9, "seed": 3},
+    "three": {"temperature": 0.8, "seed": 3, "num_return_sequences": 3},
+    "beams": {"num_beams": 3, "num_return_sequences": 2},
+    "stochastic beams": {"num_beams": 3, "stochastic_beams": True, "seed": 1},
+    "contrastive": {"penalty_alpha": 0.6, "top_k": 4},
+    "best of three": {"best_of": 3, "temperature": 0.8, "seed": 3},
+    "smc": {"exactness": "smc", "particles": 4, "seed": 3},
+}
+
+
+@cache
+def tokenizer() -> Any:
+    """Bytes as tokens, and an end."""
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet(), key=_byte_of().__getitem__)
+    made = Tokenizer(models.BPE(vocab={letter: n for n, letter in enumerate(letters)}, merges=[]))
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    made.add_special_tokens(["<end>"])
+    return PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<end>", pad_token="<end>")
+
+
+def _byte_of() -> dict[str, int]:
+    """The byte that a letter of the byte-level alphabet stands for."""
+    seen = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in seen]
+    return {chr(b): b for b in seen} | {chr(256 + n): b for n, b in enumerate(others)}
+
+
+@cache
+def module(kind: str, device: str, seed: int = 0) -> Any:
+    config = KINDS[kind](3)
+    config.vocab_size, config.max_position_embeddings = 264, 128
+    config.bos_token_id, config.eos_token_id, config.pad_token_id = None, END, None
+    torch.manual_seed(seed)
+    made = AutoModelForCausalLM.from_config(config).eval()
+    return made.to(device)
+
+
+@cache
+def _backend(kind: str, device: torch.device, seed: int) -> TransformersModel:
+    """One for each place: expressions tell models apart by what they are."""
+    return TransformersModel(module(kind, device.type, seed), tokenizer())
+
+
+def backend(kind: str, device: torch.device, seed: int = 0) -> TransformersModel:
+    return _backend(kind, device, seed)
+
+
+def model(kind: str, device: torch.device, seed: int = 0) -> fl.Model:
+    made = backend(kind, device, seed)
+    return fl.Model(made, made.tokenizer, name=f"{kind}{seed}")
+
+
+def guided(name: str, device: torch.device) -> fl.Model:
+    base = model("llama", device)
+    match name:
+        case "proxy":
+            return base + 1.5 * (model("qwen2", device) - model("llama", device, 1))
+        case "exits":
+            return fl.dola(base, [1, 2])
+        case "prompts":
+            return fl.cfg(base.prompted("Kindly: "), base.prompted("Rudely: "))
+        case "watermark":
+            return base.watermarked(fl.Watermark(key="k", gamma=0.5))
+        case _:
+            return base
+
+
+def valid(kind: str, text: str) -> bool:
+    if kind == "regex":
+        return bool(fl.compile(SOURCES[kind], backend("llama", CPU).vocabulary).matches(text))
+    value = json.loads(text)
+    return set(value) == {"a", "b"} and 10 <= value["a"] <= 999 and value["b"] in ("x", "yy", None)
+
+
+def close(found: torch.Tensor, expected: torch.Tensor) -> None:
+    torch.testing.assert_close(found.cpu(), expected.cpu(), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_logits_are_those_of_the_cpu(gpu: torch.device, kind: str) -> None:
+    there, here = backend(kind, gpu), backend(kind, CPU)
+    more = torch.tensor([[65, 66], [67, 68], [69, 70]])
+    made = list[torch.Tensor]()
+    for each in (there, here):
+        cache, first = each.prefill(TOKENS)
+        cache, then = each.extend(cache, more.to(each.device))
+        _, last = each.extend(each.select(cache, [2, 0]), more[:2, :1].to(each.device))
+        assert first.device.type == last.device.type == each.device.type
+        made += [first, then, last]
+    for found, expected in zip(made[:3], made[3:], strict=True):
+        close(found, expected)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_row_is_what_it_is_alone(gpu: torch.device, kind: str) -> None:
+    there = backend(kind, gpu)
+    _, together = there.prefill(TOKENS)
+    for row, tokens in enumerate(TOKENS):
+        close(together[row], there.prefill([tokens])[1][0])
+
+
+PLACES = {  # a module, and how wide it is
+    "llama": ("model.layers.0.self_attn.q_proj", 32, 32),
+    "gpt2": ("transformer.h.0.mlp.c_fc", 32, 128),
+}
+
+
+@pytest.mark.parametrize("kind", PLACES)
+def test_exits_adapters_and_states_are_those_of_the_cpu(gpu: torch.device, kind: str) -> None:
+    place, inputs, outputs = PLACES[kind]
+    noise = torch.Generator().manual_seed(5)
+    weights = {
+        f"base_model.model.{place}.lora_A.weight": torch.randn(4, inputs, generator=noise),
+        f"base_model.model.{place}.lora_B.weight": torch.randn(outputs, 4, generator=noise),
+    }
+    made = list[Any]()
+    for each in (backend(kind, gpu), backend(kind, CPU)):
+        adapter = Adapter.of("one", weights)
+        cache, heads, states = each.prefill_hidden(TOKENS, [adapter, None, adapter], [1, 2])
+        more = torch.tensor([[65], [66], [67]], device=each.device)
+        _, later, shown = each.extend_hidden(cache, more, [1, 2])
+        made.append([heads, later, shown, *states])
+    for found, expected in zip(*made, strict=True):
+        close(found, expected)
+
+
+@pytest.mark.parametrize("name", ["one", "proxy", "exits", "prompts", "watermark"])
+@pytest.mark.parametrize("how", SETTINGS)
+@pytest.mark.parametrize("kind", SOURCES)
+def test_every_text_is_of_the_language(gpu: torch.device, kind: str, how: str, name: str) -> None:
+    found = guided(name, gpu).generate(PROMPTS, SOURCES[kind], max_new_tokens=40, **SETTINGS[how])
+    for each in found:
+        for result in each if isinstance(each, list) else [each]:
+            assert valid(kind, result.text)
+
+
+@pytest.mark.parametrize("name", ["one", "proxy", "exits", "prompts"])
+@pytest.mark.parametrize("kind", SOURCES)
+def test_greedy_texts_are_those_of_the_cpu(gpu: torch.device, kind: str, name: str) -> None:
+    made = [
+        guided(name, device).generate(PROMPTS, SOURCES[kind], max_new_tokens=40)
+        for device in (gpu, CPU)
+    ]
+    for found, expected in zip(*made, strict=True):
+        assert found.text == expected.text
+        assert found.logprobs == pytest.approx(expected.logprobs, abs=1e-2)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_half_precision_is_held_too(gpu: torch.device, kind: str) -> None:
+    half = TransformersModel(module(kind, "cpu", 7).to(torch.bfloat16).to(gpu), tokenizer())
+    results = fl.Model(half, half.tokenizer).generate(
+        PROMPTS, SOURCES["schema"], max_new_tokens=40, temperature=1.0, seed=1
+    )
+    assert all(valid("schema", result.text) for result in results)
+
+
+def test_choices_have_the_same_probabilities(gpu: torch.device) -> None:
+    options = [" cat", " dog", " cats"]
+    there, here = (guided("proxy", device).choose("A", options) for device in (gpu, CPU))
+    assert there == pytest.approx(here, abs=1e-3)
+
+
+@pytest.mark.parametrize("wanted", [None, "cuda"])
+def test_a_folder_is_loaded_onto_the_gpu(
+    gpu: torch.device, tmp_path: Path, wanted: str | None
+) -> None:
+    module("llama", "cpu").save_pretrained(tmp_path)
+    tokenizer().save_pretrained(tmp_path)
+    loaded = fl.load(tmp_path, device=wanted)
+    assert loaded.language_model.device.type == gpu.type
+    result = loaded.generate("A cat", SOURCES["schema"], max_new_tokens=40)
+    assert valid("schema", result.text)
+    assert result.stats.peak_memory > 0
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"num_beams": 3, "num_return_sequences": 2},
+        {"do_sample": True, "num_return_sequences": 2},
+    ],
+    ids=["greedy", "beams", "drawn"],
+)
+@pytest.mark.parametrize("guidance", [False, True], ids=["plain", "guided"])
+def test_transformers_own_loop_is_held(
+    gpu: torch.device, settings: dict[str, Any], guidance: bool
+) -> None:
+    how = {"guidance": guided("proxy", gpu)} if guidance else {}
+    held = LogitsProcessor(SOURCES["regex"], backend("llama", gpu).vocabulary, **how)
+    words = tokenizer()(PROMPTS[:2], return_tensors="pt", padding=True, padding_side="left")
+    rows = backend("llama", gpu).module.generate(
+        **words.to(gpu), logits_processor=[held], max_new_tokens=30, pad_token_id=END,
+        eos_token_id=END, **{"do_sample": False, **settings},
+    )  # fmt: skip
+    for row in rows[:, words["input_ids"].shape[1] :].tolist():
+        text = bytes(row[: row.index(END)] if END in row else row)
+        assert valid("regex", text.decode())

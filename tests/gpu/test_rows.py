@@ -1,0 +1,344 @@
+"""Rows of logits on a GPU: what may be drawn is the same set as on the CPU, and numbers differ by
+rounding alone; what is made of integers (green lists, noise) is the same to the last bit."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+import fairlead as fl
+from fairlead.engine.alignment import aligned
+from fairlead.engine.penalties import Penalties
+from fairlead.logits import filters
+from fairlead.logits.classifier import ClassifierTerm
+from fairlead.logits.contexts import TextContext
+from fairlead.logits.evaluate import Step, evaluate
+from fairlead.logits.expr import (
+    Farthest,
+    GediTerm,
+    Leaf,
+    Maximum,
+    Minimum,
+    Node,
+    Nucleus,
+    Plausible,
+    guided,
+    total,
+)
+from fairlead.logits.mask import apply_mask, unpack, upload
+from fairlead.logits.rescore import rescore
+from fairlead.logits.rows import Rows
+from fairlead.logits.warp import Moment, Warps, warp
+from fairlead.sampling.categorical import Categorical
+from fairlead.sampling.greedy import Greedy
+from fairlead.sampling.history import History
+from fairlead.sampling.noise import bits, bits_of, coins, gumbel, gumbel_of, keys, shares, streams
+from fairlead.sampling.rules import Rules
+from fairlead.sampling.settings import Sampling
+from fairlead.sampling.speculation import verify
+from fairlead.sampling.watermarks.green import biased, green_count, green_free, green_within
+from fairlead.sampling.watermarks.scheme import Scheme, numbers, row_keys
+from fairlead.sampling.watermarks.synthid import tournament
+
+pytestmark = pytest.mark.gpu
+
+ROWS, WIDTH = 6, 3000
+CPU = torch.device("cpu")
+VOCABULARY = fl.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], {256}, width=WIDTH)
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "temperature": {"temperature": 0.7},
+    "top-k": {"top_k": 50},
+    "a large top-k": {"top_k": 2000},
+    "top-p": {"top_p": 0.9},
+    "min-p": {"min_p": 0.05},
+    "typical": {"typical_p": 0.9},
+    "epsilon": {"epsilon_cutoff": 3e-4},
+    "eta": {"eta_cutoff": 3e-4},
+    "top-H": {"top_h": 0.4},
+    "top-n-sigma": {"top_n_sigma": 1.5},
+    "xtc": {"xtc_probability": 0.7, "xtc_threshold": 0.05},
+    "mirostat 1": {"mirostat_mode": 1, "mirostat_tau": 3.0},
+    "mirostat 2": {"mirostat_mode": 2, "mirostat_tau": 3.0},
+    "usual chain": {"temperature": 0.7, "top_k": 50, "top_p": 0.95},
+    "all": {
+        "temperature": 1.3, "top_h": 0.9, "top_k": 80, "top_p": 0.95, "min_p": 0.01,
+        "typical_p": 0.95, "epsilon_cutoff": 1e-4, "eta_cutoff": 1e-4, "top_n_sigma": 3.0,
+    },
+    "none": {"temperature": 1.0},
+}  # fmt: skip
+
+
+def noise(*size: int, seed: int = 0, spread: float = 3.0) -> Tensor:
+    """Logits, of which a tenth are −∞."""
+    made = torch.Generator().manual_seed(seed)
+    row = torch.randn(*size, generator=made) * spread
+    return row.masked_fill(torch.rand(*size, generator=made) < 0.1, -math.inf)
+
+
+def same(found: Tensor, expected: Tensor) -> None:
+    """The same set of tokens, and the same numbers but for rounding."""
+    found = found.cpu()
+    assert found.dtype == expected.dtype
+    assert torch.equal(found == -math.inf, expected == -math.inf)
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
+
+
+def warped(row: Tensor, settings: list[Sampling]) -> Tensor:
+    warps = Warps.of([(each.stages, each.warps) for each in settings], row.device, (5, 9))
+    moment = Moment(
+        torch.linspace(0.01, 0.99, len(row)).to(row.device),
+        torch.linspace(1.0, 6.0, len(row)).to(row.device),
+    )
+    return warp(row, warps, moment).whole
+
+
+@pytest.mark.parametrize("width", [700, WIDTH, 50_257])
+@pytest.mark.parametrize("name", SETTINGS)
+def test_filters_leave_the_same_tokens(gpu: torch.device, name: str, width: int) -> None:
+    settings = [Sampling(**SETTINGS[name], seed=1)] * ROWS
+    row = noise(ROWS, width)
+    same(warped(row.to(gpu), settings), warped(row, settings))
+
+
+def test_so_they_do_where_each_row_has_its_own(gpu: torch.device) -> None:
+    settings = [Sampling(**each, seed=1) for each in SETTINGS.values()]
+    settings += [Sampling(**SETTINGS["all"], order="llama.cpp", seed=1)]
+    row = noise(len(settings), WIDTH, seed=3)
+    same(warped(row.to(gpu), settings), warped(row, settings))
+
+
+@pytest.mark.parametrize("most", [1, 5, 40, WIDTH])
+def test_of_tied_tokens_those_with_low_ids_are_kept(gpu: torch.device, most: int) -> None:
+    row = noise(ROWS, WIDTH, seed=4, spread=1.0).round()
+    for found, expected in zip(
+        filters.largest(row.to(gpu), most), filters.largest(row, most), strict=True
+    ):
+        there = filters.largest(row, most)[0] > -math.inf
+        assert torch.equal(found.cpu()[there], expected[there])
+
+
+def test_one_token_alone_passes_everything(gpu: torch.device) -> None:
+    row = torch.full((ROWS, WIDTH), -math.inf)
+    row[torch.arange(ROWS), torch.arange(ROWS) * 7] = 2.0
+    for settings in SETTINGS.values():
+        several = [Sampling(**settings, seed=1)] * ROWS
+        same(warped(row.to(gpu), several), warped(row, several))
+
+
+@pytest.mark.parametrize("width", [1, 31, 32, 33, 1000, 128_256])
+def test_masks_are_the_sets_that_were_packed(gpu: torch.device, width: int) -> None:
+    packed = np.random.default_rng(0).integers(0, 1 << 32, (5, -(-width // 32)), np.uint32)
+    expected = np.unpackbits(packed.view(np.uint8), axis=1, bitorder="little")[:, :width]
+    found = unpack(upload([*packed], width, gpu), width)
+    assert found.device.type == gpu.type
+    assert np.array_equal(found.cpu().numpy(), expected.astype(bool))
+    values = noise(5, width)
+    same(apply_mask(values.to(gpu), found), apply_mask(values, torch.as_tensor(expected).bool()))
+
+
+PENALTIES: dict[str, dict[str, Any]] = {
+    "bias": {"logit_bias": {3: 2.0, (65, 66): -4.0, "AB": 1.5}},
+    "repetition": {"repetition_penalty": 1.3},
+    "presence and frequency": {"presence_penalty": 0.7, "frequency_penalty": -0.3},
+    "flat": {"flat_penalty": 2.0},
+    "dry": {"dry_multiplier": 0.8, "dry_base": 1.75, "dry_allowed_length": 2},
+    "bad words": {"bad_words_ids": ["AB", [5, 6], [7]]},
+    "n-grams": {"no_repeat_ngram_size": 2},
+}
+
+
+@pytest.mark.parametrize("name", [*PENALTIES, "all"])
+def test_penalties_and_bans_are_the_same(gpu: torch.device, name: str) -> None:
+    every = {key: value for each in PENALTIES.values() for key, value in each.items()}
+    chosen = PENALTIES.get(name, every)
+    kinds = [Rules.of(Sampling(**chosen), VOCABULARY), Rules.of(Sampling(), VOCABULARY)]
+    rules = [kinds[row % 2] for row in range(ROWS)]
+    histories = list[History]()
+    for row, each in enumerate(rules):
+        history = History.begin(each, [1, 2, 3, 1, 2])
+        for token in [65, 66, 65, 5, 1, 2, 65][: row + 2]:
+            history = history.after(token)
+        histories.append(history)
+    row = noise(ROWS, WIDTH, seed=5)
+    found = Penalties.of(rules, gpu).apply(row.to(gpu), histories)
+    same(found, Penalties.of(rules, CPU).apply(row, histories))
+
+
+def test_noise_has_the_same_bits(gpu: torch.device) -> None:
+    samples = [(seed, sample) for seed in (0, 5, -3) for sample in range(4)]
+    steps = torch.arange(12)
+    own, here = keys(streams(samples, CPU), steps), keys(streams(samples, gpu), steps.to(gpu))
+    assert torch.equal(here.cpu(), own)
+    assert torch.equal(bits(here, 5000).cpu(), bits(own, 5000))
+    assert torch.equal(coins(here).cpu(), coins(own))
+    ids = torch.randint(0, 5000, (12, 40), generator=torch.Generator().manual_seed(0))
+    assert torch.equal(bits_of(here, ids.to(gpu)).cpu(), bits_of(own, ids))
+    torch.testing.assert_close(gumbel(here, 5000).cpu(), gumbel(own, 5000), rtol=1e-5, atol=1e-6)
+    assert torch.equal(gumbel_of(here, ids.to(gpu)), gumbel(here, 5000).gather(1, ids.to(gpu)))
+    assert torch.equal(shares(here).cpu(), shares(own))
+
+
+def test_samplers_choose_the_same_tokens(gpu: torch.device) -> None:
+    row, key = noise(200, WIDTH, seed=6), torch.arange(200)
+    ids = torch.arange(WIDTH).expand_as(row)[:, ::3]
+    for sampler in (Greedy(), Categorical()):
+        found = sampler.draw(row.to(gpu), key.to(gpu))
+        assert torch.equal(found.cpu(), sampler.draw(row, key))
+        some = row.gather(1, ids)
+        found = sampler.draw(some.to(gpu), key.to(gpu), ids.to(gpu))
+        assert torch.equal(found.cpu(), sampler.draw(some, key, ids))
+
+
+def test_drafts_are_verified_the_same(gpu: torch.device) -> None:
+    target, draft = noise(4, 6, 50).softmax(2), noise(4, 5, 50, seed=1).softmax(2)
+    tokens, uniforms = draft.argmax(2), torch.linspace(0, 0.99, 20).view(4, 5)
+    expected = verify(target, draft, tokens, uniforms)
+    found = verify(*(each.to(gpu) for each in (target, draft, tokens, uniforms)))
+    assert torch.equal(found.accepted.cpu(), expected.accepted)
+    torch.testing.assert_close(found.law.cpu(), expected.law, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("kind", "context"),
+    [
+        *(("left", 1), ("left", 3), ("min", 4), ("self", 3)),
+        *(("unigram", 0), ("synthid", 4), ("gumbel", 4)),
+    ],
+)
+def test_green_lists_and_tournaments_are_the_same(
+    gpu: torch.device, kind: Any, context: int
+) -> None:
+    scheme = Scheme(secret=77, kind=kind, context=context)
+    made = torch.Generator().manual_seed(0)
+    contexts = torch.randint(0, WIDTH, (ROWS, context), generator=made)
+    places = torch.randint(-9, 9, (ROWS,), generator=made)
+    ids = torch.randint(0, WIDTH, (ROWS, 30), generator=made)
+    allowed = torch.rand(ROWS, WIDTH, generator=made) < 0.01
+    ends = torch.zeros_like(allowed)
+    ends[:, 5] = True
+    row = noise(ROWS, WIDTH, seed=7)
+
+    def parts(device: torch.device) -> list[Tensor]:
+        at = contexts.to(device)
+        each = numbers(scheme, at, None, WIDTH)
+        within = numbers(scheme.ranked, at, None, WIDTH, places.to(device))
+        key = row_keys(scheme.ranked, at, places.to(device))
+        count = green_count(key, allowed.to(device).sum(1), scheme.gamma)
+        return [
+            each,
+            numbers(scheme, at, ids.to(device), WIDTH),
+            within,
+            key,
+            count,
+            green_free(each, scheme.gamma),
+            green_within(within, allowed.to(device), count),
+        ]
+
+    expected = parts(CPU)
+    for mine, theirs in zip(parts(gpu), expected, strict=True):
+        assert torch.equal(mine.cpu(), theirs)
+    each, green = expected[0], expected[5]
+    for delta in (2.0, math.inf):
+        marked = biased(row.to(gpu), green.to(gpu), ends.to(gpu), delta)
+        same(marked, biased(row, green, ends, delta))
+    same(
+        tournament(row.to(gpu), each.to(gpu), ends.to(gpu), scheme.depth),
+        tournament(row, each, ends, scheme.depth),
+    )
+
+
+BASE, EXPERT, ANTI = (Leaf(name, name) for name in ("base", "expert", "anti"))
+EXPRESSIONS: dict[str, Node] = {
+    "one": BASE,
+    "scaled": total([(2, BASE)]),
+    "negated": total([(-1, BASE)]),
+    "tuned": total([(1, BASE), (1.5, EXPERT), (-1.5, ANTI)]),
+    "nucleus": total([(1, Nucleus(EXPERT, 0.9, "pre_mask")), (-0.5, ANTI)]),
+    "nucleus of what is allowed": total([(1, Nucleus(EXPERT, 0.9, "post_mask")), (-0.5, ANTI)]),
+    "plausible": total([(1, Plausible(BASE, 0.1, "pre_mask")), (-1, ANTI)]),
+    "plausible of what is allowed": total([(1, Plausible(BASE, 0.1, "post_mask")), (-1, ANTI)]),
+    "maximum": Maximum((BASE, EXPERT, ANTI)),
+    "minimum": Minimum((BASE, EXPERT, ANTI)),
+    "farthest": total([(1, BASE), (-1, Farthest(BASE, (EXPERT, ANTI)))]),
+    "GeDi": guided(BASE, [GediTerm(EXPERT, ANTI, 3.0, 0.2, 0.8)]),
+}
+
+
+def evaluated(node: Node, device: torch.device, *, wild: bool) -> tuple[Rows, Tensor]:
+    """The rows of an expression, and what is allowed."""
+    logits = {leaf: noise(ROWS, WIDTH, seed=n) for n, leaf in enumerate((BASE, EXPERT, ANTI))}
+    if wild:
+        for leaf, place in ((BASE, 1), (EXPERT, 2)):
+            logits[leaf][place, 7] = math.nan
+            logits[leaf][place + 2] = 3e38
+    allowed = noise(ROWS, WIDTH, seed=9) > 0
+    sums = {leaf: torch.linspace(-4, 0, ROWS).to(device) for leaf in (EXPERT, ANTI)}
+    texts = [TextContext.of(range(65, 66 + row), VOCABULARY) for row in range(ROWS)]
+    rows = {leaf: each.to(device) for leaf, each in logits.items()}
+    made = evaluate(node, Step(rows, allowed.to(device), VOCABULARY, sums, texts))
+    return made, allowed.to(device)
+
+
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_expressions_are_the_same(gpu: torch.device, name: str) -> None:
+    node = EXPRESSIONS[name]
+    expected, allowed = evaluated(node, CPU, wild=False)
+    found, there = evaluated(node, gpu, wild=False)
+    same(found.closed(there), expected.closed(allowed))
+    same(found.unheld(), expected.unheld())
+    same(found.total()[:, None], expected.total()[:, None])
+
+
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_rows_without_numbers_are_told_the_same(gpu: torch.device, name: str) -> None:
+    expected, _ = evaluated(EXPRESSIONS[name], CPU, wild=True)
+    found, _ = evaluated(EXPRESSIONS[name], gpu, wild=True)
+    assert torch.equal(found.total().isfinite().cpu(), expected.total().isfinite())
+
+
+def test_nothing_waits_or_errs_where_a_row_is_nothing_at_all(gpu: torch.device) -> None:
+    row = torch.full((2, WIDTH), -math.inf)
+    row[1, 3] = 0.0
+    found, expected = Rows.of(row.to(gpu)), Rows.of(row)
+    assert torch.equal(found.support.cpu(), expected.support)
+    torch.testing.assert_close(found.total().cpu(), expected.total())
+
+
+class Letters:
+    """A classifier of texts, on the CPU: likes vowels, and finds some texts impossible."""
+
+    def log_probs(self, texts: list[str]) -> Tensor:
+        shares = [sum(c in "aeiou" for c in text) / max(1, len(text)) for text in texts]
+        return torch.tensor([math.log(each) if each else -math.inf for each in shares])
+
+
+@pytest.mark.parametrize("rest", ["drop", "keep"])
+@pytest.mark.parametrize("settings", [{}, {"every": 2}, {"entropy": 1.0}, {"alpha": -2.0}], ids=str)
+def test_what_a_classifier_adds_is_the_same(
+    gpu: torch.device, settings: dict[str, Any], rest: str
+) -> None:
+    term = ClassifierTerm(Letters(), **{"alpha": 2.0, "top": 20, **settings}, rest=rest)
+    texts = [TextContext.of(list(b"hello"[:row]), VOCABULARY) for row in range(ROWS)]
+    values = noise(ROWS, WIDTH, seed=8)
+    support = values > -math.inf
+    support[:, 256:] = False
+    support[0] = False
+    support[0, 97] = True  # one token alone is not asked about
+    values = values.nan_to_num(0.0, neginf=-1e30)
+    expected = rescore(Rows(values, support), term, texts, VOCABULARY)
+    found = rescore(Rows(values.to(gpu), support.to(gpu)), term, texts, VOCABULARY)
+    same(found.closed(), expected.closed())
+
+
+def test_logits_of_other_vocabularies_are_read_the_same(gpu: torch.device) -> None:
+    main = fl.Vocabulary([b"a", b"b", b"ab", b"<e>", b"<f>"], {3, 4}, width=8)
+    other = fl.Vocabulary([b"<e>", b"ab", b"b", b"a"], {0}, width=6)
+    alignment = aligned(main, other)
+    given = noise(3, 6, seed=2)
+    same(alignment.logits(given.to(gpu)), alignment.logits(given))
+    tokens = torch.tensor([[0, 1, 2]])
+    assert torch.equal(alignment.tokens(tokens.to(gpu)).cpu(), alignment.tokens(tokens))

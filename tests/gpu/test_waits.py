@@ -1,0 +1,112 @@
+"""What says that it does not wait for the GPU does not: torch tells of each stop of the host."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+import fairlead as fl
+from elsewhere import waits
+from fairlead.engine.alignment import aligned
+from fairlead.engine.draw import Plan, draw
+from fairlead.engine.marking import Marking
+from fairlead.engine.request import Request
+from fairlead.engine.sequence import Sequence
+from fairlead.logits.evaluate import Step, evaluate
+from fairlead.logits.expr import Farthest, Leaf, Node, Plausible, total
+from fairlead.logits.mask import unpack, upload
+from fairlead.sampling.settings import Sampling
+from fairlead.sampling.watermarks.scheme import Scheme
+
+pytestmark = pytest.mark.gpu
+
+ROWS, WIDTH = 4, 5000
+VOCABULARY = fl.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], {256}, width=WIDTH)
+MAIN, OTHER, THIRD = (Leaf(name, name) for name in ("main", "other", "third"))
+EXPRESSIONS: dict[str, Node] = {
+    "one": MAIN,
+    "sum": total([(1, Plausible(MAIN, 0.1)), (-0.5, OTHER)]),
+    "dola": total([(1, MAIN), (-1, Farthest(MAIN, (OTHER, THIRD)))]),
+}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "greedy": {},
+    "drawn": {"temperature": 0.8, "seed": 1},
+    "min-p": {"temperature": 0.8, "min_p": 0.05, "seed": 1},
+    "cutoffs": {"epsilon_cutoff": 1e-4, "eta_cutoff": 1e-4, "top_n_sigma": 2.0, "seed": 1},
+    "penalties": {"repetition_penalty": 1.2, "presence_penalty": 0.5, "dry_multiplier": 0.8},
+    "words": {"bad_words_ids": ["x"], "logit_bias": {97: 1.0}},
+}
+
+
+def sequences(settings: dict[str, Any]) -> list[Sequence]:
+    """Rows that have had some tokens."""
+    rows = list[Sequence]()
+    for number in range(ROWS):
+        sampling = Sampling(**settings, max_new_tokens=50)
+        row = Sequence(number, Request((1, 2), None, sampling), VOCABULARY, 50)
+        for token in (97, 98, 97, 98 + number):
+            assert row.take(token, -1.0, 0.0)
+        rows.append(row)
+    return rows
+
+
+def leaves(device: torch.device) -> dict[Leaf, Tensor]:
+    noise = torch.Generator().manual_seed(0)
+    made = {leaf: torch.randn(ROWS, WIDTH, generator=noise) for leaf in (MAIN, OTHER, THIRD)}
+    return {leaf: each.to(device) for leaf, each in made.items()}
+
+
+def stops(work: Callable[[], object]) -> list[str]:
+    """Where it waits, once everything is there that is made once."""
+    work()
+    torch.cuda.synchronize()
+    with waits() as found:
+        work()
+    return found
+
+
+def step(gpu: torch.device, node: Node, settings: dict[str, Any], mark: Scheme | None) -> Any:
+    """A function for what follows the forward of a step."""
+    rows, logits = sequences(settings), leaves(gpu)
+    plan = Plan.of([row.request for row in rows], [row.history for row in rows], gpu)
+
+    def work() -> object:
+        allowed = unpack(upload([row.row() for row in rows], WIDTH, gpu), WIDTH)
+        marking = mark and Marking.of(mark, rows, VOCABULARY, gpu)
+        made = evaluate(node, Step(logits, allowed, VOCABULARY))
+        histories, steps = [row.history for row in rows], [len(row.tokens) for row in rows]
+        return draw(made, allowed, plan, histories, steps, [*range(ROWS)], None, marking)
+
+    return torch.inference_mode()(work)
+
+
+def test_what_waits_is_told(gpu: torch.device) -> None:
+    number = torch.ones(3, device=gpu)
+    assert len(stops(lambda: float(number[0]))) == 1
+    assert len(stops(lambda: torch.tensor([1, 2], device=gpu))) == 1
+    assert stops(lambda: number + 1) == []
+
+
+@pytest.mark.parametrize("how", SETTINGS)
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_a_step_waits_once_for_its_tokens(gpu: torch.device, name: str, how: str) -> None:
+    found = stops(step(gpu, EXPRESSIONS[name], SETTINGS[how], None))
+    assert len(found) == 1, found
+
+
+@pytest.mark.parametrize("kind", ["left", "min", "unigram", "synthid", "gumbel"])
+def test_so_it_does_with_a_watermark(gpu: torch.device, kind: Any) -> None:
+    scheme = Scheme(secret=1, kind=kind, context=0 if kind == "unigram" else 2)
+    found = stops(step(gpu, MAIN, SETTINGS["drawn"], scheme))
+    assert len(found) == 1, found
+
+
+def test_masks_and_other_vocabularies_wait_for_nothing(gpu: torch.device) -> None:
+    packed = [np.full(-(-WIDTH // 32), 5, np.uint32)] * ROWS
+    assert stops(lambda: unpack(upload(packed, WIDTH, gpu), WIDTH)) == []
+    other = fl.Vocabulary([b"<e>", *(bytes([b]) for b in range(256)), b"<f>"], {0, 257})
+    alignment, given = aligned(VOCABULARY, other), torch.randn(ROWS, 258).to(gpu)
+    assert stops(lambda: alignment.logits(given)) == []
