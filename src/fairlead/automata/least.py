@@ -180,12 +180,12 @@ class Least:
                 return Word.of(bytes((least_byte(spelled),))) if spelled else None
             case Concat(head, tail):
                 return _joined(self._whole(look(head)), look(tail))
-            case Alt(options):
+            case Alt(options) if not _is_automaton(node):
                 return _least([look(option) for option in options])
             case Repeat(item, low):
                 once = self._whole(look(item))
                 return NOTHING if low == 0 else None if once is None else once.repeated(low)
-            case And() | Not():
+            case And() | Not() | Alt() | Rule(regular=True):
                 self._depth += 1
                 try:
                     return self._search(node)
@@ -268,13 +268,28 @@ class Least:
                 bound = max(bound, known.length)
             elif isinstance(part, And):
                 todo += [part.left, part.right]
-            elif isinstance(part, Not) or self._depth >= _DEEPEST:
+            elif isinstance(part, Not) or self._depth >= _DEEPEST or _is_automaton(part):
                 bound = max(bound, int(not part.nullable))
             elif (word := self.word(part)) is None:
                 return None
             else:
                 bound = max(bound, word.length)
         return bound
+
+
+def _is_automaton(node: Expr) -> bool:
+    """Whether a regular expression is a state of many, as where a number begins.
+
+    Each of 20,000 numbers has dozens of spellings; to find the shortest word of all of their states
+    took 21 s, and of this one 0.1.
+    """
+    if isinstance(node, Alt) and node.regular:
+        return any(isinstance(o, Rule) or _leads_to_rule(o) for o in node.options)
+    return isinstance(node, Rule) and node.regular
+
+
+def _leads_to_rule(option: Expr) -> bool:
+    return isinstance(option, Concat) and isinstance(option.tail, Rule)
 
 
 def _joined(first: Found, rest: Found) -> Found:

@@ -114,7 +114,7 @@ class ListedTemplate:
         number: Callable[[frozenset[Decimal]], Expr],
     ) -> None:
         self._values, self._style, self._number = values, style, number
-        self._written = Written(style, number)
+        self._written = Written(style)
         self._unfolded = Recalled[Hashable, Expr](_REMEMBERED)
         self._parts = Recalled[Place, _Parts](_REMEMBERED)
 
@@ -191,7 +191,7 @@ class ListedTemplate:
             begun += b":"
         rests: list[tuple[int, bytes, Place]] = []
         for amount, some in self._next(place).numbers.items():
-            word = least(self._number(frozenset((amount,))))
+            word = least(self._written.number(amount))
             if word is not None and (begun + word).startswith(read):
                 rests += [(index, begun + word, passed(place, some)) for index in some]
         return self._shortest(rests, least)

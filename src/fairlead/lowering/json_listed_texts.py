@@ -3,7 +3,7 @@
 What this module does not know: which values are listed beside it.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Final, TypeAlias, final
 
@@ -12,6 +12,7 @@ from fairlead.lowering.json_text import QUOTE, JsonStyle
 from fairlead.lowering.json_words import is_written
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.number_far import is_far
+from fairlead.lowering.numbers import exactly
 from fairlead.syntax.json_text import Json
 
 Came: TypeAlias = "frozenset[str] | int"
@@ -28,12 +29,11 @@ class Written:
     """Writes values.
 
     Args:
-        style: how their strings are spelled.
-        number: the texts of some numbers.
+        style: how their strings are spelled, and their numbers.
     """
 
-    def __init__(self, style: JsonStyle, number: Callable[[frozenset[Decimal]], Expr]) -> None:
-        self._style, self._number = style, number
+    def __init__(self, style: JsonStyle) -> None:
+        self._style = style
 
     def behind_name(self, levels: Open, part: Json) -> Expr:
         """The rest of a value behind the letters of the name of a part."""
@@ -74,7 +74,11 @@ class Written:
             case bool() | None as other:
                 return literal({True: "true", False: "false", None: "null"}[other])
             case amount:
-                return self._number(frozenset((Decimal(amount),)))
+                return self.number(Decimal(amount))
+
+    def number(self, amount: Decimal) -> Expr:
+        """The texts of a number, written down: the automaton of one takes twenty times as long."""
+        return exactly(amount, plain=self._style.spelling.plain)
 
 
 def size(levels: Open, begun: bool) -> int:
