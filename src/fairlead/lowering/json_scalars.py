@@ -28,6 +28,7 @@ from fairlead.lowering.formats import format_bound, is_plain_format, lower_forma
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.json_atoms import Amount, Text
 from fairlead.lowering.json_formulas import Atom, Formula, Leaf, Some, Truth, atoms, fold, holds
+from fairlead.lowering.json_lengths import in_lengths
 from fairlead.lowering.json_numbers import common, merged, no_number, within
 from fairlead.lowering.json_patterns import strings_with
 from fairlead.lowering.json_ranges import in_ranges
@@ -102,7 +103,8 @@ def text_content(formula: Formula, spelling: Spelling) -> Expr:
                     first += [spelling.content, none]
                 return reduce(both, [*first, *(made[part] for part in others)])
 
-    return fold(formula, make)
+    lengths = in_lengths(formula, spelling.character(SCALARS))
+    return fold(formula, make) if lengths is None else lengths
 
 
 def _sorted(parts: Iterable[Formula]) -> tuple[list[Strings], list[Formula]]:
