@@ -6,7 +6,8 @@ import pytest
 
 from fairlead.automata import living
 from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import alt, both, byte_set, complement, concat, literal, repeat
+from fairlead.lowering.expr import EPSILON, alt, both, byte_set, complement, concat, literal, repeat
+from fairlead.lowering.fuel import metered
 from fairlead.lowering.json_schema import Lowering, lower_json_schema
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.syntax.json_schema_source import JsonSchema
@@ -139,13 +140,43 @@ def test_settling_makes_whatever_can_be_entered_and_may_be_refused() -> None:
 def test_who_knows_it_sooner_is_asked_whether_a_regular_expression_has_a_text() -> None:
     asked: list[Expr] = []
 
-    def judge(expr: Expr) -> bool:
-        asked.append(expr)
-        return False
+    class Judge:
+        def alive(self, expr: Expr) -> bool:
+            asked.append(expr)
+            return False
+
+        def shortest(self, expr: Expr) -> tuple[bool, bytes | None]:
+            asked.append(expr)
+            return len(asked) == 2, b"known"
 
     hard = both(literal("ab"), complement(literal("ac")))
     engine = Derivatives(alt(concat(literal("x"), hard), literal("y")))
-    engine.living.consult(judge)
+    engine.living.consult(Judge())
     assert not engine.alive(hard)
     assert engine.alive(engine.start())
     assert asked == [hard]
+    assert engine.shortest(hard) == b"known"
+    assert engine.shortest(hard) == b"known"
+    engine.forget()
+    with metered(lambda parts: None):  # who pays asks nobody
+        assert engine.shortest(hard) == b"ab"
+    assert asked == [hard, hard]
+
+
+def test_who_cannot_tell_the_shortest_text_is_asked_a_few_times() -> None:
+    asked: list[Expr] = []
+
+    class Helpless:
+        def alive(self, expr: Expr) -> bool:
+            return True
+
+        def shortest(self, expr: Expr) -> tuple[bool, bytes | None]:
+            asked.append(expr)
+            return False, None
+
+    engine = Derivatives(EPSILON)
+    engine.living.consult(Helpless())
+    for number in range(20):
+        hard = both(literal(f"{number}ab"), complement(literal("ac")))
+        assert engine.shortest(hard) == f"{number}ab".encode()
+    assert 0 < len(asked) < 10

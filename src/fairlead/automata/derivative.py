@@ -107,7 +107,7 @@ class Derivatives:
         self._linear: dict[Expr, Arcs] = {}
         self._captures = False  # whether any has been met
         self._least = Least(spellable, ways, fuel)
-        self.living = Living(spellable, self._least.word, ways, fuel)
+        self.living = Living(spellable, self._least, ways, fuel)
 
     @cached_property
     def _sketch(self) -> Sketch:

@@ -18,7 +18,8 @@ What this module does not know: which text.
 from collections.abc import Callable, Iterable
 from typing import final
 
-from fairlead.automata.words import Word
+from fairlead.automata.consulted import Consulted
+from fairlead.automata.least import Least
 from fairlead.lowering.endless import surely_endless
 from fairlead.lowering.expr import ALL_BYTES, EMPTY
 from fairlead.lowering.linear import parts_of
@@ -46,7 +47,7 @@ class Living:
 
     Args:
         spellable: the bytes that exist, as a 256-bit integer; also an attribute.
-        word: the shortest text of an expression.
+        least: tells the shortest text of an expression.
         arcs: disjoint byte sets and derivatives of a regular expression.
         fuel: called with the number of parts looked at, raises when there are too many.
     """
@@ -54,20 +55,20 @@ class Living:
     def __init__(
         self,
         spellable: int,
-        word: Callable[[Expr], Word | None],
+        least: Least,
         arcs: Callable[[Expr], list[tuple[int, Expr]]],
         fuel: Callable[[int], None],
     ) -> None:
-        self._shortest = word
+        self._least = least
         self.spellable = spellable
         self._arcs, self._fuel = arcs, fuel
         self._all_bytes = spellable == ALL_BYTES
         self._known: dict[Expr, bool] = {}
-        self._judge: Callable[[Expr], bool] | None = None
+        self._consulted: Consulted | None = None
 
-    def consult(self, judge: Callable[[Expr], bool] | None) -> None:
-        """From now on ask `judge` whether a regular expression has a text; None: search for one."""
-        self._judge = judge
+    def consult(self, consulted: Consulted | None) -> None:
+        """From now on ask somebody about regular expressions; None: search for a text."""
+        self._consulted = self._least.consulted = consulted
 
     def forget(self) -> None:
         """Drop everything memoised."""
@@ -156,7 +157,7 @@ class Living:
 
     def word(self, part: Expr) -> bytes | None:
         """The shortest text of a part."""
-        word = self._shortest(part)
+        word = self._least.word(part)
         return None if word is None else word.text
 
     def _tells(self, node: Expr, look: "_Asking") -> bool:  # noqa: PLR0911  an arm for each node
@@ -170,7 +171,7 @@ class Living:
             case Repeat(item, low):
                 return low == 0 or bool(look(item))
             case And() | Not():
-                return self._is_plain(node) or (self._judge or self._search)(node)
+                return self._is_plain(node) or self._judged(node)
             case Rule():
                 return bool(look(node.body))
             case Call(template, argument):
@@ -186,6 +187,9 @@ class Living:
         """Whether a regular expression has a string that takes no search."""
         return node.nullable or (self._all_bytes and (node.inhabited or surely_endless(node)))
 
+    def _judged(self, root: Expr) -> bool:
+        return self._search(root) if self._consulted is None else self._consulted.alive(root)
+
     def _search(self, root: Expr) -> bool:
         """Whether any byte leads on to a string, and so on: a few steps deep; then the nearest."""
         known = self._known
@@ -193,7 +197,7 @@ class Living:
         stack = [root]
         while stack:
             if len(came) > _DEEP:
-                return self._shortest(root) is not None
+                return self._least.word(root) is not None
             node = stack.pop()
             for _, target in self._arcs(node):
                 if target in came or known.get(target) is False:

@@ -77,7 +77,7 @@ class Network:
 
     def __init__(self, expr: Expr, machine: Derivatives, gallery: Gallery, seed: Seed) -> None:
         self._machine, self.gallery, self.lexicon = machine, gallery, gallery.lexicon
-        machine.living.consult(self.lexicon.alive)
+        machine.living.consult(self.lexicon)
         from fairlead.masks.kernels.entry import run
 
         self._run, width = run, gallery.words
