@@ -18,6 +18,8 @@ from fairlead.sampling.rules import Rules
 from fairlead.sampling.settings import Sampling
 from fairlead.vocabulary.spellings import Vocabulary
 
+pytestmark = pytest.mark.usefixtures("form")
+
 CPU = torch.device("cpu")
 WIDTH = 400
 LETTERS = Vocabulary([*(f"<{n}>".encode() for n in range(WIDTH - 1)), b"<end>"], {WIDTH - 1})

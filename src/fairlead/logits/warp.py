@@ -250,10 +250,11 @@ def _top_k(name: str, column: Column, device: torch.device, exempt: Tensor) -> S
     most = max(counts)
     k = torch.tensor(counts, dtype=torch.int64, device=device)
     few = all(counts) and most <= FEW
+    each = k if min(counts) < most else None
     return Stage(
         name,
         lambda row, moment, ids: top_k(row, k, most=most),
-        (lambda row: narrow_top_k(row, k, most=most)) if few else None,
+        (lambda row: narrow_top_k(row, each, most=most)) if few else None,
     )
 
 
