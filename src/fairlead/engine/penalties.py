@@ -168,6 +168,8 @@ def _sums(groups: Iterable[Group]) -> dict[int, float]:
 
 
 def _marks(rows: Sequence[dict[int, float]], device: torch.device) -> Marks | None:
+    if not any(rows):
+        return None
     ids = [np.fromiter(row, np.int64, len(row)) for row in rows]
     return Marks.of(ids, [np.fromiter(row.values(), float, len(row)) for row in rows], device)
 

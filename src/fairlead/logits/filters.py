@@ -61,7 +61,7 @@ def top_p(
     row: Float[Tensor, "batch vocabulary"], p: Float[Tensor, "batch"]
 ) -> Float[Tensor, "batch vocabulary"]:
     """The smallest set of most probable tokens with mass of at least p; p = 1 keeps all."""
-    return keep_largest(row, row.softmax(1), p)
+    return keep_largest(row, None, p)
 
 
 def min_p(
@@ -204,7 +204,7 @@ def _untied(row: Float[Tensor, "batch vocabulary"]) -> Float[Tensor, "batch voca
     float32 is evenly spaced, the steps are those at 2⁻¹²⁶, and still smaller than that space.
     """
     ids = torch.arange(1, row.shape[1] + 1, dtype=torch.float64, device=row.device)
-    return torch.addcmul(row.double(), row.abs().clamp_(min=2.0**-126), ids, value=-(2.0**-52))
+    return torch.addcmul(row, row.abs().clamp_(min=2.0**-126), ids, value=-(2.0**-52))
 
 
 def _unless(

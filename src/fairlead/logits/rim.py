@@ -107,10 +107,12 @@ def find_rim(
 
 def keep_largest(
     row: Float[Tensor, "batch vocabulary"],
-    weights: Float[Tensor, "batch vocabulary"],
+    weights: Float[Tensor, "batch vocabulary"] | None,
     share: Float[Tensor, "batch"],
 ) -> Float[Tensor, "batch vocabulary"]:
     """The largest logits that hold `share` of the weight, −∞ elsewhere; of tied ones low ids.
+
+    Weights that are None are the probabilities.
 
     Example:
         >>> row = torch.tensor([[1.0, 3.0, 1.0, 0.0]])
@@ -119,6 +121,7 @@ def keep_largest(
     """
     if row.shape[1] <= FEW or sorts(row):
         return _keep_largest_by_sorting(row, weights, share)
+    weights = row.softmax(1) if weights is None else weights
     rim = find_rim(row.amax(1, keepdim=True) - row, weights, share, row)
     least = torch.full_like(rim.last, math.inf)
     least.scatter_reduce_(0, rim.rows[rim.kept], row[rim.rows, rim.ids][rim.kept], "amin")
@@ -129,12 +132,12 @@ def keep_largest(
 
 def _keep_largest_by_sorting(
     row: Float[Tensor, "batch tokens"],
-    weights: Float[Tensor, "batch tokens"],
+    weights: Float[Tensor, "batch tokens"] | None,
     share: Float[Tensor, "batch"],
 ) -> Float[Tensor, "batch tokens"]:
     values, order = row.sort(dim=1, descending=True, stable=True)
-    beyond = ~_short_of(share, weights, order)
-    values[:, 1:].masked_fill_(beyond, -math.inf)  # the first one is always kept
+    held, target = _held(values.softmax(1) if weights is None else weights.gather(1, order), share)
+    values[:, 1:].masked_fill_(held[:, :-1] >= target, -math.inf)  # the first one is always kept
     return torch.empty_like(row).scatter_(1, order, values)
 
 
@@ -153,7 +156,8 @@ def last_key(
     if not sorts(keys):
         return find_rim(keys, weights, share).last
     values, order = keys.sort(dim=1)
-    last = _short_of(share, weights, order).sum(1, keepdim=True)
+    held, target = _held(weights.gather(1, order), share)
+    last = (held[:, :-1] < target).sum(1, keepdim=True)
     return values.gather(1, last)[:, 0]
 
 
@@ -162,16 +166,13 @@ def sorts(row: Tensor) -> bool:
     return row.device.type not in UNSORTED
 
 
-def _short_of(
-    share: Float[Tensor, "batch"],
-    weights: Float[Tensor, "batch tokens"],
-    order: Int[Tensor, "batch tokens"],
-) -> Bool[Tensor, "batch others"]:
-    """For each token but the first: whether those before it weigh less than the share."""
-    sums = weights.gather(1, order).cumsum(1, dtype=torch.float64)
+def _held(
+    weights: Float[Tensor, "batch tokens"], share: Float[Tensor, "batch"]
+) -> tuple[Float[Tensor, "batch tokens"], Float[Tensor, "batch 1"]]:
+    """What the tokens up to each one weigh, and what they should: ∞ if all are to be kept."""
+    sums = weights.cumsum(1, dtype=torch.float64)
     whole = share[:, None] >= 1
-    target = (share[:, None] * sums[:, -1:] - TOLERANCE).masked_fill_(whole, math.inf)
-    return sums[:, :-1] < target
+    return sums, (share[:, None] * sums[:, -1:] - TOLERANCE).masked_fill_(whole, math.inf)
 
 
 def cut(

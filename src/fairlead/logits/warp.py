@@ -178,7 +178,7 @@ def warp(
         watch: told the name of each stage and the rows after it.
     """
     if moment is None:
-        nothing = row.new_ones(len(row))
+        nothing = row.new_empty(len(row))  # and nobody reads it
         moment = Moment(nothing, nothing)
     before: Tensor | None = None
     for group in warps.groups:
