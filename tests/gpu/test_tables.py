@@ -133,7 +133,7 @@ def test_what_a_graph_reads_is_its_own_as_long_as_it_lives(gpu: torch.device) ->
         step()
         assert int(each[0]) == -7
     assert seen.unique().numel() == 1
-    assert int(seen[0]) in (53, 54)
+    assert int(seen[0]) == 3 + 50  # before the capture, and after it
 
 
 @pytest.mark.filterwarnings("ignore")  # of torch's compiler about itself
