@@ -1,4 +1,4 @@
-"""A fake model whose logits lie on a device, how often the host waits for one, and rows for both."""
+"""A fake model whose logits lie on a device, how often the host waits for one, and noisy rows."""
 
 import contextlib
 import math

@@ -1,4 +1,4 @@
-"""Watermarks on a GPU: keyed numbers and green lists, made of integers, are the same to the last bit,
+"""Watermarks on a GPU: keyed numbers and green lists, made of integers, are the same bit for bit,
 and tournaments are as near to what they are in float64 as rounding lets them be."""
 
 import math
