@@ -1,6 +1,7 @@
-"""A fake model whose logits lie on a device, and how often the host waits for one."""
+"""A fake model whose logits lie on a device, how often the host waits for one, and noisy rows."""
 
 import contextlib
+import math
 import warnings
 from collections.abc import Generator, Sequence
 from typing import Any
@@ -70,3 +71,18 @@ def waits() -> Generator[list[str]]:
                 for each in caught
                 if "synchronizing CUDA operation" in str(each.message)
             ]
+
+
+def noise(*size: int, seed: int = 0, spread: float = 3.0) -> Tensor:
+    """Logits, of which a tenth are −∞."""
+    made = torch.Generator().manual_seed(seed)
+    row = torch.randn(*size, generator=made) * spread
+    return row.masked_fill(torch.rand(*size, generator=made) < 0.1, -math.inf)
+
+
+def same(found: Tensor, expected: Tensor) -> None:
+    """The same set of tokens, and the same numbers but for rounding."""
+    found = found.cpu()
+    assert found.dtype == expected.dtype
+    assert torch.equal(found == -math.inf, expected == -math.inf)
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)

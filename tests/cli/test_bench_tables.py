@@ -1,7 +1,11 @@
 """The benchmark of tables: its loops draw the same texts, and its figures are those of each."""
 
+import contextlib
+import gc
 import json
+import weakref
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -62,6 +66,29 @@ def test_tables_masks_and_what_is_compiled_choose_the_same_tokens() -> None:
             else:
                 states[row] = constraint.advance(states[row], token)  # or it is refused here
     assert ended, "a text ends, and another one begins"
+
+
+def test_what_a_graph_reads_lives_as_long_as_the_graph(monkeypatch) -> None:
+    replayed = list[int]()
+    stream = SimpleNamespace(wait_stream=lambda other: None)
+    graph = SimpleNamespace(replay=lambda: replayed.append(1))
+    for name, stand_in in {
+        "Stream": lambda device: stream,
+        "current_stream": lambda device: stream,
+        "stream": contextlib.nullcontext,
+        "CUDAGraph": lambda: graph,
+        "graph": contextlib.nullcontext,
+    }.items():
+        monkeypatch.setattr(torch.cuda, name, stand_in)
+    tables = torch.zeros(3)
+    loop = bench_tables.captured(partial(torch.Tensor.add_, tables, 1), torch.device("cuda"))
+    place = weakref.ref(tables)
+    del tables
+    gc.collect()
+    assert place() is not None, "a graph knows an address alone"
+    done = int(place()[0])
+    loop()
+    assert (int(place()[0]), replayed) == (done, [1]), "a graph runs in the step's stead"
 
 
 def test_the_vocabulary_has_every_byte_and_no_spelling_twice() -> None:

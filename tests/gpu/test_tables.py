@@ -4,6 +4,7 @@ The oracle is the constraint itself, read afterwards: each token is one that it 
 its mask, and what has ended is a text that it matches.
 """
 
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -117,6 +118,22 @@ def test_a_graph_draws_what_the_same_steps_draw_one_by_one(gpu: torch.device) ->
         step()
     assert torch.equal(plain.tokens, replayed.tokens)
     assert torch.equal(plain.held.state, replayed.held.state)
+
+
+@torch.inference_mode()
+def test_what_a_graph_reads_is_its_own_as_long_as_it_lives(gpu: torch.device) -> None:
+    seen = torch.zeros(1000, device=gpu)
+
+    def counted() -> Callable[[], object]:
+        number = torch.zeros(1000, device=gpu)
+        return captured(lambda: seen.copy_(number.add_(1)), gpu)
+
+    step = counted()  # and nothing else knows of the number
+    for each in [torch.full((1000,), -7.0, device=gpu) for _ in range(50)]:
+        step()
+        assert int(each[0]) == -7
+    assert seen.unique().numel() == 1
+    assert int(seen[0]) == 3 + 50  # before the capture, and after it
 
 
 @pytest.mark.filterwarnings("ignore")  # of torch's compiler about itself

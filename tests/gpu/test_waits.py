@@ -35,9 +35,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "greedy": {},
     "drawn": {"temperature": 0.8, "seed": 1},
     "min-p": {"temperature": 0.8, "min_p": 0.05, "seed": 1},
+    "usual chain": {"temperature": 0.8, "top_k": 50, "top_p": 0.95, "seed": 1},
+    "nuclei": {"top_p": 0.9, "typical_p": 0.9, "top_h": 0.9, "seed": 1},
     "cutoffs": {"epsilon_cutoff": 1e-4, "eta_cutoff": 1e-4, "top_n_sigma": 2.0, "seed": 1},
     "penalties": {"repetition_penalty": 1.2, "presence_penalty": 0.5, "dry_multiplier": 0.8},
     "words": {"bad_words_ids": ["x"], "logit_bias": {97: 1.0}},
+    "n-grams": {"no_repeat_ngram_size": 2},
 }
 
 

@@ -18,6 +18,8 @@ from fairlead.sampling.rules import Rules
 from fairlead.sampling.settings import Sampling
 from fairlead.vocabulary.spellings import Vocabulary
 
+pytestmark = pytest.mark.usefixtures("form")
+
 CPU = torch.device("cpu")
 WIDTH = 400
 LETTERS = Vocabulary([*(f"<{n}>".encode() for n in range(WIDTH - 1)), b"<end>"], {WIDTH - 1})
@@ -90,6 +92,27 @@ def processors(settings: dict[str, object]) -> theirs.LogitsProcessorList:
     return chain
 
 
+def summed(settings: dict[str, object], prompt: torch.Tensor) -> torch.Tensor:
+    """Where three or more biases are added up: of two, the sum has one value in any order."""
+    counts = torch.zeros(len(prompt), WIDTH)
+    biases: dict = settings.get("sequence_bias", {})
+    for sequence in biases:
+        *before, last = sequence
+        start = prompt.shape[1] - len(before)
+        counts[:, last] += (prompt[:, start:] == torch.tensor(before, dtype=torch.int64)).all(1)
+    return counts >= 3
+
+
+def same_but_for_sums(ours: torch.Tensor, exact: torch.Tensor, summed: torch.Tensor) -> None:
+    """Equal to the last bit, but for the order in which biases are added up.
+
+    transformers 5.17 has another order than 5.23.
+    """
+    assert torch.equal(ours[~summed], exact[~summed])
+    # Nine biases of at most 3, a penalty of at most 1.5: each sum is rounded to 2⁻²⁴ of it.
+    torch.testing.assert_close(ours[summed], exact[summed], rtol=2**-22, atol=9 * 27 * 1.5 * 2**-24)
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_the_chain_is_that_of_transformers_to_the_last_bit_outside_ties(seed: int):
     chance = random.Random(seed)
@@ -104,7 +127,7 @@ def test_the_chain_is_that_of_transformers_to_the_last_bit_outside_ties(seed: in
         histories = [History.begin(rules, each) for each in prompt.tolist()]
         penalised = Penalties.of([rules] * rows, CPU).apply(row, histories)
         expected = processors(before)(prompt, row.clone())
-        assert torch.equal(penalised, expected)
+        same_but_for_sums(penalised, expected, summed(before, prompt))
         settings = Sampling.of(on)
         ours = warp(expected, Warps.of([(settings.stages, settings.warps)] * rows, CPU)).whole
         exact = filters(on, 0.0)(prompt, expected)

@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 
+from fairlead.logits import rim
 from fairlead.logits.filters import (
     epsilon,
     eta,
@@ -16,6 +17,8 @@ from fairlead.logits.filters import (
     top_p,
     typical,
 )
+
+pytestmark = pytest.mark.usefixtures("form")
 
 NAMES = ("apple", "banana", "cherry", "date", "elderberry", "fig", "grape")
 FRUIT = torch.tensor([[0.3, 0.2, 0.15, 0.1, 0.1, 0.1, 0.05]]).log()
@@ -174,6 +177,33 @@ def test_the_largest_are_in_the_order_of_logits_and_ids():
         there = values > -math.inf
         assert torch.equal(values, expected.values[:, :most])
         assert torch.equal(ids[there], expected.indices[:, :most][there])
+
+
+def test_so_they_are_where_numbers_are_far_apart_or_all_but_one():
+    noise = torch.Generator().manual_seed(6)
+    kinds = torch.tensor([0.0, -0.0, 1e-45, -1e-45, 3e-45, 1.2e-38, 1.0, -3e38, 3e38, -math.inf])
+    near = torch.nextafter(kinds, torch.tensor(math.inf))
+    row = torch.cat([kinds, near])[torch.randint(0, 20, (30, 5000), generator=noise)]
+    for most in (1, 100, 2500):
+        values, ids = largest(row, most)
+        expected = row.sort(dim=1, descending=True, stable=True)
+        there = expected.values[:, :most] > -math.inf
+        assert torch.equal(values, expected.values[:, :most])
+        assert torch.equal(ids[there], expected.indices[:, :most][there])
+
+
+def test_both_forms_keep_the_same_of_many_tokens(monkeypatch: pytest.MonkeyPatch):
+    noise = torch.Generator().manual_seed(7)
+    row = torch.randn(12, 30_000, generator=noise) * 3
+    row[:4] = row[:4].round(decimals=1)  # with ties
+    row[:, ::7] = -math.inf
+    for function, on, off in FILTERS.values():
+        parameter = on.repeat(12)
+        parameter[::3] = off
+        monkeypatch.setattr(rim, "UNSORTED", frozenset({"cpu"}))
+        searched = function(row, parameter)
+        monkeypatch.setattr(rim, "UNSORTED", frozenset())
+        assert torch.equal(function(row, parameter), searched)
 
 
 def test_top_h_counts_shares_of_the_entropy_however_small_that_is():

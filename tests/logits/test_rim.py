@@ -6,7 +6,9 @@ import random
 import pytest
 import torch
 
-from fairlead.logits.rim import _cut_by_comparison, cut, find_rim, keep_largest
+from fairlead.logits.rim import _cut_by_comparison, cut, find_rim, keep_largest, last_key
+
+pytestmark = pytest.mark.usefixtures("form")
 
 
 def smallest(keys: list[float], weights: list[float], share: float) -> set[int]:
@@ -33,6 +35,7 @@ def test_the_tokens_kept_are_the_first_ones_by_key_and_id(scale: float):
     weights[keys == math.inf] = 0
     share = torch.linspace(0.0, 1.2, 40)
     rim = find_rim(keys, weights, share)
+    last = last_key(keys, weights, share)
     for row in range(40):
         expected = smallest(keys[row].tolist(), weights[row].double().tolist(), float(share[row]))
         below = {token for token in range(50) if keys[row, token] < rim.last[row]}
@@ -40,8 +43,10 @@ def test_the_tokens_kept_are_the_first_ones_by_key_and_id(scale: float):
         kept = below - set(rim.ids[here].tolist()) | set(rim.ids[here & rim.kept].tolist())
         if share[row] >= 1:
             assert rim.last[row] == math.inf
+            assert last[row] >= keys[row].max()
         else:
             assert kept == expected
+            assert last[row] == max(float(keys[row, token]) for token in expected)
 
 
 @pytest.mark.parametrize("width", [1000, 2000])
@@ -61,6 +66,14 @@ def test_few_tokens_and_many_are_kept_alike():
     share = torch.linspace(0, 1.1, 60, dtype=torch.float64)
     expected = keep_largest(many, many.softmax(1), share)[:, 500:800]
     assert torch.equal(keep_largest(few, few.softmax(1), share), expected)
+
+
+def test_what_is_less_by_one_bit_alone_comes_later_however_great_the_greatest_is():
+    near = torch.tensor([1.0]).repeat(2000)
+    near[1200:1300] = torch.nextafter(near[0], torch.tensor(2.0))
+    near[7] = 1e6
+    kept = keep_largest(near[None], torch.ones(1, 2000), torch.tensor([0.04], dtype=torch.float64))
+    assert (kept[0] > -math.inf).nonzero().flatten().tolist() == [7, *range(1200, 1279)]
 
 
 def test_a_bound_keeps_what_is_equal_to_it():

@@ -8,6 +8,8 @@ import torch
 from fairlead.logits.surprise import mirostat, mirostat_by_rank, surprises, xtc
 from fairlead.sampling.categorical import Categorical
 
+pytestmark = pytest.mark.usefixtures("form")
+
 FRUIT = torch.tensor([[0.3, 0.2, 0.15, 0.1, 0.1, 0.1, 0.05]]).log()
 NOTHING = torch.zeros(1, 1, dtype=torch.bool)
 

@@ -8,6 +8,8 @@ from fairlead.logits.filters import top_k
 from fairlead.logits.warp import Moment, Warps, warp
 from fairlead.sampling.order import ORDERS
 
+pytestmark = pytest.mark.usefixtures("form")
+
 CPU = torch.device("cpu")
 ORDER = ORDERS["transformers"]
 NAMES = ("temperature", "top_k", "top_p", "min_p")

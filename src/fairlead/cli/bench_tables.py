@@ -268,7 +268,8 @@ def loops_of(constraint: "CompiledConstraint", forward: Forward, rows: int) -> d
 def captured(step: Loop, device: "torch.device") -> Loop:
     """The step as one CUDA graph; as it is on a CPU.
 
-    It must do its work in place: a graph reads and writes where it did when it was captured.
+    It must do its work in place: a graph reads and writes where it did when it was captured. It
+    does not hold what lies there: without the step, its tables would be freed and written over.
     """
     import torch
 
@@ -283,7 +284,11 @@ def captured(step: Loop, device: "torch.device") -> Loop:
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         step()
-    return graph.replay
+
+    def replay(held: Loop = step) -> None:
+        graph.replay()
+
+    return replay
 
 
 def _free(forward: Forward, tokens: "Tensor") -> None:

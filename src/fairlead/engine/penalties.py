@@ -15,8 +15,7 @@ from typing import Final, TypeAlias, final
 
 import numpy as np
 import torch
-from jaxtyping import Float
-from numpy.typing import NDArray
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from fairlead.logits.penalties import (
@@ -103,7 +102,7 @@ def _seen(function: Callable[[Tensor, Tensor, Tensor], Tensor], amount: Tensor) 
 
     def stage(row: Tensor, histories: Histories) -> Tensor:
         # Shorter rows are filled up with a token of their own: to come twice changes nothing.
-        ids, _ = _padded([history.seen.ids for history in histories], row.device)
+        ids = _padded([history.seen.ids for history in histories], row.device)
         return function(row, ids, amount)
 
     return stage
@@ -111,7 +110,10 @@ def _seen(function: Callable[[Tensor, Tensor, Tensor], Tensor], amount: Tensor) 
 
 def _counted(presence: Tensor, frequency: Tensor) -> Stage:
     def stage(row: Tensor, histories: Histories) -> Tensor:
-        ids, there = _padded([history.generated for history in histories], row.device)
+        texts = [history.generated for history in histories]
+        ids = _padded(texts, row.device)
+        lengths = send([[len(text)] for text in texts], row.device)
+        there = (torch.arange(ids.shape[1], device=row.device) < lengths).to(row.dtype)
         return counted(row, ids, there, presence, frequency)
 
     return stage
@@ -166,20 +168,19 @@ def _sums(groups: Iterable[Group]) -> dict[int, float]:
 
 
 def _marks(rows: Sequence[dict[int, float]], device: torch.device) -> Marks | None:
+    if not any(rows):
+        return None
     ids = [np.fromiter(row, np.int64, len(row)) for row in rows]
     return Marks.of(ids, [np.fromiter(row.values(), float, len(row)) for row in rows], device)
 
 
-def _padded(rows: Sequence[Ids], device: torch.device) -> tuple[Tensor, Tensor]:
-    """Ids of different numbers as one tensor, and where they are.
+def _padded(rows: Sequence[Ids], device: torch.device) -> Int[Tensor, "batch longest"]:
+    """Ids of different numbers as one tensor.
 
     What fills a row up is its own first token, or token 0 where it has none.
     """
-    longest = max(map(len, rows))
-    ids = np.zeros((len(rows), longest), np.int64)
-    there: NDArray[np.float32] = np.zeros((len(rows), longest), np.float32)
+    ids = np.zeros((len(rows), max(map(len, rows))), np.int32)  # half of what int64 would be
     for place, row in enumerate(rows):
         ids[place, : len(row)] = row
         ids[place, len(row) :] = row[0] if len(row) else 0
-        there[place, : len(row)] = 1
-    return send(ids, device), send(there, device)
+    return send(ids, device).long()

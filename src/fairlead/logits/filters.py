@@ -9,8 +9,9 @@ their very rim, where all of these hold:
 - a threshold, and a share of the mass, is met from 1e-6 below it on;
 - of tokens tied in the last place, those with low ids are kept; typical sampling keeps all.
 
-Nothing sorts the vocabulary (`logits.rim`). Two filters leave few tokens, whatever the row: what
-comes after them need look at those tokens only (`Narrow`).
+On a CPU nothing sorts the vocabulary (`logits.rim`), and on a GPU the host waits for nothing. Two
+filters leave few tokens, whatever the row: what comes after them need look at those tokens only
+(`Narrow`).
 
 What this module does not know: which tokens a constraint allows (they are −∞ already), randomness.
 """
@@ -19,13 +20,14 @@ import math
 from typing import Final, TypeAlias
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from fairlead.logits.rim import TOLERANCE, cut, find_rim, keep_largest
+from fairlead.logits.rim import TOLERANCE, cut, keep_largest, last_key, sorts
 
 TOP_H: Final = 100  # tokens that top-H looks at, as in transformers
 NOWHERE: Final = -1e4  # stands for −∞ in products with a probability of 0
+SORTED: Final = 10  # rows up to which a GPU sorts as fast as it finds the largest
 
 # Some tokens of each row and their ids, ascending; what else there was is −∞.
 Narrow: TypeAlias = tuple[Float[Tensor, "batch narrow"], Int[Tensor, "batch narrow"]]
@@ -41,16 +43,16 @@ def top_k(
         k: how many to keep.
         most: the largest of `k`, known to the caller.
     """
-    kept = widened(narrow_top_k(row, k, most=most), row.shape[1])
-    off = k == 0
-    return torch.where(off[:, None], row, kept) if bool(off.any()) else kept
+    return _unless(k == 0, row, narrow_top_k(row, k, most=most))
 
 
 def narrow_top_k(
-    row: Float[Tensor, "batch vocabulary"], k: Int[Tensor, "batch"], *, most: int
+    row: Float[Tensor, "batch vocabulary"], k: Int[Tensor, "batch"] | None, *, most: int
 ) -> Narrow:
-    """`top_k` for rows that all have a k, as those tokens alone."""
+    """`top_k` for rows that all have a k, as those tokens alone; None where it is `most` in all."""
     values, ids = largest(row, most)
+    if k is None:
+        return _by_id(values, ids)
     beyond = torch.arange(values.shape[1], device=row.device) >= k[:, None]
     return _by_id(values.masked_fill(beyond, -math.inf), ids)
 
@@ -59,7 +61,7 @@ def top_p(
     row: Float[Tensor, "batch vocabulary"], p: Float[Tensor, "batch"]
 ) -> Float[Tensor, "batch vocabulary"]:
     """The smallest set of most probable tokens with mass of at least p; p = 1 keeps all."""
-    return keep_largest(row, row.softmax(1), p)
+    return keep_largest(row, None, p)
 
 
 def min_p(
@@ -109,8 +111,11 @@ def typical(
     logs, probabilities = _distribution(row)
     negative_entropy = dot(probabilities, logs)
     distance = logs.sub_(negative_entropy[:, None]).abs_()
+    last = last_key(distance, probabilities, mass)
+    if sorts(row):
+        return row.masked_fill(distance > last[:, None], -math.inf)
     nearness = -distance
-    kept = cut(nearness, -find_rim(distance, probabilities, mass).last)
+    kept = cut(nearness, -last)
     return kept.sub_(nearness).add_(row)  # 0 or −∞, plus the row
 
 
@@ -123,9 +128,7 @@ def top_h(
     up while the sum is at most `share` times that of all 100, as in transformers (top-H decoding,
     arXiv 2509.02510).
     """
-    kept = widened(narrow_top_h(row, share), row.shape[1])
-    off = share == math.inf
-    return torch.where(off[:, None], row, kept) if bool(off.any()) else kept
+    return _unless(share == math.inf, row, narrow_top_h(row, share))
 
 
 def narrow_top_h(row: Float[Tensor, "batch vocabulary"], share: Float[Tensor, "batch"]) -> Narrow:
@@ -165,19 +168,53 @@ def largest(
         >>> largest(torch.tensor([[1.0, 2.0, 0.0, 2.0]]), 3)[1].tolist()
         [[1, 3, 0]]
     """
-    size = row.shape[1]
-    if most >= size:
-        ordered = row.sort(dim=1, descending=True, stable=True)
-        return ordered.values, ordered.indices
+    if most >= row.shape[1] or (sorts(row) and len(row) <= SORTED):
+        values, ids = row.sort(dim=1, descending=True, stable=True)
+        return values[:, :most], ids[:, :most]
+    if sorts(row):
+        ids = torch.topk(_untied(row), most).indices
+        return row.gather(1, ids), ids
+    return _largest_of_searched(row, most)
+
+
+def _largest_of_searched(
+    row: Float[Tensor, "batch vocabulary"], most: int
+) -> tuple[Float[Tensor, "batch most"], Int[Tensor, "batch most"]]:
+    """`largest` where it costs little to ask whether the last one is tied."""
     values, ids = torch.topk(row, most + 1)
-    tied = (values[:, most - 1] == values[:, most]) & (values[:, most] > -math.inf)
+    last = values[:, most - 1 : most]
+    tied = (last == values[:, most:]) & (last > -math.inf)
+    values, ids = values[:, :most], ids[:, :most].clone()
     if bool(tied.any()):  # which of them are there is chance
-        share = torch.full((len(row),), most / size, dtype=torch.float64, device=row.device)
-        exact = keep_largest(row, torch.ones_like(row), share)
-        values, ids = torch.topk(exact, most)
-    values, ids = _by_id(values[:, :most], ids[:, :most])
+        rows, at = (row == last.masked_fill(~tied, math.nan)).nonzero(as_tuple=True)
+        starts = torch.searchsorted(rows, torch.arange(len(row), device=row.device))
+        place = (values > last).sum(1)[rows] + torch.arange(len(rows), device=row.device)
+        place -= starts[rows]
+        inside = place < most
+        ids[rows[inside], place[inside]] = at[inside]
+    values, ids = _by_id(values, ids)
     order = values.argsort(dim=1, descending=True, stable=True)
     return values.gather(1, order), ids.gather(1, order)
+
+
+def _untied(row: Float[Tensor, "batch vocabulary"]) -> Float[Tensor, "batch vocabulary"]:
+    """The logits in float64, each lower by so many of its last bits as its id: none is tied.
+
+    A float32 has 29 bits less, so that the order of what is not tied stays. Below 2⁻¹²⁶, where
+    float32 is evenly spaced, the steps are those at 2⁻¹²⁶, and still smaller than that space.
+    """
+    ids = torch.arange(1, row.shape[1] + 1, dtype=torch.float64, device=row.device)
+    return torch.addcmul(row, row.abs().clamp_(min=2.0**-126), ids, value=-(2.0**-52))
+
+
+def _unless(
+    off: Bool[Tensor, "batch"], row: Float[Tensor, "batch vocabulary"], narrow: Narrow
+) -> Float[Tensor, "batch vocabulary"]:
+    """The whole rows of the few tokens, and those that are off as they were."""
+    kept = widened(narrow, row.shape[1])
+    if row.device.type == "cpu" and not bool(off.any()):  # elsewhere, to ask is to wait
+        return kept
+    return torch.where(off[:, None], row, kept)
 
 
 def widened(narrow: Narrow, width: int) -> Float[Tensor, "batch vocabulary"]:
@@ -193,14 +230,17 @@ def widened(narrow: Narrow, width: int) -> Float[Tensor, "batch vocabulary"]:
 
 
 def _by_id(values: Float[Tensor, "batch narrow"], ids: Int[Tensor, "batch narrow"]) -> Narrow:
-    order = ids.argsort(1)
-    return values.gather(1, order), ids.gather(1, order)
+    ids, order = ids.sort(1)
+    return values.gather(1, order), ids
 
 
 def _distribution(
     row: Float[Tensor, "batch choices"],
 ) -> tuple[Float[Tensor, "batch choices"], Float[Tensor, "batch choices"]]:
     """Log-probabilities, finite where the row is −∞, and probabilities."""
+    if sorts(row):
+        logs = row.log_softmax(1).clamp_(min=NOWHERE)
+        return logs, logs.exp()
     probabilities = row.softmax(1)
     logs = (row - row.amax(1, keepdim=True)).clamp_(min=NOWHERE)
     return logs.add_(probabilities.amax(1, keepdim=True).log()), probabilities

@@ -49,14 +49,14 @@ class Marks:
         counts = [len(each) for each in tokens]
         if not any(counts):
             return None
-        rows = np.repeat(np.arange(len(tokens)), counts)
-        ids = np.concatenate(tokens)
-        numbers = np.zeros(len(ids)) if values is None else np.concatenate(values)
-        return cls(
-            send(rows, device, torch.int64),
-            send(ids, device, torch.int64),
-            send(numbers, device, torch.float32),
-        )
+        packed = np.zeros((3, sum(counts)), np.int32)  # one copy to a GPU instead of three
+        packed[0] = np.repeat(np.arange(len(tokens)), counts)
+        packed[1] = np.concatenate(tokens)
+        if values is not None:
+            packed[2].view(np.float32)[:] = np.concatenate(values)
+        sent = send(packed, device)
+        places = sent[:2].long()
+        return cls(places[0], places[1], sent[2].view(torch.float32))
 
 
 def repetition(
@@ -154,7 +154,8 @@ def banned(
     result = row.clone()
     for each in marks:
         if each is not None:
-            result[each.rows, each.ids] = -math.inf
+            # A number of Python's would be copied to a GPU, and the host wait for that.
+            result.index_put_((each.rows, each.ids), result.new_full((), -math.inf))
     return result
 
 
@@ -170,11 +171,13 @@ def banned_if_others(
     """
     result = banned(row, marks)
     empty = result.amax(1) == -math.inf
-    return torch.where(empty[:, None], row, result) if bool(empty.any()) else result
+    if row.device.type == "cpu" and not bool(empty.any()):  # elsewhere, to ask is to wait
+        return result
+    return torch.where(empty[:, None], row, result)
 
 
 def _bounded(
     before: Float[Tensor, "*shape"], after: Float[Tensor, "*shape"]
 ) -> Float[Tensor, "*shape"]:
     """`after`, pushed beyond ±1e9 by nothing; what was −∞ before is."""
-    return torch.maximum(torch.minimum(after, before.clamp(min=BOUND)), before.clamp(max=-BOUND))
+    return after.clamp(before.clamp(max=-BOUND), before.clamp(min=BOUND))

@@ -12,6 +12,9 @@ ends, at its rim, does the order matter, so only there is anything sorted:
 Sets are the smallest ones whose weights reach the share within 1e-6. Sums are in float64: at
 p = 0.999 a token at the rim weighs as much as float32 rounds off.
 
+Short rows are sorted after all, and so is every row on a GPU: there a sort takes as long as ten
+small operations do, and to look for what lies in a bucket would have the host wait.
+
 What this module does not know: what the keys and the weights stand for.
 """
 
@@ -25,6 +28,7 @@ from torch import Tensor
 
 TOLERANCE: Final = 1e-6  # of a share
 FEW: Final = 1024  # tokens in a row that is sorted after all
+UNSORTED: Final = frozenset({"cpu"})  # where longer ones are not
 # The bits of a positive float32 in their order: 8 of the exponent, then the mantissa. Without the
 # last 17 of them there are 64 buckets for each power of two, here from 2⁻²⁰ to 2⁷.
 SHIFT: Final = 17
@@ -57,6 +61,7 @@ def find_rim(
     keys: Float[Tensor, "batch vocabulary"],
     weights: Float[Tensor, "batch vocabulary"],
     share: Float[Tensor, "batch"],
+    finer: Float[Tensor, "batch vocabulary"] | None = None,
 ) -> Rim:
     """The smallest set of tokens with the least keys and at least `share` of the weight.
 
@@ -70,6 +75,7 @@ def find_rim(
         keys: float32, not negative; ∞ for tokens that are not there.
         weights: not negative, and above 0 at the least key.
         share: of the sum of the weights; at 1 or above, everything is kept.
+        finer: what the keys are the rounded opposites of: where they are equal, more comes first.
     """
     place = (keys.view(torch.int32) >> SHIFT).sub_(LOWEST).clamp_(0, BUCKETS - 1)
     sums = torch.zeros(len(keys), BUCKETS, dtype=torch.float64, device=keys.device)
@@ -84,7 +90,8 @@ def find_rim(
     bucket = torch.searchsorted(sums, target[:, None]).clamp_(max=BUCKETS - 1)
     before = torch.where(bucket > 0, sums.gather(1, (bucket - 1).clamp(min=0)), 0.0)[:, 0]
     rows, ids = (place == bucket).nonzero(as_tuple=True)
-    order = keys[rows, ids].argsort(stable=True)
+    ranked = keys if finer is None else finer
+    order = ranked[rows, ids].argsort(stable=True, descending=finer is not None)
     order = order[rows[order].argsort(stable=True)]
     ids = ids[order]  # `rows` is ascending already
     running = torch.nn.functional.pad(
@@ -100,19 +107,22 @@ def find_rim(
 
 def keep_largest(
     row: Float[Tensor, "batch vocabulary"],
-    weights: Float[Tensor, "batch vocabulary"],
+    weights: Float[Tensor, "batch vocabulary"] | None,
     share: Float[Tensor, "batch"],
 ) -> Float[Tensor, "batch vocabulary"]:
     """The largest logits that hold `share` of the weight, −∞ elsewhere; of tied ones low ids.
+
+    Weights that are None are the probabilities.
 
     Example:
         >>> row = torch.tensor([[1.0, 3.0, 1.0, 0.0]])
         >>> keep_largest(row, torch.ones(1, 4), torch.tensor([0.5])).tolist()
         [[1.0, 3.0, -inf, -inf]]
     """
-    if row.shape[1] <= FEW:
-        return _keep_largest_of_few(row, weights, share)
-    rim = find_rim(row.amax(1, keepdim=True) - row, weights, share)
+    if row.shape[1] <= FEW or sorts(row):
+        return _keep_largest_by_sorting(row, weights, share)
+    weights = row.softmax(1) if weights is None else weights
+    rim = find_rim(row.amax(1, keepdim=True) - row, weights, share, row)
     least = torch.full_like(rim.last, math.inf)
     least.scatter_reduce_(0, rim.rows[rim.kept], row[rim.rows, rim.ids][rim.kept], "amin")
     kept = cut(row, least.masked_fill(rim.last == math.inf, -math.inf))
@@ -120,17 +130,49 @@ def keep_largest(
     return kept
 
 
-def _keep_largest_of_few(
-    row: Float[Tensor, "batch few"],
-    weights: Float[Tensor, "batch few"],
+def _keep_largest_by_sorting(
+    row: Float[Tensor, "batch tokens"],
+    weights: Float[Tensor, "batch tokens"] | None,
     share: Float[Tensor, "batch"],
-) -> Float[Tensor, "batch few"]:
-    """The same by sorting, which takes a third of the time where there are few."""
-    order = row.argsort(dim=1, descending=True, stable=True)
-    mass = weights.gather(1, order).double()
-    target = (share.double() * mass.sum(1) - TOLERANCE).clamp(min=1e-300)
-    inside = mass.cumsum(1) - mass < target.masked_fill(share >= 1, math.inf)[:, None]
-    return row.masked_fill(~torch.zeros_like(inside).scatter_(1, order, inside), -math.inf)
+) -> Float[Tensor, "batch tokens"]:
+    values, order = row.sort(dim=1, descending=True, stable=True)
+    held, target = _held(values.softmax(1) if weights is None else weights.gather(1, order), share)
+    values[:, 1:].masked_fill_(held[:, :-1] >= target, -math.inf)  # the first one is always kept
+    return torch.empty_like(row).scatter_(1, order, values)
+
+
+def last_key(
+    keys: Float[Tensor, "batch vocabulary"],
+    weights: Float[Tensor, "batch vocabulary"],
+    share: Float[Tensor, "batch"],
+) -> Float[Tensor, "batch"]:
+    """The greatest key that is kept, as `find_rim` has it; ∞, or the greatest of all, if all are.
+
+    Example:
+        >>> keys = torch.tensor([[0.5, 0.0, 2.5]])
+        >>> last_key(keys, torch.full((1, 3), 1 / 3), torch.tensor([0.6]))
+        tensor([0.5000])
+    """
+    if not sorts(keys):
+        return find_rim(keys, weights, share).last
+    values, order = keys.sort(dim=1)
+    held, target = _held(weights.gather(1, order), share)
+    last = (held[:, :-1] < target).sum(1, keepdim=True)
+    return values.gather(1, last)[:, 0]
+
+
+def sorts(row: Tensor) -> bool:
+    """Whether long rows are sorted where this one is."""
+    return row.device.type not in UNSORTED
+
+
+def _held(
+    weights: Float[Tensor, "batch tokens"], share: Float[Tensor, "batch"]
+) -> tuple[Float[Tensor, "batch tokens"], Float[Tensor, "batch 1"]]:
+    """What the tokens up to each one weigh, and what they should: ∞ if all are to be kept."""
+    sums = weights.cumsum(1, dtype=torch.float64)
+    whole = share[:, None] >= 1
+    return sums, (share[:, None] * sums[:, -1:] - TOLERANCE).masked_fill_(whole, math.inf)
 
 
 def cut(

@@ -178,7 +178,7 @@ def warp(
         watch: told the name of each stage and the rows after it.
     """
     if moment is None:
-        nothing = row.new_ones(len(row))
+        nothing = row.new_empty(len(row))  # and nobody reads it
         moment = Moment(nothing, nothing)
     before: Tensor | None = None
     for group in warps.groups:
@@ -250,10 +250,11 @@ def _top_k(name: str, column: Column, device: torch.device, exempt: Tensor) -> S
     most = max(counts)
     k = torch.tensor(counts, dtype=torch.int64, device=device)
     few = all(counts) and most <= FEW
+    each = k if min(counts) < most else None
     return Stage(
         name,
         lambda row, moment, ids: top_k(row, k, most=most),
-        (lambda row: narrow_top_k(row, k, most=most)) if few else None,
+        (lambda row: narrow_top_k(row, each, most=most)) if few else None,
     )
 
 

@@ -122,7 +122,9 @@ class History:
         Biases that tokens always have are in the sums of these tokens, and left out of the others:
         they are `rules.bias.always`.
         """
-        moving = self.rules.bias_after(self.text)
+        # To spell the text takes longer than all the rest, and only a function reads it.
+        reads = callable(self.rules.sampling.logit_bias)
+        moving = self.rules.bias_after(self.text) if reads else None
         found = dict[int, np.float32]()
         for endings in (self.rules.bias, moving):
             if endings is not None:

@@ -100,10 +100,12 @@ def completing(ids: Ids, size: int) -> Ids:
     starts = len(ids) - size + 1
     if starts <= 0:
         return ids[:0]
-    places = np.arange(starts)
-    for offset in range(size - 1):
+    if size == 1:
+        return np.unique(ids)
+    places = np.flatnonzero(ids[:starts] == ids[starts])
+    for offset in range(1, size - 1):
         places = places[ids[places + offset] == ids[starts + offset]]
-    return np.unique(ids[places + size - 1])
+    return np.unique(ids[places + size - 1]) if len(places) else ids[:0]
 
 
 def _matches(text: list[int]) -> list[int]:
