@@ -76,6 +76,7 @@ class Completions:
         self._names = {str(name.name): name for name in names}
         self._numbers = {name: 1 << key for key, name in enumerate(self._names)}
         self._ways: list[_Way] = []
+        self._nothing = _Way(frozenset(), 0, frozenset())  # which the member alone completes
         said = self._said_of_names(atoms)
         self._values: list[Formula] = [TRUE]  # of each bit: that of the member more
         self._parts: list[frozenset[Formula]] = [frozenset()]
@@ -122,7 +123,7 @@ class Completions:
             lives: whether there is a member of that name with a value.
         """
         own = 1 << key
-        for way in self._ways[:_TRIED]:
+        for way in [*self._ways[: _TRIED - 1], self._nothing][:_TRIED]:
             if way.mask & ~(behind | own):
                 continue
             answer = self._answer(way, said)
@@ -137,7 +138,7 @@ class Completions:
         return False
 
     def _serve(self, way: _Way) -> None:
-        if self._ways[0] is not way:
+        if way is not self._nothing and self._ways[0] is not way:
             self._ways = [way, *(other for other in self._ways if other is not way)][:_KEPT]
 
     def _answer(self, way: _Way, said: Formula) -> int:
@@ -226,10 +227,20 @@ class Completions:
 
 
 def _worth_trying(said: Iterable[Formula]) -> list[Formula]:
-    """What a value may be asked to satisfy: nothing, one thing that is said of it, or all."""
+    """What a value may be asked to satisfy: nothing, one thing that is said of it, or all.
+
+    Where a thing and its opposite are said, of `if` and constants: the others with one of those, or
+    with all opposites. Of 60 `if`, each name took a search of 9 ms in each state.
+    """
     found = [value for value in said if not isinstance(value, Truth)]
-    together = all_of(*found) if len(found) > 1 else FALSE
-    return [TRUE, *found, *([] if together is FALSE else [together])]
+    together = [all_of(*found)] if len(found) > 1 else []
+    denied = {value.denies: value for value in found if value.denies is not None}
+    if together == [FALSE]:
+        opposed = {*denied, *denied.values()}
+        others = [value for value in found if value not in opposed]
+        told = [value for value in found if value in opposed]
+        together = [all_of(*others, *denied.values()), *(all_of(*others, one) for one in told)]
+    return [*dict.fromkeys(one for one in (TRUE, *found, *together) if one is not FALSE)]
 
 
 def _parts(value: Formula) -> tuple[Formula, ...]:
