@@ -249,6 +249,13 @@ def test_what_is_far_or_wide_is_not_told(expr: Expr) -> None:
     assert Lexicon(ALL_BYTES).shortest(expr) == (False, None)
 
 
+def test_what_takes_many_parts_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    expr = both(literal("ab"), complement(literal("ac")))
+    assert Lexicon(ALL_BYTES).shortest(expr) == (True, b"ab")
+    monkeypatch.setattr(lexicon, "_MADE", -1)
+    assert Lexicon(ALL_BYTES).shortest(expr) == (False, None)
+
+
 def test_patterns_that_exclude_each_other_need_no_search(monkeypatch: pytest.MonkeyPatch) -> None:
     # The distance of a oneOf of 20 took 11 s and 3,755 searches.
     branches = [{"type": "string", "pattern": f"a{n}[0-9]*x"} for n in range(20)]

@@ -11,6 +11,8 @@ records for one mask, and those of 120 had no room.
 What this module does not know: schemas.
 """
 
+from bisect import bisect_left, bisect_right
+
 from fairlead.lowering.expr import EMPTY, EPSILON, alt, concat, repeat
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.json_atoms import Text
@@ -67,8 +69,10 @@ def _cells(atom: Atom, cuts: list[int]) -> int:
     if not isinstance(atom, Text):
         return 0
     low, high = atom.strings.low, atom.strings.high
-    held = (low <= cut and (high is None or cut <= high) for cut in cuts)
-    return sum(1 << place for place, one in enumerate(held) if one == atom.sign)
+    first = bisect_left(cuts, low)
+    end = len(cuts) if high is None else bisect_right(cuts, high)
+    held = (1 << max(first, end)) - (1 << first)
+    return held if atom.sign else (1 << len(cuts)) - 1 - held
 
 
 def _ranges(cells: int, cuts: list[int]) -> list[tuple[int, int | None]]:

@@ -32,7 +32,8 @@ MOST_STATES: Final = 1 << 19  # 1 KB each
 _WORTH_COUNTING: Final = 4
 _OPTIONS: Final = 10  # take as long to make as a record
 _MET: Final = 1024  # states, until the shortest text is searched for elsewhere,
-_LONGEST: Final = 16  # and bytes of it
+_LONGEST: Final = 16  # and bytes of it,
+_MADE: Final = 1 << 16  # and parts made for it: .1 s
 RENEW_AT: Final = 1 << 16  # when a new constraint gets a new lexicon,
 RENEW_AT_PARTS: Final = 1 << 19  # so that one that has met a huge language fails no other
 
@@ -219,20 +220,19 @@ class Lexicon:
     def shortest(self, expr: Expr) -> tuple[bool, bytes | None]:
         """Whether the least of the shortest texts of a regular expression is told, and that text.
 
-        It is if a thousand states and 16 bytes suffice. States are met in the order of their least
-        texts, so the first that accepts has it.
+        It is if a thousand states and 16 bytes suffice, and few records. States are met in the
+        order of their least texts, so the first that accepts has it.
         """
         if not expr.regular:
             return False, None
-        met = [self.state(expr)]
+        met, most = [self.state(expr)], self.parts + _MADE
         words = {met[0]: b""}
         for state in met:  # which grows
             word = words[state]
             if self.flags[state] & ACCEPTS:
                 return True, word
-            if max(len(word) - _LONGEST, len(met) - _MET) > 0 or not self.expand(
-                state, briefly=True
-            ):
+            far = len(word) > _LONGEST or len(met) > _MET or self.parts > most
+            if far or not self.expand(state, briefly=True):
                 return False, None
             targets, first = np.unique(self.rows[state], return_index=True)
             for byte, target in sorted(zip(first.tolist(), targets.tolist(), strict=True)):
