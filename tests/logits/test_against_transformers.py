@@ -6,6 +6,7 @@ set once its parameters are moved by a few millionths, up or down, or computes i
 
 import math
 import random
+from typing import Any
 
 import pytest
 import torch
@@ -95,7 +96,7 @@ def processors(settings: dict[str, object]) -> theirs.LogitsProcessorList:
 def summed(settings: dict[str, object], prompt: torch.Tensor) -> torch.Tensor:
     """Where three or more biases are added up: of two, the sum has one value in any order."""
     counts = torch.zeros(len(prompt), WIDTH)
-    biases: dict = settings.get("sequence_bias", {})
+    biases: Any = settings.get("sequence_bias", {})
     for sequence in biases:
         *before, last = sequence
         start = prompt.shape[1] - len(before)

