@@ -12,11 +12,12 @@ What this module does not know: schemas.
 """
 
 from bisect import bisect_left, bisect_right
+from typing import cast
 
 from fairlead.lowering.expr import EMPTY, EPSILON, alt, concat, repeat
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.json_atoms import Text
-from fairlead.lowering.json_formulas import TRUE, Atom, Every, Formula, Leaf, atoms, fold
+from fairlead.lowering.json_formulas import TRUE, Every, Formula, Leaf, atoms, fold
 from fairlead.lowering.nodes import Expr
 from fairlead.syntax.json_schema_tree import Strings
 
@@ -32,8 +33,8 @@ def in_lengths(formula: Formula, character: Expr) -> Expr | None:
     """
     if isinstance(formula, Leaf) or not formula.parts:
         return None
-    said = atoms(formula)
-    if not all(map(_is_length, said)):
+    said = [cast("Text", atom).strings for atom in atoms(formula)]
+    if any(strings != Strings(low=strings.low, high=strings.high) for strings in said):
         return None
     cuts = _cuts(said)
     spend(len(said) + len(cuts))
@@ -41,7 +42,7 @@ def in_lengths(formula: Formula, character: Expr) -> Expr | None:
 
     def make(node: Formula, made: dict[Formula, int]) -> int:
         if isinstance(node, Leaf):
-            return _cells(node.atom, cuts)
+            return _cells(cast("Text", node.atom), cuts)
         found = every if isinstance(node, Every) or node is TRUE else 0
         for part in node.parts:
             found = found & made[part] if isinstance(node, Every) else found | made[part]
@@ -50,24 +51,14 @@ def in_lengths(formula: Formula, character: Expr) -> Expr | None:
     return _texts(_ranges(fold(formula, make), cuts), character)
 
 
-def _is_length(atom: Atom) -> bool:
-    if not isinstance(atom, Text):
-        return False
-    strings = atom.strings
-    return strings == Strings(low=strings.low, high=strings.high)
-
-
-def _cuts(said: list[Atom]) -> list[int]:
+def _cuts(said: list[Strings]) -> list[int]:
     """The lengths at which cells begin."""
-    bounds = [atom.strings for atom in said if isinstance(atom, Text)]
-    ends = [one.high + 1 for one in bounds if one.high is not None]
-    return sorted({0, *(one.low for one in bounds), *ends})
+    ends = [one.high + 1 for one in said if one.high is not None]
+    return sorted({0, *(one.low for one in said), *ends})
 
 
-def _cells(atom: Atom, cuts: list[int]) -> int:
+def _cells(atom: Text, cuts: list[int]) -> int:
     """A bit for each cell in which an atom holds."""
-    if not isinstance(atom, Text):
-        return 0
     low, high = atom.strings.low, atom.strings.high
     first = bisect_left(cuts, low)
     end = len(cuts) if high is None else bisect_right(cuts, high)
