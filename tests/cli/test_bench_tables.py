@@ -33,6 +33,11 @@ def test_there_is_a_line_for_each_loop_and_size(capsys) -> None:
     ]
 
 
+def test_a_device_that_is_not_there_is_told(capsys) -> None:
+    assert left("--device", "banana") == 3
+    assert "device 'banana' cannot be used here" in capsys.readouterr().err
+
+
 def test_figures_are_json_too(capsys) -> None:
     assert left("--batch", "2", "--json") == 0
     free, *others = json.loads(capsys.readouterr().out)

@@ -34,6 +34,11 @@ def test_there_is_a_line_for_each_stage_and_width(capsys) -> None:
     assert {line[22:].split()[0] for line in lines[1:]} == {"3000", "4000"}
 
 
+def test_a_device_that_is_not_there_is_told(capsys) -> None:
+    assert left("--device", "banana") == 3
+    assert "device 'banana' cannot be used here" in capsys.readouterr().err
+
+
 def test_figures_are_json_too(capsys) -> None:
     assert left("--rounds", "1", "--width", "3000", "--json") == 0
     figures = json.loads(capsys.readouterr().out)

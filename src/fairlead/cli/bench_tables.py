@@ -12,7 +12,7 @@ them take turns, and the figures are medians:
 
 The stand-in is the matrix products of a Llama of that size, in bfloat16, and no attention: its
 step is shorter than a model's, so that shares are greater than they would be. Texts that have ended
-begin anew.
+begin anew. Rows are alike, and so are the texts where sums do not depend on the row.
 """
 
 import json
@@ -81,7 +81,7 @@ def tables(
     device: Annotated[str, typer.Option(help="Where the loop runs: cpu or cuda.")] = "cpu",
     width: Annotated[int, typer.Option(help="Tokens of the vocabulary.", min=300)] = LLAMA3,
     layers: Annotated[int, typer.Option(help="Blocks of the stand-in.", min=1)] = 16,
-    hidden: Annotated[int, typer.Option(help="Its width, a multiple of 4.", min=4)] = 2048,
+    hidden: Annotated[int, typer.Option(help="Its width.", min=4)] = 2048,
     steps: Annotated[int, typer.Option(help="Steps of each measurement.", min=1)] = 32,
     rounds: Annotated[int, typer.Option(help="How often each is measured.", min=1)] = 15,
     as_json: AsJson = False,
@@ -92,9 +92,12 @@ def tables(
     """
     import torch
 
+    from fairlead.logits.transfer import device_of
+
+    place = device_of(device)
     with busy("measuring"), torch.inference_mode():
         constraint = compiled(made_vocabulary(width))
-        forward = Forward(width, layers, hidden, torch.device(device))
+        forward = Forward(width, layers, hidden, place)
         figures = [
             figure
             for rows in batch or BATCHES

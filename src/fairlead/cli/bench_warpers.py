@@ -71,6 +71,9 @@ def warpers(
     as_json: AsJson = False,
 ) -> None:
     """Filters and penalties on rows of logits: fairlead's and transformers', side by side."""
+    from fairlead.logits.transfer import device_of
+
+    device_of(device)
     with busy("measuring"):
         figures = [
             measure(stage, size, batch, rounds, device, spread)

@@ -12,6 +12,22 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from fairlead.errors import ModelError
+
+
+def device_of(wanted: str | torch.device | None) -> torch.device:
+    """The device that was asked for, tried with one number; a GPU, if there is one, if none was.
+
+    Raises:
+        ModelError: it cannot be used here.
+    """
+    try:
+        place = torch.device(wanted or ("cuda" if torch.cuda.is_available() else "cpu"))
+        torch.zeros(1, device=place)
+    except Exception as error:  # noqa: BLE001  RuntimeError, AssertionError, NotImplementedError …
+        raise ModelError(f"device {str(wanted)!r} cannot be used here: {error}") from None
+    return place
+
 
 def send(values: Any, device: torch.device, dtype: torch.dtype | None = None) -> Tensor:
     """Numbers, an array or a tensor of the CPU as a tensor on `device`, without waiting for it.

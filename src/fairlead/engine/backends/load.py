@@ -24,6 +24,7 @@ import torch
 from fairlead.engine.backends.builtin import NAME, builtin_folder
 from fairlead.engine.backends.transformers import TransformersModel
 from fairlead.errors import ModelError
+from fairlead.logits.transfer import device_of
 
 HUB_ID: Final = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 BY_HAND: Final = (
@@ -55,22 +56,12 @@ def load(
     """
     if not isinstance(source, str | Path):
         return _given(source, tokenizer)
-    place = _device(device)
+    place = device_of(device)
     precision = dtype or (torch.float32 if place.type == "cpu" else "auto")
     name, arguments = _located(source)
     with _quiet():
         module, read = _read(name, {**arguments, "dtype": precision}, arguments)
     return TransformersModel(module.to(place), tokenizer or read)
-
-
-def _device(wanted: str | torch.device | None) -> torch.device:
-    """The device that was asked for, tried with one number before anything is read."""
-    try:
-        place = torch.device(wanted or ("cuda" if torch.cuda.is_available() else "cpu"))
-        torch.zeros(1, device=place)
-    except Exception as error:  # noqa: BLE001  RuntimeError, AssertionError, NotImplementedError …
-        raise ModelError(f"device {str(wanted)!r} cannot be used here: {error}") from None
-    return place
 
 
 def _given(module: Any, tokenizer: Any) -> TransformersModel:
