@@ -263,7 +263,7 @@ def test_rows_without_numbers_are_told_the_same(gpu: torch.device, name: str) ->
     assert torch.equal(found.total().isfinite().cpu(), expected.total().isfinite())
 
 
-def test_nothing_waits_or_errs_where_a_row_is_nothing_at_all(gpu: torch.device) -> None:
+def test_a_row_that_is_nothing_at_all_disturbs_nothing(gpu: torch.device) -> None:
     row = torch.full((2, WIDTH), -math.inf)
     row[1, 3] = 0.0
     found, expected = Rows.of(row.to(gpu)), Rows.of(row)

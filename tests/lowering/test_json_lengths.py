@@ -16,6 +16,7 @@ from fairlead.lowering.regex import lower_regex
 from fairlead.lowering.regular import contains
 from fairlead.syntax.json_schema_tree import Strings
 from fairlead.syntax.regex import parse_regex
+from json_branches import tangle
 
 BYTES = fl.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
 A = lower_regex(parse_regex("a"))
@@ -31,21 +32,10 @@ def lengths(rng: random.Random) -> dict[str, Any]:
     return said
 
 
-def tangle(rng: random.Random, depth: int) -> dict[str, Any]:
-    """Branches about lengths."""
-    if depth == 0 or rng.random() < 0.2:
-        return lengths(rng)
-    name = rng.choice(("oneOf", "oneOf", "anyOf", "allOf", "not", "if"))
-    if name in ("not", "if"):
-        said = {name: tangle(rng, depth - 1)}
-        return said if name == "not" else {**said, "then": lengths(rng), "else": lengths(rng)}
-    return {name: [tangle(rng, depth - 1) for _ in range(rng.randint(1, 5))], **lengths(rng)}
-
-
 @pytest.mark.parametrize("spelling", ["any", "plain"])
 @pytest.mark.parametrize("seed", range(30))
 def test_a_string_is_allowed_exactly_if_the_validator_takes_it(seed: int, spelling: Any) -> None:
-    schema = tangle(random.Random(seed), 3)
+    schema = tangle(random.Random(seed), 3, lengths)
     validator = Draft202012Validator(schema)
     texts = ["é" * length for length in range(16)]
     try:

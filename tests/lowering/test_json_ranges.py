@@ -8,6 +8,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import fairlead as fl
+from json_branches import tangle
 
 BYTES = fl.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
 BOUNDS = (-3, -2.5, -1, -0.5, 0, 0.5, 1, 2, 2.25, 3, 10, 99.5)
@@ -29,21 +30,10 @@ def bounds(rng: random.Random) -> dict[str, Any]:
     return said
 
 
-def tangle(rng: random.Random, depth: int) -> dict[str, Any]:
-    """Branches about numbers."""
-    if depth == 0 or rng.random() < 0.2:
-        return bounds(rng)
-    name = rng.choice(("oneOf", "oneOf", "anyOf", "allOf", "not", "if"))
-    if name in ("not", "if"):
-        said = {name: tangle(rng, depth - 1)}
-        return said if name == "not" else {**said, "then": bounds(rng), "else": bounds(rng)}
-    return {name: [tangle(rng, depth - 1) for _ in range(rng.randint(1, 5))], **bounds(rng)}
-
-
 @pytest.mark.parametrize("spelling", ["any", "plain"])
 @pytest.mark.parametrize("seed", range(30))
 def test_a_number_is_allowed_exactly_if_the_validator_takes_it(seed: int, spelling: Any) -> None:
-    schema = tangle(random.Random(seed), 3)
+    schema = tangle(random.Random(seed), 3, bounds)
     validator = Draft202012Validator(schema)
     try:
         constraint = fl.compile(fl.JsonSchema(schema, spelling=spelling), BYTES)
