@@ -242,7 +242,7 @@ def test_the_shortest_of_what_has_no_text_is_none() -> None:
 
 
 @pytest.mark.parametrize(
-    "expr", [nested(), repeat(literal("a"), 99, 99), concat(repeat(byte_set(b"ab")), literal("a"),
+    "expr", [repeat(literal("a"), 99, 99), concat(repeat(byte_set(b"ab")), literal("a"),
              repeat(byte_set(b"ab"), 15, 15), literal("c"))]
 )  # fmt: skip
 def test_what_is_far_or_wide_is_not_told(expr: Expr) -> None:

@@ -64,11 +64,10 @@ class Living:
         self._arcs, self._fuel = arcs, fuel
         self._all_bytes = spellable == ALL_BYTES
         self._known: dict[Expr, bool] = {}
-        self._consulted: Consulted | None = None
 
     def consult(self, consulted: Consulted | None) -> None:
         """From now on ask somebody about regular expressions; None: search for a text."""
-        self._consulted = self._least.consulted = consulted
+        self._least.consulted = consulted
 
     def forget(self) -> None:
         """Drop everything memoised."""
@@ -188,7 +187,8 @@ class Living:
         return node.nullable or (self._all_bytes and (node.inhabited or surely_endless(node)))
 
     def _judged(self, root: Expr) -> bool:
-        return self._search(root) if self._consulted is None else self._consulted.alive(root)
+        consulted = self._least.consulted
+        return self._search(root) if consulted is None else consulted.alive(root)
 
     def _search(self, root: Expr) -> bool:
         """Whether any byte leads on to a string, and so on: a few steps deep; then the nearest."""

@@ -1,7 +1,7 @@
 """Strings told by lengths alone: formulas about them as sets of ranges.
 
-The lengths are cut at all bounds, and of each cell a formula holds or does not. Cells are bits, so
-that it is looked at once for all of them::
+The lengths are cut at all bounds, and of each cell a formula holds or does not, as of numbers
+(`json_ranges`). All are whole, so cells are bits, and a formula is looked at once for all of them::
 
     oneOf: 0 to 3, 2 to 5                        0 to 1, 4 to 5
 
@@ -17,7 +17,7 @@ from typing import cast
 from fairlead.lowering.expr import EMPTY, EPSILON, alt, concat, repeat
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.json_atoms import Text
-from fairlead.lowering.json_formulas import TRUE, Every, Formula, Leaf, atoms, fold
+from fairlead.lowering.json_formulas import Every, Formula, Leaf, atoms, fold
 from fairlead.lowering.nodes import Expr
 from fairlead.syntax.json_schema_tree import Strings
 
@@ -43,7 +43,7 @@ def in_lengths(formula: Formula, character: Expr) -> Expr | None:
     def make(node: Formula, made: dict[Formula, int]) -> int:
         if isinstance(node, Leaf):
             return _cells(cast("Text", node.atom), cuts)
-        found = every if isinstance(node, Every) or node is TRUE else 0
+        found = every if isinstance(node, Every) else 0
         for part in node.parts:
             found = found & made[part] if isinstance(node, Every) else found | made[part]
         return found

@@ -123,7 +123,7 @@ class Completions:
             lives: whether there is a member of that name with a value.
         """
         own = 1 << key
-        for way in [*self._ways[: _TRIED - 1], self._nothing][:_TRIED]:
+        for way in (*self._ways[:_TRIED], self._nothing):
             if way.mask & ~(behind | own):
                 continue
             answer = self._answer(way, said)

@@ -167,11 +167,11 @@ def _extend(
     queue: list[_Try], tried: _Try, serial: int, estimate: "Estimate", *, hurried: bool
 ) -> int:
     """Add the members with one more, and count them; in a hurry, some and where to go on."""
-    words, left = estimate.words, estimate.undone(tried.said)[1]
+    words, left = estimate.words, estimate.undone(tried.said)
     for key, text, rest in tried.steps or ():
         serial += 1
         more = tried.extras if words.single(key) else tried.extras | {_key_of(text)}
-        bound = estimate.undone(rest)[1]
+        bound = estimate.undone(rest)
         length = tried.length + len(text) + 1
         rank = (bound, length) if hurried else (0, length + bound)
         chosen = (*tried.chosen, (key, text))
@@ -186,7 +186,7 @@ def _extend(
 
 def _promising(tried: _Try, estimate: "Estimate") -> _Try:
     """The same, in order of how long its rest seems to be."""
-    return replace(tried, rank=(estimate.undone(tried.said)[1], tried.length))
+    return replace(tried, rank=(estimate.undone(tried.said), tried.length))
 
 
 @final
@@ -201,33 +201,26 @@ class Estimate:
     def __init__(self, words: Words) -> None:
         self.words = words
         self._known: dict[Formula, _Need] = {}
-        self._asking: dict[Formula, int] = {}
-        self._asked_by: dict[Atom, int] = {}
+        self._keys: dict[Formula, int] = {}
 
-    def undone(self, said: Formula) -> tuple[int, int]:
-        """How many parts do not hold, and how long what they need is at least."""
-        open_ = [need for part in _parts(said) if (need := self._of(part)) is not _NOTHING]
-        return len(open_), _together(open_).length
+    def undone(self, said: Formula) -> int:
+        """How long at least what is needed is where parts do not hold."""
+        return _together([self._of(part) for part in _parts(said)]).length
 
     def asked(self, said: Formula) -> int:
         """The keys that something asks for in the first part that does not hold, a bit for each."""
         blocking = next(part for part in _parts(said) if self._of(part) is not _NOTHING)
-        return fold(blocking, self._asking_all, self._asking)
+        return self._asked_by(blocking)
 
-    def _asking_all(self, part: Formula, made: dict[Formula, int]) -> int:
+    def _asked_by(self, part: Formula) -> int:
+        return fold(part, self._asking, self._keys)
+
+    def _asking(self, part: Formula, made: dict[Formula, int]) -> int:
+        words, found = self.words, 0
         if isinstance(part, Leaf):
-            return self._asked(part.atom)
-        found = 0
+            return sum(1 << key for key in words.keys if words.asks(part.atom, key))
         for one in part.parts:
             found |= made[one]
-        return found
-
-    def _asked(self, atom: Atom) -> int:
-        found = self._asked_by.get(atom)
-        if found is None:
-            asks = self.words.asks
-            found = sum(1 << key for key in self.words.keys if asks(atom, key))
-            self._asked_by[atom] = found
         return found
 
     def _of(self, part: Formula) -> "_Need":
@@ -243,7 +236,7 @@ class Estimate:
             return _NOTHING
         if not isinstance(part, Leaf):
             return _Need(0, 0, 0)
-        keys, shortest = self._asked(part.atom), self.words.shortest
+        keys, shortest = self._asked_by(part), self.words.shortest
         count = part.atom.count if isinstance(part.atom, AtLeast) else 1
         least = min((shortest(key) for key in self.words.keys if keys >> key & 1), default=0)
         return _Need(keys.bit_count(), keys, count * least)

@@ -75,7 +75,7 @@ class Shortest:
         for said, value in self.reading.after(rest.said, key).items():
             word = least(concat(self.reading.style.colon, self.value(value)))
             if word is not None:
-                bound = len(word) + estimate.undone(said)[1] + len("}")
+                bound = len(word) + estimate.undone(said) + len("}")
                 found.append((bound, word, Rest(place, rest.extras, said)))
         best: bytes | None = None
         for bound, word, behind in sorted(found, key=itemgetter(0, 1)):

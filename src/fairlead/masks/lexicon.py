@@ -223,8 +223,6 @@ class Lexicon:
         It is if a thousand states and 16 bytes suffice, and few records. States are met in the
         order of their least texts, so the first that accepts has it.
         """
-        if not expr.regular:
-            return False, None
         met, most = [self.state(expr)], self.parts + _MADE
         words = {met[0]: b""}
         for state in met:  # which grows
