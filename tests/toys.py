@@ -134,6 +134,9 @@ class Distinct:
     def remembers(self, argument: Hashable) -> bool:
         return not (isinstance(argument, frozenset) and None in argument)
 
+    def depends(self, argument: Hashable) -> bool:
+        return True
+
     def lives(self, argument: Hashable, look: Look) -> bool | None:
         return True
 

@@ -83,6 +83,9 @@ class Turns:
     def remembers(self, argument: Hashable) -> bool:
         return True
 
+    def depends(self, argument: Hashable) -> bool:
+        return True
+
     def lives(self, argument: Hashable, look: object) -> bool:
         return True
 

@@ -1,6 +1,8 @@
 """Where keys or items must not come again, a mask within a budget leaves enough of it."""
 
 import random
+import string
+from itertools import product
 from typing import Any, Literal
 
 import pytest
@@ -81,6 +83,35 @@ def test_behind_its_first_byte_a_shortest_text_is_the_shortest_rest(
             assert following is not None
             assert machine.shortest(following) == text[at + 1 :]
             state = following
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"reason": {"enum": [0, 1000]}, "b": {"type": "array"}}, "required": ["b"]},
+        {"oneOf": [{"required": ["reason"]}, {"required": ["b"]}], "type": "object"},
+        {"patternProperties": {"^a": {"type": "null"}}, "required": ["b"], "not": {"const": 1}},
+    ],
+)
+def test_where_nothing_has_to_differ_all_tokens_after_which_enough_are_left_are_in_it(
+    schema: Any,
+) -> None:
+    pairs = ["".join(pair) for pair in product(string.ascii_lowercase, repeat=2)]
+    words = [*pairs, *(f"{pair}x" for pair in pairs), "reas", "reason", 'reason"', '"b']
+    vocabulary = fl.Vocabulary([*BYTES, *(w.encode() for w in words), b"<eos>"], {256 + len(words)})
+    constraint = fl.compile(fl.JsonSchema({"type": "object", **schema}), vocabulary)
+    for text in (b"", b"{", b'{"', b'{"c":3,"', b'{"rea', b'{"b":[],"'):
+        state = constraint.start()
+        for byte in text:
+            state = constraint.advance(state, byte)
+        after = {
+            token: constraint.distance(constraint.advance(state, token))
+            for token in unpack(constraint.mask(state)).tolist()
+            if token < 256 + len(words)
+        }
+        for left in range(constraint.distance(state) or 1, 14):
+            within = {*unpack(constraint.mask_within(state, left)).tolist()} - {256 + len(words)}
+            assert within == {token for token, needed in after.items() if needed < left}
 
 
 def _close(constraint: CompiledConstraint, dice: random.Random) -> None:

@@ -155,6 +155,7 @@ def test_a_number_that_is_not_known_leaves_all_open() -> None:
     assert isinstance(anything, Alt)
     assert len(anything.options) == 40
     assert template.remembers(start.argument)
+    assert template.depends(start.argument)
     assert template.lives_after(start.argument, Everything(), lambda: None)
     assert template.lives(start.argument, Nothing()) is None
     assert [*template.parts(start.argument)] == []

@@ -280,6 +280,7 @@ def test_places_remember_nothing_and_refuse_nothing_later():
     assert template.resume(call.argument, b"") is EMPTY
     assert template.resume_any(call.argument) is EMPTY
     assert template.remembers(call.argument)
+    assert not template.depends(call.argument)
     assert template.lives(call.argument, None)
     assert template.lives(line.argument, None)
     assert not template.lives_after(call.argument, None, lambda: b"")

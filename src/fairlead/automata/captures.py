@@ -121,10 +121,19 @@ class Doubts:
 
 
 def _is_vague(node: Expr) -> bool:
-    """Whether a node itself is about what captures have read, and does not know it."""
-    if isinstance(node, Call):
-        return not node.template.remembers(node.argument)
-    return isinstance(node, Capture) and node.read is None
+    """Whether how much follows a node depends on what captures have read, and it does not know.
+
+    Of most objects it does not: what must not come twice need not come. While each key that may
+    begin was taken for vague, a step near the end of a budget asked for 512 tokens one by one, and
+    left out all others, names of the schema among them.
+    """
+    match node:
+        case Call(template, argument):
+            return not template.remembers(argument) and template.depends(argument)
+        case Capture(_, None, template, argument):
+            return template.depends(argument)
+        case _:
+            return False
 
 
 def _inside(node: Expr) -> tuple[Expr, ...]:

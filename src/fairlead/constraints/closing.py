@@ -91,8 +91,9 @@ class Closing:
     def row(self, state: State, tokens_left: int) -> Row:
         """The tokens after which one less than `tokens_left` suffice.
 
-        Where it is not known which names or items a token has read, and 16 more might not suffice,
-        tokens are asked one by one, 512 at most: others are left out. Where what is looked ahead
+        Where it is not known which names or items a token has read, it depends on them how much has
+        to follow, and 16 more might not suffice, tokens are asked one by one, 512 at most: others
+        are left out. Where what is looked ahead
         for meets such names, and many tokens go on with one, only those are left after which the
         rest suffices whatever the name is; but one at least.
 
@@ -115,7 +116,7 @@ class Closing:
         fit = [n for n in numbers.tolist() if self.fits(self._rows.state(n), tokens_left - 1)]
         vague = [n for n in fit if not self._surely_fits(self._rows.state(n), tokens_left - 1)]
         if len(fit) == len(numbers) and not reached.unsure.size and not vague:
-            return self._rows.row(rest)
+            return self._rows.pack(rest, reached.tokens)
         sure = reached.tokens[np.isin(reached.numbers, [n for n in fit if n not in vague])]
         asked = [*reached.unsure.tolist(), *self._doubtful(reached, vague)]
         asked += self._by_key(reached, {*numbers.tolist()} - {*fit})

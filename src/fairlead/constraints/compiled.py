@@ -204,9 +204,10 @@ class CompiledConstraint:
     def mask_within(self, state: DecodeState, tokens_left: int) -> Row:
         """The mask without the tokens after which `tokens_left - 1` more would not suffice.
 
-        Within 16 tokens of the end, tokens into a name or an item that must not come twice are
-        tried one by one, 512 at most, and others are left out; further from it such a rest is
-        trusted to take at most 16 tokens more than the shortest.
+        Where names or items have to come that must not come twice, as by `minProperties` or
+        `uniqueItems`, tokens into such are tried one by one within 16 tokens of the end, 512 at
+        most, and others are left out; further from it such a rest is trusted to take at most 16
+        tokens more than the shortest.
 
         Raises:
             LimitError: `distance(state)` is more than `tokens_left`.

@@ -98,6 +98,11 @@ class ItemsTemplate:
         """Whether all items that came are known, as far as they matter."""
         return UNKNOWN not in cast("Rest", argument).used
 
+    def depends(self, argument: Hashable) -> bool:
+        """What came must not come again."""
+        del argument
+        return True
+
     def lives(self, argument: Hashable, look: Look) -> bool | None:
         """Whether some items suffice."""
         return self._lives(cast("Rest", argument), look)

@@ -148,6 +148,11 @@ class ListedTemplate:
         del argument
         return True
 
+    def depends(self, argument: Hashable) -> bool:
+        """A number tells which values are left."""
+        del argument
+        return True
+
     def lives(self, argument: Hashable, look: Look) -> bool | None:
         """Whether some value can be spelled."""
         place = cast("Place", argument)

@@ -16,7 +16,7 @@ What this module does not know: schemas.
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import cast, final
 
 from fairlead.lowering.endless import SOMETHING
@@ -42,7 +42,7 @@ from fairlead.lowering.json_formulas import (
 )
 from fairlead.lowering.json_keysets import Keysets, said_by_cases
 from fairlead.lowering.json_members_alone import Alone, told_alone
-from fairlead.lowering.json_members_atoms import holds_at_end, read_member
+from fairlead.lowering.json_members_atoms import asks, holds_at_end, read_member
 from fairlead.lowering.json_members_found import Completions
 from fairlead.lowering.json_members_keys import KeyTexts
 from fairlead.lowering.json_members_least import size
@@ -117,6 +117,15 @@ class MembersTemplate:
     def remembers(self, argument: Hashable) -> bool:
         """Whether all keys that came are known."""
         return UNKNOWN not in cast("Rest | Member", argument).extras
+
+    def depends(self, argument: Hashable) -> bool:
+        """Whether something may ask for keys of a class, of which none must come twice."""
+        del argument
+        return self._asks_for_others
+
+    @cached_property
+    def _asks_for_others(self) -> bool:
+        return any(asks(a, key) for a in atoms(self._said) for key in self._keys[self._count :])
 
     def lives(self, argument: Hashable, look: Look) -> bool | None:
         """Whether the rest can be completed."""

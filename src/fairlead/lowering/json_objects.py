@@ -148,6 +148,11 @@ class ObjectTemplate:
         """Whether all keys that came are known."""
         return UNKNOWN not in cast("Argument", argument)[1]
 
+    def depends(self, argument: Hashable) -> bool:
+        """All that has to come is declared."""
+        del argument
+        return False
+
     def _resumed(self, position: int, extras: Extras) -> Expr:
         behind = (self._behind_other(position), extras, BEHIND)
         return concat(self._other_body, call(self, behind))

@@ -15,13 +15,13 @@
     Stop            the empty string, where what an Ahead of its level looks at ends
     Unsure          unknown without the bytes that a Capture has read (see automata.derivative)
 
-They are made by the constructors of `lowering.expr` alone, which keep equal ones the same object.
-`inhabited` says that some byte string surely belongs; where that takes a search it is False.
+The constructors of `lowering.expr` alone make them: equal ones are the same object. `inhabited`
+says that some byte string surely belongs; False where that takes a search.
 
 A concatenation is a stack, so what follows an Ahead is the rest of it. `looks` is how many levels
-of Ahead there may be in a node, one more than the highest: 0 means none. Where it is not 0, whether
-there is a string at all depends on what stands before and behind (`automata.guarded`). `yields`
-says that a node can be passed without a byte, provided that what its Aheads say holds.
+of Ahead there may be in a node, 0: none. Where there are, whether there is a string at all depends
+on what stands before and behind (`automata.guarded`). `yields` says that a node can be passed
+without a byte, if what its Aheads say holds.
 
 What this module does not know: tokens, characters, JSON, automata.
 """
@@ -67,14 +67,15 @@ class Template(Protocol):
         ...
 
     def resume_any(self, argument: Hashable) -> "Expr":
-        """No less than what follows a Capture, whatever that has read: it is not remembered.
-
-        For a proof that nothing does, where `resume` leads to too much.
-        """
+        """No less than what follows a Capture, whatever it read: for a proof that nothing does."""
         ...
 
     def remembers(self, argument: Hashable) -> bool:
         """Whether an argument says all that has been captured before."""
+        ...
+
+    def depends(self, argument: Hashable) -> bool:
+        """Whether the shortest rest does on what is captured, or was before."""
         ...
 
     def lives(self, argument: Hashable, look: "Look") -> bool | None:
@@ -257,7 +258,7 @@ class Rule:
         make = self.make
         if not self.bodies and make is not None:
             self.bodies.append(make())
-            object.__setattr__(self, "make", None)  # which holds all that a body may be made of
+            object.__setattr__(self, "make", None)  # which holds what a body may be made of
         if not self.bodies:
             raise FairleadError(f"rule {self.name} has no body yet")
         return self.bodies[0]

@@ -27,6 +27,11 @@ class Uncaptured:
         del argument
         return True
 
+    def depends(self, argument: Hashable) -> bool:
+        """Nothing is captured."""
+        del argument
+        return False
+
     def lives_after(
         self, argument: Hashable, look: Look, captured: Callable[[], bytes | None]
     ) -> bool | None:

@@ -5,7 +5,7 @@ engine remembers few of them: it is meant to be clear, and a walk costs millisec
 """
 
 from collections import OrderedDict
-from typing import Generic, TypeVar, final
+from typing import Final, Generic, TypeVar, final
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from fairlead.masks.walk import Reached, walk
 from fairlead.vocabulary.spellings import Vocabulary
 
 State = TypeVar("State")
+_STATE: Final = 5 << 10  # bytes that a state takes beside its row: 3 to 7 KB of seven schemas
 
 
 @final
@@ -28,6 +29,7 @@ class Rows(Generic[State]):
         self._recognizer, self._vocabulary, self._budget = recognizer, vocabulary, budget
         self._table = Table(recognizer)
         self._rows: OrderedDict[State, Row] = OrderedDict()
+        self._walked: tuple[State, Reached] | None = None
         self._hits = self._misses = 0
         self.end_row = pack(sorted(vocabulary.eos_ids), vocabulary.width)
 
@@ -54,10 +56,17 @@ class Rows(Generic[State]):
         return pack(np.concatenate([tokens, ends]), self._vocabulary.width)
 
     def reached(self, state: State) -> Reached:
-        """What a walk from `state` finds; a table that is too large is started anew before."""
-        if self._table.rows.nbytes > self._budget.table_bytes:
+        """What a walk from `state` finds; a table that is too large is started anew before.
+
+        That of the last state is kept, as what is asked near the end of a budget is asked twice.
+        """
+        if self._walked is not None and self._walked[0] == state:
+            return self._walked[1]
+        if self._state_bytes > self._budget.table_bytes:
             self.forget()
-        return walk(self._table, self._vocabulary.trie, state)
+        found = walk(self._table, self._vocabulary.trie, state)
+        self._walked = state, found
+        return found
 
     def state(self, number: int) -> State:
         """The blurred state that the last walk gave this number."""
@@ -82,13 +91,18 @@ class Rows(Generic[State]):
             rows=count,
             row_bytes=count * self.end_row.nbytes,
             states=len(self._table),
-            state_bytes=self._table.rows.nbytes,
+            state_bytes=self._state_bytes,
             hits=self._hits,
             misses=self._misses,
         )
 
+    @property
+    def _state_bytes(self) -> int:
+        return self._table.rows.nbytes + _STATE * len(self._table)
+
     def forget(self) -> None:
         """Drop all that was remembered; what is asked for later is made again, the same."""
         self._recognizer.forget()
+        self._walked = None
         self._table = Table(self._recognizer)
         self._rows.clear()
