@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import fairlead as fl
+from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.expr import ALL_BYTES, EMPTY, UNSURE
 from fairlead.lowering.json_listed import ListedTemplate, listed
 from fairlead.lowering.json_scalars import scalars
@@ -188,6 +189,24 @@ def test_many_objects_take_little_to_be_entered() -> None:
             todo += [getattr(part, name) for name in ("head", "tail") if hasattr(part, name)]
             todo += getattr(part, "options", ())
     assert 0 < len(made) < 10
+
+
+def test_the_shortest_of_many_objects_is_found_without_writing_down_all() -> None:
+    def spent(count: int) -> int:
+        fuel: list[int] = []
+        template = ListedTemplate([{"id": n, "x": f"n{n}"} for n in range(count)], STYLE, numbers)
+        machine = Derivatives(template.start(), fuel=fuel.append)
+        assert machine.shortest(machine.start()) == b'{"id":0,"x":"n0"}'
+        return sum(fuel)
+
+    assert spent(3000) < 2 * spent(300)
+
+
+def test_the_shortest_that_can_be_spelled_is_found_behind_many_that_cannot() -> None:
+    few = [bytes([byte]) for byte in b'{}[]":,x0']
+    vocabulary = fl.Vocabulary([*few, b"<end>"], eos_ids={len(few)})
+    values: list[Any] = [{"x": f"n{n}"} for n in range(500)] + [{"x": "x" * n} for n in (9, 8)]
+    assert compiled(values, vocabulary).example() == '{"x":"xxxxxxxx"}'
 
 
 def counted(made: list[object]) -> Callable[[frozenset[Decimal]], Expr]:

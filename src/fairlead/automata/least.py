@@ -43,6 +43,7 @@ Found: TypeAlias = Word | None
 
 _DEEPEST = 16
 _ASKED = 16  # times for what is not known yet
+_AT_ONCE = 64  # parts that are waited for, and twice as many whenever these did not suffice
 _CONSULTED = 4  # times that an expression turned out to be too large for others
 _FREE = 8  # bytes that are kept of a word with each expression for no more fuel
 
@@ -54,10 +55,11 @@ _shared: "WeakKeyDictionary[Expr, Found]" = WeakKeyDictionary()
 
 @final
 class _Unknown(Exception):  # noqa: N818  it says that an answer has to wait, and is no error
-    """What is asked for again and again has to be found first.
+    """What is asked for again and again has to be found first, or much is asked for.
 
     A search that takes it for nothing meanwhile tries all else: each of fifty choices of two names
-    took twice as long as the one before.
+    took twice as long as the one before, and of 5,000 objects all were written down (5 s), where
+    those suffice that seem to be the shortest.
     """
 
 
@@ -137,7 +139,7 @@ class Least:
         was done twice, what one of fifty objects needs among it.
         """
         stack, opened, missing, asked = [root], set[Expr](), dict[Expr, None](), 0
-        known, within = self._known, isinstance(root, Rule)
+        known, within, limits = self._known, isinstance(root, Rule), dict[Expr, int]()
 
         def look(part: Expr) -> Found:
             if part in known:
@@ -150,20 +152,20 @@ class Least:
                 return self._met(part, found, guesses, within=part in opened)
             nonlocal asked
             asked += part in missing
-            if asked > _ASKED:
-                raise _Unknown
             missing[part] = None
+            if asked > _ASKED or len(missing) > most:
+                raise _Unknown
             return None
 
         shared = self._shared
         while stack:
             node = stack[-1]
             missing.clear()
-            asked, word = 0, None
+            asked, word, most = 0, None, limits.get(node, _AT_ONCE)
             try:
                 word = None if node in found else self._told(node, look)
             except _Unknown:
-                word = None
+                limits[node] = 2 * most
             if missing:
                 opened.add(node)
                 stack.extend(missing)
