@@ -76,6 +76,20 @@ def test_a_walk_says_where_each_token_leads():
     assert sorted(reached.tokens.tolist()) == [0, 1, 2, 5]
 
 
+@given(st.sets(st.text("[a]", min_size=10, max_size=30), min_size=1, max_size=12), st.integers(1))
+def test_far_down_where_few_nodes_live_it_says_the_same(texts, seed):
+    """Single nodes are gone through there, beside those of many brackets."""
+    runs = [b"[" * n for n in (1, 2, 11, 12, 13, 14, 40)] + [b"[" * 20 + b"a" + b"]" * 20]
+    many = [b"[" * 11 + bytes([letter]) * 3 for letter in b"[abcdefghij"[: 1 + seed % 11]]
+    vocabulary = Vocabulary([*runs, *many, *(text.encode() for text in texts), b"<eos>"], {0})
+    machine = Derivatives(nested(), vocabulary.spellable)
+    made = Rows(machine, vocabulary, Budget.default())
+    state = machine.start()
+    for _ in range(3):
+        assert {*unpack(made.row(state)).tolist()} == brute_force(machine, state, vocabulary)
+        state = machine.step(state, ord("["))
+
+
 def test_a_vocabulary_without_text_allows_nothing():
     machine = Derivatives(nested())
     reached = walk(Table(machine), Vocabulary([None, None]).trie, machine.start())

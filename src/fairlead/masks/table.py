@@ -57,7 +57,7 @@ class Table(Generic[State]):
     def leave(self, numbers: NDArray[np.int32]) -> None:
         """Fill the rows of these states."""
         fresh = numbers[~self._left[numbers]]
-        for number in np.unique(fresh).tolist():
+        for number in np.unique(fresh).tolist() if fresh.size else ():
             row = np.zeros(256, np.int32)
             for members, target in self._recognizer.arcs(self.state(number)):
                 row[_indices(members)] = self._number(target)
