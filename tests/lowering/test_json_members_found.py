@@ -6,6 +6,7 @@ import pytest
 
 import fairlead as fl
 from fairlead.automata.derivative import Derivatives
+from fairlead.constraints.compiled import CompiledConstraint
 from fairlead.lowering import json_members, json_members_found
 from fairlead.lowering.expr import EPSILON
 from fairlead.lowering.json_atoms import (
@@ -137,3 +138,68 @@ def test_most_names_need_no_search(said, most, monkeypatch):
         state = constraint.advance(state, byte)
     constraint.mask(state)
     assert len(searched) < most
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_each_of_many_names_that_need_others_comes_where_all_that_it_needs_may(seed: int) -> None:
+    dice = random.Random(seed)
+    names = [f"{letter}{other}" for letter in "abcdef" for other in "uvwxyz"]
+    needs = {name: dice.sample(names, dice.choice([0, 1, 1, 2])) for name in names}
+    never = {*dice.sample(names, dice.choice([0, 0, 1, 3]))}
+    most = dice.choice([3, 6, 36])
+    schema = {
+        "type": "object",
+        "dependentRequired": needs,
+        "properties": dict.fromkeys(never, False),
+        "maxProperties": most,
+    }
+    tokens = [bytes([byte]) for byte in range(256)]
+    constraint = fl.compile(fl.JsonSchema(schema), fl.Vocabulary([*tokens, b"<end>"], {256}))
+    came: list[str] = []
+    while True:
+        begun = "{" + "".join(f'"{name}":0,' for name in came) + '"'
+        left = [name for name in names if name not in came]
+        may = {name for name in left if _goes_on(constraint, begun + name + '"')}
+        closed = {name: _closure({*came, name}, needs) for name in left}
+        fits = {name for name, all_ in closed.items() if not all_ & never and len(all_) <= most}
+        assert may == fits
+        if not may:
+            break
+        came.append(dice.choice(sorted(may)))
+
+
+def _closure(names: set[str], needs: dict[str, list[str]]) -> set[str]:
+    found, todo = set[str](), [*names]
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            todo += needs[name]
+    return found
+
+
+def _goes_on(constraint: CompiledConstraint, text: str) -> bool:
+    state = constraint.start()
+    for byte in text.encode():
+        if not int(constraint.mask(state)[byte // 32]) >> byte % 32 & 1:
+            return False
+        state = constraint.advance(state, byte)
+    return True
+
+
+def test_of_many_names_that_need_others_all_are_looked_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    searches: list[Formula] = []
+
+    def counted(ways: object, said: Formula, extras: object) -> object:
+        searches.append(said)
+        return can_end(ways, said, extras)  # pyright: ignore[reportArgumentType]
+
+    can_end = json_members.can_end
+    monkeypatch.setattr(json_members, "can_end", counted)
+    schema = {"type": "object", "dependentRequired": {f"a{n}": [f"b{n}"] for n in range(100)}}
+    tokens = [bytes([byte]) for byte in range(256)]
+    constraint = fl.compile(fl.JsonSchema(schema), fl.Vocabulary([*tokens, b"<end>"], {256}))
+    assert _goes_on(constraint, '{"a7":1,"b3')
+    assert len(searches) < 10

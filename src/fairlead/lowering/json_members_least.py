@@ -9,6 +9,7 @@ What this module does not know: spelling, values.
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
@@ -74,16 +75,23 @@ def components(said: Formula) -> list[Formula]:
     parts = _parts(said)
     everywhere = {part: None for part in parts if isinstance(part, Leaf) and _persists(part.atom)}
     others = [part for part in parts if part not in everywhere]
-    groups: list[tuple[set[str], list[Formula]]] = []
-    for part in others:
-        names = _names(part)
+    above: dict[str, str] = {}  # another name with which parts connect one: ever higher, up to one
+
+    def highest(name: str) -> str:
+        while above.setdefault(name, name) != name:
+            above[name] = name = above[above[name]]
+        return name
+
+    about = [_names(part) for part in others]
+    for names in about:
         if names is None:
             return [said]
-        joined = [group for group in groups if not group[0].isdisjoint(names)]
-        groups = [group for group in groups if group[0].isdisjoint(names)]
-        members = [member for group in joined for member in group[1]]
-        groups.append((names.union(*(group[0] for group in joined)), [*members, part]))
-    return [all_of(*everywhere, *members) for _, members in groups]
+        for name in names:
+            above[highest(name)] = highest(next(iter(names)))
+    groups = defaultdict[str | None, list[Formula]](list)
+    for part, names in zip(others, about, strict=True):
+        groups[highest(next(iter(names))) if names else None].append(part)
+    return [all_of(*everywhere, *members) for members in groups.values()]
 
 
 def _persists(atom: Atom) -> bool:
