@@ -22,16 +22,21 @@ KEYS = ("a", "ab", "c", "x", "")
 
 
 def members(
-    names: str = "", *, others: Expr = EMPTY, allowed: Expr | None = None, ordered: bool = False
+    names: str = "",
+    *,
+    others: Expr = EMPTY,
+    allowed: set[str] | None = None,
+    ordered: bool = False,
 ) -> Members:
-    """Declared keys in order, each with the value 1; `a!` is required."""
-    listed = names.split()
+    """Declared keys in order, each with the value 1, none if not allowed; `a!` is required."""
+    listed = tuple(name.rstrip("!") for name in names.split())
+    keys = None if allowed is None else sorted({*listed, *allowed})
     return Members(
-        tuple(name.rstrip("!") for name in listed),
-        tuple(ONE for _ in listed),
-        tuple(name.endswith("!") for name in listed),
+        listed,
+        tuple(ONE if allowed is None or name in allowed else EMPTY for name in listed),
+        tuple(name.endswith("!") for name in names.split()),
         others,
-        allowed,
+        None if keys is None else Spelling(plain=False).choose((key, EPSILON) for key in keys),
         ordered,
     )
 
@@ -68,10 +73,7 @@ def texts(size: int) -> list[list[tuple[str, int]]]:
 @pytest.mark.parametrize("others", [EMPTY, TWO])
 @pytest.mark.parametrize("allowed", [None, {"a", "c", ""}])
 def test_objects_hold_exactly_the_members_they_may(ordered, names, others, allowed, share):
-    spelled = None
-    if allowed is not None:
-        spelled = Spelling(plain=False).choose((key, EPSILON) for key in allowed)
-    made = members(names, others=others, allowed=spelled, ordered=ordered)
+    made = members(names, others=others, allowed=allowed, ordered=ordered)
     machine = engine(made)
     draw, three = random.Random(names), texts(3)
     three = draw.sample(three, int(share * len(three)))
@@ -192,8 +194,7 @@ def test_a_second_undeclared_key_behind_an_unknown_one_is_unsure_only_at_its_end
 
 
 def test_where_names_are_limited_it_is_unsure_at_its_beginning():
-    allowed = Spelling(plain=False).choose([("x", EPSILON), ("y", EPSILON)])
-    made = members("", others=TWO, allowed=allowed)
+    made = members("", others=TWO, allowed={"x", "y"})
     template = ObjectTemplate(made, json_style(JsonSchema(True, whitespace="compact")))
     machine = Derivatives(template.resume((0, frozenset(), BEHIND), None))
     state = machine.start()

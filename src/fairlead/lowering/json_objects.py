@@ -23,7 +23,7 @@ What this module does not know: schemas.
 """
 
 import json
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from functools import cached_property
 from typing import TypeAlias, cast, final
 
@@ -68,7 +68,8 @@ class Members:
         values: the value of each.
         required: whether each must be there.
         others: the value of every undeclared key, EMPTY if there may be none.
-        allowed: what is between the quotes of any key, None if that may be anything.
+        allowed: what is between the quotes of any key, None if that may be anything. All names are
+            among it: one that must not come has no value.
         ordered: whether declared keys come in order, and undeclared ones after them.
         unnamed: undeclared keys, names perhaps among them; None where that is not known.
         tame: whether values may be made when they are first entered, since nothing in them can be
@@ -110,18 +111,14 @@ class ObjectTemplate:
         return KeyTrie(self.members.names)
 
     @cached_property
-    def _keys(self) -> tuple[Expr, ...]:
-        return tuple(self._key(name) for name in self.members.names)
-
-    @cached_property
     def _bodies(self) -> tuple[Expr, ...]:
         between = concat(QUOTE, self.style.colon)
         return tuple(concat(between, value) for value in self.members.values)
 
     @cached_property
     def _words(self) -> tuple[Expr, ...]:
-        quoted = zip(self._keys, self._bodies, strict=True)
-        return tuple(concat(QUOTE, key, body) for key, body in quoted)
+        keys = map(self.style.spelling.text, self.members.names)
+        return tuple(concat(QUOTE, key, body) for key, body in zip(keys, self._bodies, strict=True))
 
     @cached_property
     def _other_body(self) -> Expr:
@@ -161,8 +158,7 @@ class ObjectTemplate:
         """Whether the values that are still required have texts, and some key goes on from here."""
         position, _, node = cast("Argument", argument)
         spelled = among(look.spellable)
-        any_key = self.members.allowed is None and look.spellable == ALL_BYTES
-        parts = self.members.values if any_key else self._words
+        parts = self.members.values if look.spellable == ALL_BYTES else self._words
         for index in self._missing(position):
             found = look(parts[index])
             if not found:
@@ -265,14 +261,7 @@ class ObjectTemplate:
         coming = self._coming(position)
         waiting = self.members.ordered and bool(self._missing(position))
         undeclared = EMPTY if waiting else self._other(position, extras, spellable)
-        if self.members.allowed is None:
-            declared = call(self, (position, extras, 0)) if coming else EMPTY
-            return alt(declared, undeclared)
-        options = (
-            concat(self._keys[index], self._after_key(index, position, extras))
-            for index in self._trie.below(0, coming)
-        )
-        return alt(*options, undeclared)
+        return alt(call(self, (position, extras, 0)) if coming else EMPTY, undeclared)
 
     def _rest_of_key(self, position: int, extras: Extras, node: int) -> Expr:
         coming, spelling = self._coming(position), self.style.spelling
@@ -312,18 +301,16 @@ class ObjectTemplate:
     def _behind_other(self, position: int) -> int:
         return self._count if self.members.ordered else max(position, 0)
 
-    def _key(self, name: str) -> Expr:
-        key, allowed = self.style.spelling.text(name), self.members.allowed
-        return key if allowed is None else both(key, allowed)
-
     def _missing(self, position: int) -> tuple[int, ...]:
         """The required keys that are still to come."""
         found = self._lacking.get(position)
         if found is None:
-            required = self.members.required
-            missing = tuple(index for index in self._unused(position) if required[index])
-            found = self._lacking.keep(position, missing)
+            found = self._lacking.keep(position, tuple(self._unused(position, self._required)))
         return found
+
+    @cached_property
+    def _required(self) -> list[int]:
+        return [index for index, needed in enumerate(self.members.required) if needed]
 
     def _coming(self, position: int) -> int:
         """The declared keys that may come next: in order, no required one is passed over."""
@@ -331,7 +318,8 @@ class ObjectTemplate:
         return self._next.keep(position, self._find_coming(position)) if found is None else found
 
     def _find_coming(self, position: int) -> int:
-        unused, missing = self._unused(position), self._missing(position)
+        unused = self._unused(position, range(self._count))
+        missing = self._missing(position)
         if self.members.ordered and missing:
             unused = [index for index in unused if index <= missing[0]]
         return self._trie.among(unused)
@@ -343,8 +331,8 @@ class ObjectTemplate:
         left = room(position, "{}", spelled)
         return left is None or len({*self._missing(position)} - {begun}) <= left
 
-    def _unused(self, position: int) -> list[int]:
+    def _unused(self, position: int, names: Iterable[int]) -> list[int]:
         position = max(position, 0)
         if self.members.ordered:
-            return list(range(position, self._count))
-        return [index for index in range(self._count) if not position >> index & 1]
+            return [index for index in names if index >= position]
+        return [index for index in names if not position >> index & 1]
