@@ -33,7 +33,6 @@ from fairlead.masks.kernels.layout import (
     DOUBTFUL,
     DOUBTS,
     EDGE,
-    EXPANDED,
     EXPR,
     FIRST,
     FORKED,
@@ -85,6 +84,7 @@ from fairlead.masks.kernels.layout import (
     WORK_ROOM,
 )
 from fairlead.masks.kernels.lexer_layout import APART, LEXER
+from fairlead.masks.kernels.returns import is_expanded
 from fairlead.masks.kernels.scanned import leave_scan
 from fairlead.masks.kernels.scans import expand_line, expand_scan
 from fairlead.masks.kernels.schema_nodes import NOT_LAID, lay
@@ -238,10 +238,9 @@ def _choice(context: Context, start: int, count: int, stack: int) -> int:
 @inner
 def _lexeme(context: Context, node: int, state: int, after: int, stack: int) -> int:
     """A lexical state reads on, or, where it accepts, gives way to `after`."""
-    flags = uint8s(context, LEX_FLAG)[state]
-    if flags & EXPANDED == 0:
-        context[WANT] = state
+    if not is_expanded(context, state):
         return NEED_LEX
+    flags = uint8s(context, LEX_FLAG)[state]
     if flags & DOUBTS:
         context[DOUBTFUL] |= 1
         return OK
@@ -257,9 +256,7 @@ def _counted(context: Context, node: int, stack: int) -> int:
     """Between items it may give way, if enough have come; within one it reads on."""
     nodes = int32s(context, NODE)
     state, low, high = nodes[node * 6 + 1], nodes[node * 6 + 2], nodes[node * 6 + 3]
-    flags = uint8s(context, LEX_FLAG)[state]
-    if flags & EXPANDED == 0:
-        context[WANT] = state
+    if not is_expanded(context, state):
         return NEED_LEX
     between = state == nodes[node * 6 + 4]
     if between and low == 0:

@@ -20,7 +20,6 @@ from fairlead.masks.kernels.layout import (
     CAPTURES,
     EDGE,
     EVERYWHERE,
-    EXPANDED,
     GOES_ON,
     GUARDING,
     IGNORED,
@@ -53,6 +52,7 @@ from fairlead.masks.kernels.lexer_layout import (
     NEED_LEXER,
 )
 from fairlead.masks.kernels.lexers import push_lexer
+from fairlead.masks.kernels.returns import is_expanded
 from fairlead.masks.kernels.scanned import enter_scan
 from fairlead.masks.kernels.verdicts import verdict_of
 from fairlead.masks.kernels.views import Context, inner, int32s, int64s, once, uint8s
@@ -231,10 +231,9 @@ def expand_line(context: Context, node: int, stack: int) -> int:
     nodes = int32s(context, NODE)
     state, columns = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
     following = int(nodes[node * 6 + 3])
-    flags = uint8s(context, LEX_FLAG)[state]
-    if flags & EXPANDED == 0:
-        context[WANT] = state
+    if not is_expanded(context, state):
         return NEED_LEX
+    flags = uint8s(context, LEX_FLAG)[state]
     if flags & GOES_ON:
         code = found(context, node, stack)
         if code < 0:
