@@ -1,5 +1,6 @@
 """Lexical states are made once, and rows never change."""
 
+import random
 import re
 from functools import reduce
 from itertools import product
@@ -28,6 +29,7 @@ from fairlead.lowering.expr import (
 from fairlead.lowering.fuel import attempt, metered
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.masks import lexicon
+from fairlead.masks.kernels import record_layout
 from fairlead.masks.kernels.layout import DEAD_END
 from fairlead.masks.kernels.record_layout import EXPAND
 from fairlead.masks.lexicon import Lexicon
@@ -300,3 +302,40 @@ def test_a_mask_behind_many_counted_places_is_not_begun_anew_for_each_state(
         most = max(most, begun)
         state = constraint.advance(state, token)
     assert most < 12
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_may_be_passed_is_read_as_re_reads_it(seed: int) -> None:
+    """Options that others become where parts of them are nothing are dropped, and no others."""
+    dice = random.Random(seed)
+    parts = ["a?", "b?", "a*", "b*", "(?:ab)?", "[ab]?", "c?", "a{0,2}", "a", "(?:ac)*", "é?"]
+    several = [dice.choice(parts) for _ in range(dice.randrange(2, 24))]
+    pattern = f"(?:{''.join(several)}){{{dice.randrange(1, 4)}}}"
+    tokens = [bytes([byte]) for byte in range(256)]
+    constraint = fl.compile(fl.Regex(pattern), fl.Vocabulary([*tokens, b"<end>"], {256}))
+    for _ in range(40):
+        text = "".join(dice.choice("aabbcé") for _ in range(dice.randrange(9)))
+        expected = re.fullmatch(pattern, text) is not None
+        assert constraint.matches(text) == expected
+        state, read = constraint.start(), True
+        for byte in text.encode():
+            read = bool(int(constraint.mask(state)[byte // 32]) >> byte % 32 & 1)
+            if not read:
+                break
+            state = constraint.advance(state, byte)
+        assert (read and constraint.accepts(state)) == expected
+
+
+@pytest.mark.parametrize("parts", [["é?"], ["x?", "y?"], ["(ab)?", "c?"], ["x*", "y?"]])
+def test_states_of_many_parts_that_may_be_nothing_have_few_options(parts: list[str]) -> None:
+    """Each of 800 states had as many options as parts were left: a gigabyte, and a hang."""
+    optional = {
+        "é?": alt(EPSILON, literal("é"), literal("ê")), "x?": alt(EPSILON, literal("x")),
+        "y?": alt(EPSILON, literal("y")), "(ab)?": alt(EPSILON, literal("ab")),
+        "c?": alt(EPSILON, literal("c")), "x*": repeat(literal("x")),
+    }  # fmt: skip
+    states = Lexicon(ALL_BYTES)
+    spread(states, states.state(concat(*(optional[part] for part in parts * 200))), 12)
+    made = states.records.context
+    assert int(made[record_layout.PARTS]) < 3_000
+    assert int(made[record_layout.LINES]) < 6_000

@@ -4,16 +4,19 @@ Counts inside counts leave behind a great many options that differ in the counts
 of the outer count adds one; without this `((a{1,30}b?){1,30}c?){1,30}` has 27,000 after thirty
 letters, with it those of which none contains another.
 
+What another option becomes where parts of it are nothing says nothing new either, as b{0,7} here.
+
 Only the first few parts are compared. What this misses costs time and changes no language.
 """
 
-from collections.abc import Iterable
-from typing import TypeAlias
+from collections.abc import Collection, Iterable
+from typing import Final, TypeAlias
 
 from fairlead.lowering.nodes import Concat, Expr
 from fairlead.lowering.ranges import Range, contains, counted
 
 _DEPTH = 6
+_PASSED: Final = 16  # parts that may be nothing, one behind the other
 _MOST_COMPARED = 256
 _UNBOUNDED = 1 << 80
 
@@ -22,8 +25,12 @@ Counts: TypeAlias = tuple[Range, ...]
 
 def superfluous(options: Iterable[Expr]) -> list[Expr]:
     """The options whose strings are all strings of another one."""
+    left = dict.fromkeys(options)
+    passed = tails(left)
+    for option in passed:
+        left.pop(option, None)
     begun: dict[int, list[Expr]] = {}
-    for option in options:  # most begin as no other does: their shapes need not be told
+    for option in left:  # most begin as no other does: their shapes need not be told
         head = option.head if isinstance(option, Concat) else option
         begun.setdefault(id(counted(head)[0]), []).append(option)
     alike: dict[tuple[int, ...], list[tuple[Counts, Expr]]] = {}
@@ -31,10 +38,29 @@ def superfluous(options: Iterable[Expr]) -> list[Expr]:
         for option in several if len(several) > 1 else ():
             shape, counts = _shape(option)
             alike.setdefault(shape, []).append((counts, option))
-    found: list[Expr] = []
+    found = [*dict.fromkeys(passed)]
     for group in alike.values():
         if 1 < len(group) <= _MOST_COMPARED:
             found += _dominated(group)
+    return found
+
+
+def tails(options: Collection[Expr]) -> list[Expr]:
+    """The options that another one becomes where what it begins with may be nothing.
+
+    >>> from fairlead.lowering.expr import concat, literal, repeat
+    >>> rest = literal("b")
+    >>> tails({concat(repeat(literal("a")), rest): None, rest: None}) == [rest]
+    True
+    """
+    found: list[Expr] = []
+    for option in options:
+        rest, passed = option, 0
+        while passed < _PASSED and isinstance(rest, Concat) and rest.head.nullable:
+            rest, passed = rest.tail, passed + 1
+            if rest in options and option.regular:
+                found.append(rest)
+                break
     return found
 
 

@@ -36,7 +36,7 @@ from fairlead.masks.kernels.record_layout import (
     C,
 )
 from fairlead.masks.kernels.records import common_of, field, push, record_of, set_of, union_of
-from fairlead.masks.kernels.superfluous import drop_superfluous
+from fairlead.masks.kernels.superfluous import drop_superfluous, drop_tails
 from fairlead.masks.kernels.views import Context, apart, inner, int32s, int64s, once
 
 MANY: Final = 8  # from so many options on, those that say nothing new are searched for
@@ -172,6 +172,8 @@ def alt_of(context: Context, base: int) -> int:
     ):
         context[TOP] = base
         return ANYTHING
+    if context[TOP] - end > 1:
+        drop_tails(context, end)
     if context[TOP] - end <= _MOST_COMPARED:
         if context[TOP] - end <= MANY or _may_meet(context, end):
             _unite(context, end)

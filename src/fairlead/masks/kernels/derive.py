@@ -46,6 +46,7 @@ from fairlead.masks.kernels.record_layout import (
     C,
 )
 from fairlead.masks.kernels.records import add_line, common_of, field, lacking, push, put, set_of
+from fairlead.masks.kernels.superfluous import leads_on
 from fairlead.masks.kernels.views import Context, apart, inner, int32s, int64s, lowest_bit, once
 
 _FREE: Final = 64  # lines of what is derived at once: of few it is nothing beside all else
@@ -136,6 +137,7 @@ def _lines_of_parts(context: Context, record: int, kind: int, a: int, b: int) ->
     """Write the lines of the parts that may come first, with what follows each."""
     apart()
     lines, parts, rest, count = int64s(context, LINE), int32s(context, PART), EPSILON, 0
+    begin = int(context[LINES])
     if kind == ALT:
         count = b
     elif kind == RULE:
@@ -151,10 +153,24 @@ def _lines_of_parts(context: Context, record: int, kind: int, a: int, b: int) ->
             part, rest = b, EPSILON
         elif kind == RULE:
             part = field(context, record, C) - 1
-        end = field(context, part, LINES_END)
+        end, made = field(context, part, LINES_END), int(context[LINES])
         for line in range(field(context, part, LINES_AT), end):
             after = pair_of(context, int(lines[line] & 0xFFFFFFFF), rest)
-            add_line(context, int(lines[line] >> 32), after)
+            passed = kind == CONCAT and index != 0
+            if not passed or not _is_said(context, begin, made, int(lines[line])):
+                add_line(context, int(lines[line] >> 32), after)
+
+
+@inner
+def _is_said(context: Context, first: int, last: int, line: int) -> bool:
+    """Whether one of some lines says no less than one more: what may be passed says it again."""
+    lines = int64s(context, LINE)
+    for index in range(first, last):
+        if lines[index] >> 32 == line >> 32 and leads_on(
+            context, int(lines[index] & 0xFFFFFFFF), int(line & 0xFFFFFFFF)
+        ):
+            return True
+    return False
 
 
 @inner

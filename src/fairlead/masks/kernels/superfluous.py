@@ -4,12 +4,23 @@ from typing import Final
 
 from fairlead.masks.kernels.counts import high_of, item_of, low_of
 from fairlead.masks.kernels.intern import mixed
-from fairlead.masks.kernels.lists import sort_list
-from fairlead.masks.kernels.record_layout import CONCAT, KIND, LIST, TOP, WANT, A, B
+from fairlead.masks.kernels.lists import is_among, sort_list
+from fairlead.masks.kernels.record_layout import (
+    ABOUT,
+    CONCAT,
+    KIND,
+    LIST,
+    NULLABLE,
+    TOP,
+    WANT,
+    A,
+    B,
+)
 from fairlead.masks.kernels.records import field, push
 from fairlead.masks.kernels.views import Context, apart, inner, int64s, once
 
 _DEPTH: Final = 6
+_PASSED: Final = 16  # parts that may be nothing, one behind the other
 
 
 @inner
@@ -92,3 +103,55 @@ def _covers(context: Context, outer: int, inside: int) -> bool:
             return True
         outer, inside = field(context, outer, B), field(context, inside, B)
     return outer == inside
+
+
+@inner
+def drop_tails(context: Context, first: int) -> None:
+    """Drop options that another one becomes where what it begins with may be nothing.
+
+    Of 800 optional letters, one behind the other, each state had as many options: a gigabyte.
+    """
+    apart()
+    listed, end = int64s(context, LIST), int(context[TOP])
+    for index in range(first, end):
+        rest, passed = int(listed[index]), 0
+        while passed < _PASSED and _may_be_passed(context, rest):
+            rest, passed = field(context, rest, B), passed + 1
+            if is_among(context, first, end, rest):
+                push(context, rest)
+                passed = _PASSED
+    if context[WANT] or context[TOP] == end:
+        context[TOP] = end
+        return
+    sort_list(context, end)
+    kept, last = first, int(context[TOP])
+    for index in range(first, end):
+        if not is_among(context, end, last, int(listed[index])):
+            listed[kept] = listed[index]
+            kept += 1
+    context[TOP] = kept
+
+
+@inner
+def leads_on(context: Context, outer: int, inside: int) -> bool:
+    """Whether a record becomes another where parts of it are nothing, behind the same beginning."""
+    for _ in range(_DEPTH):
+        rest, passed = outer, 0
+        while rest != inside and passed < _PASSED and _may_be_passed(context, rest):
+            rest, passed = field(context, rest, B), passed + 1
+        if rest == inside:
+            return True
+        if field(context, outer, KIND) != CONCAT or field(context, inside, KIND) != CONCAT:
+            return False
+        if field(context, outer, A) != field(context, inside, A):
+            return False
+        outer, inside = field(context, outer, B), field(context, inside, B)
+    return False
+
+
+@inner
+def _may_be_passed(context: Context, record: int) -> bool:
+    """Whether a record is a sequence that may begin with nothing."""
+    if field(context, record, KIND) != CONCAT:
+        return False
+    return field(context, field(context, record, A), ABOUT) & NULLABLE != 0
