@@ -265,6 +265,7 @@ SCHEMAS = {
     "deep alternatives": nested('{"anyOf":[', "]}", 2000),
     "deep conjunctions": nested('{"allOf":[{"required":["a"]},', "]}", 2000),
     "deep opposites": nested('{"not":', "}", 3000),
+    "deep conditions": nested('{"if":true,"then":', "}", 1000),
     "deep required members": nested('{"required":["a"],"properties":{"a":', "}}", 2000),
     "deep constants": '{"const":' + "[" * 2000 + "]" * 2000 + "}",
     "repeated keys": '{"type":"string","type":"null"}',

@@ -199,3 +199,23 @@ def test_schemas_that_meet_again_are_satisfied_by_the_same_value():
         assert witnesses.needs({"type": "object", "allOf": both}) == []
         assert witnesses.needs({"type": "object", "allOf": [*both, True]}) == []
         assert witnesses.needs({"type": "object", "allOf": clash}) is None
+
+
+def test_what_is_passed_on_the_way_to_few_instances_is_too_much_at_some_time(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """Of conditions within each other the same instances came again, behind all schemas of 192."""
+    looks, choices = [0], Witnesses._choices  # pyright: ignore[reportPrivateUsage]
+
+    def counted(self: Witnesses, part: Any) -> Any:
+        looks[0] += 1
+        return choices(self, part)
+
+    monkeypatch.setattr(Witnesses, "_choices", counted)
+    parts: list[Any] = [{"type": "null"}]
+    for _ in range(40):
+        parts.append({"if": True, "then": parts[-1]})
+    searched = Witnesses(Verdicts(TARGETS, said_of, alone=False))
+    for part in parts[1:]:
+        searched.needs(part)
+    assert looks[0] < 30_000  # 320,000 without a bound

@@ -26,6 +26,7 @@ _MOST_WAYS: Final = 24
 _MOST_MADE: Final = 12  # values of one way
 _MOST_TRIED: Final = 200
 _MOST_TRIED_ALL: Final = 5_000  # for all parts of a document: 50 µs each
+_MOST_LOOKS_ALL: Final = 200_000  # likewise, at schemas: 1 µs each; schemas in use take 7,500
 _MOST_AMENDED: Final = 4
 _MOST_NEAR: Final = 10**15
 _DEEPEST: Final = 3  # members of members that are put together
@@ -60,6 +61,7 @@ class Witnesses:
     def __init__(self, judge: Verdicts) -> None:
         self._judge = judge
         self._tried = 0  # beside the first of each part
+        self._looks = 0  # at schemas, those on the way to what is tried among them
         self._together: dict[tuple[int, ...], list[Raw] | None] = {}  # by the ids of what meets
         self._plain = False  # whether what is put together is known in all its parts
 
@@ -73,6 +75,7 @@ class Witnesses:
         >>> witnesses.needs({"allOf": [text, {"type": "null"}]}) is None
         True
         """
+        self._looks += self._judge.looked
         self._judge.looked, self._plain = 0, False
         members = self._needs_of_members([part], _DEEPEST)
         if members is not None:
@@ -80,15 +83,22 @@ class Witnesses:
         tried = set[Hashable]()  # a third of what branches come to is what others came to
         for value in self._candidates(part):
             key = identity(value)
-            if key in tried:
-                continue
-            self._tried += len(tried) > 0
-            if self._judge.holds(part, value):
-                return parts_of(value)
-            tried.add(key)
-            if len(tried) > _MOST_TRIED or self._tried > _MOST_TRIED_ALL:
+            if key not in tried:
+                self._tried += len(tried) > 0
+                if self._judge.holds(part, value):
+                    return parts_of(value)
+                tried.add(key)
+            if len(tried) > _MOST_TRIED or self._is_too_much():
                 return None
         return None
+
+    def _is_too_much(self) -> bool:
+        """Whether nothing more is looked for, beside the first instance of each part.
+
+        What is tried counts, and what is passed on the way to it: of 300 conditions within each
+        other few values came, each of them behind hundreds of schemas, 200 times the same.
+        """
+        return self._tried > _MOST_TRIED_ALL or self._looks > _MOST_LOOKS_ALL
 
     def _needs_of_members(self, roots: list[Any], left: int) -> "list[Raw] | None":
         """The same where parts together say what members there are, and nothing else.
@@ -233,6 +243,7 @@ class Witnesses:
             if not todo:
                 return
             left, way = todo.pop()
+            self._looks += 1 + len(way)
             if not left:
                 yield [*{id(part): part for part in way}.values()]
                 continue
