@@ -10,6 +10,7 @@ from fairlead.automata.derivative import Derivatives
 from fairlead.errors import FairleadError, SourceError, UnsupportedError
 from fairlead.lowering.expr import EMPTY
 from fairlead.lowering.json_schema import lower_json_schema
+from fairlead.syntax import json_schema_crowds, json_schema_tame
 from fairlead.syntax.json_schema import parse_json_schema
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.json_schema_tame import read_tame
@@ -341,6 +342,28 @@ def test_values_that_nest_deeply_are_left_to_the_reader_of_all_schemas():
         tame = read_tame(raw, strict=False)
         assert tame is not None
         assert tame.is_tame(raw) is is_tame
+
+
+@pytest.mark.parametrize(
+    ("module", "called", "most"),
+    [(json_schema_crowds, "schemas_at", 110_000), (json_schema_tame, "dumps", 1_000)],
+)
+def test_what_is_within_others_is_not_looked_at_anew_from_each_of_them(
+    monkeypatch: pytest.MonkeyPatch, module: Any, called: str, most: int
+) -> None:
+    """From 3,000 around each other: 384,000 looks, and each written down as far as it goes."""
+    deep: Json = True
+    for _ in range(3000):
+        deep = {"not": deep}
+    calls, look = [0], getattr(module, called)
+
+    def counted(*given: Any) -> Any:
+        calls[0] += 1
+        return look(*given)
+
+    monkeypatch.setattr(module, called, counted)
+    assert read_tame(deep, strict=False) is not None
+    assert 0 < calls[0] < most
 
 
 def test_the_whole_may_be_written_as_a_boolean() -> None:
