@@ -38,9 +38,10 @@ def test_a_rule_of_words_denotes_the_words_that_it_lists(words, style) -> None:
 
 
 def test_what_cannot_be_written_or_takes_too_large_a_table_is_no_rule() -> None:
-    for words in ([], ["\ud800"], ["a" * 2_200_000]):
+    for words in ([], ["\ud800"], ["a" * 4_200_000]):
         assert words_rule(words, ANY) is None
     assert words_of(Rule("other")) is None
+    assert words_rule(["a" * 2_400_000], ANY) is not None  # as 200,000 of twelve letters
 
 
 def test_the_shortest_rest_of_many_words_is_that_of_one_that_can_be_written() -> None:
