@@ -1,6 +1,7 @@
 """Lark's automaton in the kernels offers what the plain engine offers, place by place."""
 
 import random
+from collections import Counter
 from typing import Any
 
 import lark
@@ -15,6 +16,7 @@ from fairlead.lowering.lark_scanners import Scanners
 from fairlead.masks import gallery, network, verdicts
 from fairlead.masks.arena import Arena
 from fairlead.masks.bits import unpack
+from fairlead.masks.kernels import layout
 from fairlead.masks.rows import Rows
 from fairlead.masks.states import States
 from fairlead.syntax.lark_reader import read_lark
@@ -315,3 +317,27 @@ def test_what_goes_on_over_spaces_is_followed_by_what_ends_it(text: str) -> None
             if allowed:
                 states[before + letter] = constraint.advance(states[before], ord(letter))
     assert len(states) > 6
+
+
+@pytest.mark.parametrize("behind", ["", ' "b{}"'])
+def test_states_and_guards_of_many_rules_are_not_asked_for_one_by_one(behind, monkeypatch):
+    links = (f'r{n}: r{n + 1}{behind.format(n)} | "a{n}"' for n in range(400))
+    text = "\n".join(("start: r0", *links, 'r400: "x"'))
+    served = Counter[int]()
+    serve = network.Network._serve
+
+    def counted(own: network.Network, code: int, *wanted: int) -> None:
+        served[code] += 1
+        serve(own, code, *wanted)
+
+    monkeypatch.setattr(network.Network, "_serve", counted)
+    constraint = fl.compile(fl.Lark(text), BYTES, fl.Budget.untrusted())
+    assert constraint.mask(constraint.start()).any()
+    assert served[layout.NEED_SCANNER] < 90  # 64 one by one, then twice as many each time: 400 were
+    assert served[layout.NEED_LEX] < 20  # 85 were
+
+
+def test_what_many_rules_allow_is_what_the_plain_engine_allows():
+    links = (f'r{n}: r{n + 1} "b"? | "{n}"' for n in range(80))
+    text = "\n".join(("start: r0", *links, 'r80: "x"'))
+    assert compared(lowered(text), words("0123456789bx", 1), 3, 6, 1) > 6

@@ -18,6 +18,7 @@ The kernels run it; here expressions become nodes, and what a kernel asks for is
 What this module does not know: tokens (`gallery`, `rows`).
 """
 
+from collections import Counter
 from contextlib import nullcontext
 from functools import cached_property, partial
 from typing import Any, Final, final
@@ -148,12 +149,11 @@ class Network:
     def _served(self, code: int, what: int, a: int, b: int, *rows: Row) -> int:
         """Serve what was asked for, and call again."""
         (row, spare), context = rows or (self._row, self._spare), self.arena.context
-        states = nodes = 0
+        asked = Counter[int]()
         while code < 0:
-            states += code == at.NEED_LEX
-            nodes += code == at.NEED_NODE
-            self._serve(code, int(context[at.WANT]), _MANY if nodes > _MANY else 0)
-            with self.gallery.lent(context) if states > _OFTEN else nullcontext():
+            asked[code] += 1
+            self._serve(code, int(context[at.WANT]), _MANY if asked[code] > _MANY else 0)
+            with self.gallery.lent(context) if asked[at.NEED_LEX] > _OFTEN else nullcontext():
                 code = self._run(context, what, a, b, row, spare)
         return code
 
@@ -197,7 +197,7 @@ class Network:
             self._verdicts.judge_all(wanted, lambda place, most: self.run(at.JUDGE, place, most))
         elif code == at.NEED_SCANNER:
             _, table, state, lines, *_ = self.arena.record(wanted)
-            self._automata[table].scan(state, lines)
+            self._automata[table].scan(state, lines, ahead=ahead > 0)
         elif code == at.NEED_SETTLED:
             expr = self._known[self.arena.record(wanted)[1]]
             self.arena.set_settled(wanted, self._verdicts.settled(expr))

@@ -13,7 +13,6 @@ from fairlead.masks.kernels.intern import node_of
 from fairlead.masks.kernels.layout import (
     ACCEPTS,
     ANYTHING_STATE,
-    EXPANDED,
     GUARD,
     GUARDED,
     GUARDING,
@@ -21,8 +20,8 @@ from fairlead.masks.kernels.layout import (
     LEX_FLAG,
     NEED_LEX,
     NODE,
-    WANT,
 )
+from fairlead.masks.kernels.returns import is_expanded
 from fairlead.masks.kernels.views import Context, apart, inner, int32s, uint8s
 
 GONE: Final = -64  # what one of the guards wants cannot come
@@ -71,12 +70,11 @@ def guards_after(context: Context, guards: int, byte: int) -> int:
     nodes, rows, after = int32s(context, NODE), int32s(context, LEX), 0
     while guards != 0 and after >= 0:
         state = int(nodes[guards * 6 + 1])
+        if not is_expanded(context, state):
+            return NEED_LEX
         following = int(rows[state * 256 + byte])
         if following < 0:
             return GONE
-        if following == 0:
-            context[WANT] = state
-            return NEED_LEX
         if following != context[ANYTHING_STATE]:
             after = with_guard(context, after, following, int(nodes[guards * 6 + 2]))
         guards = int(nodes[guards * 6 + 3])
@@ -91,8 +89,7 @@ def guards_behind(context: Context, guards: int, level: int) -> int:
         state, own = int(nodes[guards * 6 + 1]), int(nodes[guards * 6 + 2])
         if level >= 0 and own != level:
             kept = with_guard(context, kept, state, own)
-        elif flags[state] & EXPANDED == 0:
-            context[WANT] = state
+        elif not is_expanded(context, state):
             return NEED_LEX
         elif flags[state] & ACCEPTS == 0:
             return GONE
