@@ -516,7 +516,10 @@ def test_what_is_plain_to_see_is_so():
     assert plain(concat(no_c, x, whole))
     assert plain(concat(no_c, x))
     assert not plain(concat(no_c, literal("c"), whole))
-    assert not plain(concat(no_c, repeat(rest), whole))
+    assert plain(concat(no_c, repeat(rest), whole))  # none of the first
+    assert plain(concat(x, no_c, whole, stop(over)))
+    assert not plain(concat(x, no_c, literal("c"), stop(over)))
+    assert not plain(concat(x, ahead(HAS_C, over), whole))
     assert not plain(concat(short, whole))
     assert not plain(concat(ahead(HAS_C, over), whole))
     machine = Derivatives(whole)
@@ -527,6 +530,22 @@ def test_what_is_plain_to_see_is_so():
     reading = concat(ahead(repeat(byte_set(b"abx\xff")), over), x, whole)
     assert not machine._plainly.ends(reading)
     assert Derivatives(reading)._plainly.ends(reading)
+
+
+def test_ends_behind_which_nothing_has_to_come_are_not_searched_for(monkeypatch):
+    searched = list[Expr]()
+    reaches = guarded.Guarded._reaches
+
+    def counted(own: guarded.Guarded, root: Expr, most: int) -> bool:
+        searched.append(root)
+        return reaches(own, root, most)
+
+    monkeypatch.setattr(guarded.Guarded, "_reaches", counted)
+    bytes_ = fl.Vocabulary([*(bytes((b,)) for b in range(128)), b"<end>"], eos_ids={128})
+    constraint = fl.compile(fl.Lark("start: /[a-z]{1,40}x/"), bytes_)
+    assert constraint.matches("b" * 40 + "x")
+    assert not constraint.matches("b" * 41 + "x")
+    assert not searched  # 78 were
 
 
 SUMS = fl.Lark('start: N ("+" N)*\nN: /[12]+/\n')

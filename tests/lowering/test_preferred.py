@@ -370,3 +370,25 @@ def test_a_terminal_of_a_huge_automaton(lexer, monkeypatch):
 def test_a_terminal_that_is_too_large_is_named(lexer):
     with pytest.raises(LimitError, match=r"the terminal BIG: the automaton of a pattern has more"):
         lower_source(fl.Lark(f'start: BIG "c"\nBIG: /{HUGE}/', lexer=lexer))
+
+
+def test_what_leads_to_many_ends_is_solved_once(monkeypatch: pytest.MonkeyPatch):
+    gone = list[int]()
+    parted = equations._parted
+
+    def counted(circle, *rest):
+        gone.extend(circle)
+        return parted(circle, *rest)
+
+    monkeypatch.setattr(equations, "_parted", counted)
+    found = exits(parse_regex("[ab]{1,60}a[cd]?"))
+    assert len(found) > 60
+    # 7,700 were, each state for each of the ends behind it; and now those of what follows, too.
+    assert len(gone) < 1000
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(ab)*a{1,3}?b", "((a|bc)*b){1,2}", "(a*b){1,3}c?", "(ab)*aa?"]
+)
+def test_circles_that_lead_to_several_ends_are_solved_for_each(pattern: str):
+    assert check(pattern, every("abc", 6)) > 0

@@ -14,7 +14,7 @@ from which everything leads to the end may be told by an expression of its own.
 What this module does not know: what symbols stand for, `Spell` does.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias, final
 
@@ -32,6 +32,9 @@ A circle of n states that all lead to each other takes n³ of them, and its expr
 `[ab]*a[ab]{10}` took 17 s, on a busy machine, before it was refused. python.lark takes 422, no
 shipped grammar more.
 """
+
+
+_JOINED: Final = 4  # marks behind a state that take as long as a part elsewhere: some 20 us
 
 
 @final
@@ -152,19 +155,78 @@ class Equations:
         return [*self._edges[state]]
 
     def _circle(self, circle: Sequence[int]) -> Mapping[int, Expr]:
-        inside = frozenset(circle)
-        constant = dict[int, Expr]()
-        factors = dict[int, dict[int, Expr]]()
+        factors, constant = _parted(circle, self._edges, self._spell), dict[int, Expr]()
         for state in circle:
-            out = [EPSILON] if self._ends[state] else []
-            factors[state] = {}
-            for target, symbols in self._edges[state].items():
-                if target in inside:
-                    factors[state][target] = self._spell(symbols)
-                else:
-                    out.append(concat(self._spell(symbols), self._known[target]))
-            constant[state] = alt(*out)
+            edges = self._edges[state].items()
+            out = [concat(self._spell(s), self._known[t]) for t, s in edges if t in self._known]
+            constant[state] = alt(*([EPSILON] if self._ends[state] else []), *out)
         return _solved(sorted(circle), constant, factors)
+
+
+def texts_by_mark(
+    automaton: Automaton, wanted: Collection[Hashable], spell: Spell
+) -> Mapping[Hashable, Expr]:
+    """For each mark that is wanted the texts that lead from the first state to those that have it.
+
+    As `Equations` of each mark would tell, all at once: of the 500 of /[a-z]{1,500}x/ each went
+    through the automaton anew, which took 2 s.
+
+    >>> from fairlead.lowering.expr import byte_set
+    >>> a_then_bs = Automaton([[1, 2], [2, 1], [2, 2]], ["", "read", ""])
+    >>> found = texts_by_mark(a_then_bs, {"read"}, lambda symbols: byte_set(symbols << 97))
+    >>> found["read"] is concat(byte_set(b"a"), repeat(byte_set(b"b")))
+    True
+    """
+    edges = dict[int, dict[int, int]]()
+    for state, row in enumerate(automaton.rows):
+        edges[state] = {}
+        for symbol, target in enumerate(row):
+            edges[state][target] = edges[state].get(target, 0) | 1 << symbol
+    known = dict[int, dict[Hashable, Expr]]()
+    for circle in circles(0, lambda state: [*edges[state]]):
+        constants = {state: _constants(edges[state], known, spell) for state in circle}
+        for state in circle:
+            if (mark := automaton.marks[state]) in wanted:
+                constants[state][mark] = alt(EPSILON, constants[state].get(mark, EMPTY))
+        factors = _parted(circle, edges, spell)
+        if not factors[circle[0]]:  # a state by itself, as most are
+            known |= constants
+            continue
+        known |= {state: {} for state in circle}
+        for mark in dict.fromkeys(mark for each in constants.values() for mark in each):
+            constant = {state: constants[state].get(mark, EMPTY) for state in circle}
+            copied = {state: dict(row) for state, row in factors.items()}
+            for state, expr in _solved(sorted(circle), constant, copied).items():
+                known[state][mark] = expr
+    return known[0]
+
+
+def _constants(
+    edges: Mapping[int, int], known: Mapping[int, Mapping[Hashable, Expr]], spell: Spell
+) -> dict[Hashable, Expr]:
+    """For each mark what leads there by way of states that are known."""
+    found = dict[Hashable, list[Expr]]()
+    for target, symbols in edges.items():
+        behind = known.get(target)
+        if behind:
+            spend(1 + len(behind) // _JOINED)
+            spelled = spell(symbols)
+            for mark, expr in behind.items():
+                found.setdefault(mark, []).append(concat(spelled, expr))
+    return {mark: alt(*exprs) for mark, exprs in found.items()}
+
+
+def _parted(
+    circle: Sequence[int], edges: Mapping[int, Mapping[int, int]], spell: Spell
+) -> dict[int, dict[int, Expr]]:
+    """What leads from each state of a circle to others of it."""
+    inside = frozenset(circle)
+    return {
+        state: {
+            target: spell(symbols) for target, symbols in edges[state].items() if target in inside
+        }
+        for state in circle
+    }
 
 
 def _solved(

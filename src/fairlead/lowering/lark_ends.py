@@ -27,7 +27,7 @@ from fairlead.lowering.lark_completions import Completions
 from fairlead.lowering.lark_freedom import Freedom
 from fairlead.lowering.lark_scanners import Scanners, Way
 from fairlead.lowering.lark_straight import Straight
-from fairlead.lowering.lark_words import shortest_words
+from fairlead.lowering.lark_words import shortest_word
 from fairlead.lowering.nodes import Ahead, Alt, Concat, Expr
 from fairlead.lowering.regular import Remainders, byte_classes, derivative, least_byte
 
@@ -388,8 +388,7 @@ class Ends:
 
     def _word(self, way: Way) -> bytes | None:
         """One of the shortest texts of a terminal."""
-        words = (shortest_words(leaving.text, self._spellable, 1) for leaving in way.exits)
-        return min((word for each in words for word in each), key=len, default=None)
+        return shortest_word((leaving.text for leaving in way.exits), self._spellable)
 
 
 def _told_apart(exprs: Iterable[Expr]) -> list[int]:

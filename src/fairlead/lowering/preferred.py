@@ -30,7 +30,7 @@ from typing import Final, final
 
 from fairlead.errors import LimitError
 from fairlead.lowering.alternatives import either
-from fairlead.lowering.equations import Automaton, Equations, Spell, smallest
+from fairlead.lowering.equations import Automaton, Equations, Spell, smallest, texts_by_mark
 from fairlead.lowering.expr import ANYTHING, EMPTY, EPSILON, alt, both, byte_set, complement, concat
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.nodes import Expr
@@ -217,10 +217,8 @@ class _Reader:
         followed = [after for after in dict.fromkeys(afters) if after != NONE]
         if len(texts.rows) > MOST_SOLVED and len(followed) == 1 and self._takes_all():
             return (Exit(self._whole(), told.expr(followed[0])),), told.expr(begins)
-        exits = tuple(
-            Exit(Equations(texts, after.__eq__, self._spelled).texts_from(0), told.expr(after))
-            for after in followed
-        )
+        found = texts_by_mark(texts, frozenset(followed), self._spelled)
+        exits = tuple(Exit(found[after], told.expr(after)) for after in followed)
         return exits, told.expr(begins)
 
     def _whole(self) -> Expr:
