@@ -8,6 +8,7 @@ import pytest
 import fairlead as fl
 from fairlead.automata.derivative import Derivatives
 from fairlead.errors import LimitError, UnsatisfiableError, UnsupportedError
+from fairlead.lowering import lark_terminals
 from fairlead.lowering.expr import (
     ALL_BYTES,
     ANYTHING,
@@ -348,3 +349,16 @@ def test_whether_a_string_is_swallowed_is_told_without_backtracking():
     text = f'start: "x" | "{word}b" "x" | "{word}c" "b"\n%ignore /(a+)+c/'
     table = Places(read_lark(Lark(text)), {}).table
     assert table.shifts[table.start].keys() == {"X", f"{'A' * 60}B"}
+
+
+def test_words_that_are_regexes_are_told_apart_as_strings_are(monkeypatch):
+    met = list[bytes]()
+    may_meet = lark_terminals.may_meet
+    monkeypatch.setattr(
+        lark_terminals, "may_meet", lambda word, begun: met.append(word) or may_meet(word, begun)
+    )
+    words = [f"w{number * 7919 % 1009}" for number in range(200)]
+    expr = lowered("start: " + " | ".join(f"/{word}/" for word in words))
+    taken = accepted(expr, "w123", 4)
+    assert taken == {word for word in words if re.fullmatch("w[123]{,3}", word)}
+    assert not met  # 40,000 were

@@ -186,6 +186,7 @@ class Rivals:
         self.strings = [(e, bit) for e, bit in self.bits.items() if e.shape.text is not None]
         self.regexes = sum(self.bits.values()) - sum(bit for _, bit in self.strings)
         self._words = _Words((e.word, bit) for e, bit in self.bits.items() if not e.shape.flags)
+        self._plain = _Words((_only_word(e), bit) for e, bit in self.bits.items())
         self._folded = _Words((e.folded, bit) for e, bit in self.bits.items())
         self._others: dict[int, list[Terminal]] = {}
         self._all: dict[int, int] = {}
@@ -196,7 +197,7 @@ class Rivals:
             begun = firsts(each.begins) if each.word is None else 1 << each.word[0]
             self.begun[each] = begun
             self._all[begun] = self._all.get(begun, 0) | bit
-            if each.folded is None:
+            if each.folded is None and _only_word(each) is None:
                 self._others.setdefault(begun, []).append(each)
 
     def among(self, terminals: int) -> tuple[Terminal, ...]:
@@ -230,7 +231,7 @@ class Rivals:
         """Those that may match where a word stands, whatever is behind it."""
         found = self._known.get(word)
         if found is None:
-            found = self._words.near(word)
+            found = self._words.near(word) | self._plain.near(word)
             for each in self.among(self._folded.near(word.lower()) & ~found):
                 found |= self.bits[each] if may_meet(word, each.begins) else 0
             for bits, others in self._others.items():
@@ -238,6 +239,13 @@ class Rivals:
                     found |= self.bits[each] if may_meet(word, each.begins) else 0
             self._known[word] = found
         return found
+
+
+def _only_word(regex: Terminal) -> bytes | None:
+    """The word of a regex that matches no other: of 3,000, each was met with all that begin so."""
+    if regex.folded is not None or len(regex.exits) != 1 or regex.exits[0].after is not ANYTHING:
+        return None
+    return one_word(regex.exits[0].text)
 
 
 @final
