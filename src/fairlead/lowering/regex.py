@@ -199,7 +199,7 @@ class _Lowering:
             case Group():
                 return parts[0]
             case Repeat(_, low, high):
-                place = describe_place(self._pattern.text, node.place)
+                place = partial(describe_place, self._pattern.text, node.place)
                 return count(self.sides, _plain(parts[0]), low, high, place)
             case Sequence():
                 return self._sequence(parts)
