@@ -383,7 +383,7 @@ def test_what_leads_to_many_ends_is_solved_once(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(equations, "_parted", counted)
     found = exits(parse_regex("[ab]{1,60}a[cd]?"))
     assert len(found) > 60
-    # 7,700 were, each state for each of the ends behind it; and now those of what follows, too.
+    # Each state was, for each of the ends behind it; and now those of what follows, too.
     assert len(gone) < 1000
 
 
