@@ -8,7 +8,7 @@ import fairlead as fl
 from fairlead.automata.derivative import Derivatives
 from fairlead.constraints.compiled import CompiledConstraint
 from fairlead.lowering import json_members, json_members_found
-from fairlead.lowering.expr import EPSILON
+from fairlead.lowering.expr import ALL_BYTES, EPSILON
 from fairlead.lowering.json_atoms import (
     Among,
     AtLeast,
@@ -34,6 +34,7 @@ from fairlead.lowering.json_members_rest import Member, Rest
 from fairlead.lowering.json_schema import Lowering
 from fairlead.lowering.json_text import json_style
 from fairlead.lowering.json_values import exact
+from fairlead.lowering.nodes import Expr
 from fairlead.syntax.json_schema_source import JsonSchema
 
 NAMES = "abcd"
@@ -203,3 +204,30 @@ def test_of_many_names_that_need_others_all_are_looked_at_once(
     constraint = fl.compile(fl.JsonSchema(schema), fl.Vocabulary([*tokens, b"<end>"], {256}))
     assert _goes_on(constraint, '{"a7":1,"b3')
     assert len(searches) < 10
+
+
+def test_all_names_are_looked_at_again_when_their_values_are_known() -> None:
+    pairs = [(leaf(Required(f"a{n}")), leaf(Required(f"b{n}"))) for n in range(40)]
+    said = all_of(*(any_of(opposite(first), second) for first, second in pairs))
+    source = JsonSchema(True, whitespace="compact")
+    lowering = Lowering(source)
+    judge = lowering.meaning.outlines
+    members = MembersTemplate(said, lowering.value, json_style(source), lowering.keysets, judge)
+    rest, look = Rest(-1, frozenset(), said), _Later()
+    key = members.names.index("a7")
+    assert members.lives(Member(rest, key), look) is None
+    look.known = True
+    assert members.lives(Member(rest, key), look) is True
+
+
+class _Later:
+    """Tells nothing of any value until all are known."""
+
+    spellable = ALL_BYTES
+    known = False
+
+    def __call__(self, part: Expr) -> bool | None:
+        return True if self.known else None
+
+    def word(self, part: Expr) -> bytes | None:
+        return b""
