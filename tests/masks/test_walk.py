@@ -81,7 +81,8 @@ def test_far_down_where_few_nodes_live_it_says_the_same(texts, seed):
     """Single nodes are gone through there, beside those of many brackets."""
     runs = [b"[" * n for n in (1, 2, 11, 12, 13, 14, 40)] + [b"[" * 20 + b"a" + b"]" * 20]
     many = [b"[" * 11 + bytes([letter]) * 3 for letter in b"[abcdefghij"[: 1 + seed % 11]]
-    vocabulary = Vocabulary([*runs, *many, *(text.encode() for text in texts), b"<eos>"], {0})
+    tokens = [*runs, *many, *(text.encode() for text in texts), b"<eos>"]
+    vocabulary = Vocabulary(tokens, {len(tokens) - 1})
     machine = Derivatives(nested(), vocabulary.spellable)
     made = Rows(machine, vocabulary, Budget.default())
     state = machine.start()

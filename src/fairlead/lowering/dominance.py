@@ -25,10 +25,9 @@ Counts: TypeAlias = tuple[Range, ...]
 
 def superfluous(options: Iterable[Expr]) -> list[Expr]:
     """The options whose strings are all strings of another one."""
-    left = dict.fromkeys(options)
-    passed = tails(left)
-    for option in passed:
-        left.pop(option, None)
+    every = dict.fromkeys(options)
+    passed = tails(every)
+    left = [option for option in every if option not in passed]
     begun: dict[int, list[Expr]] = {}
     for option in left:  # most begin as no other does: their shapes need not be told
         head = option.head if isinstance(option, Concat) else option
@@ -38,28 +37,28 @@ def superfluous(options: Iterable[Expr]) -> list[Expr]:
         for option in several if len(several) > 1 else ():
             shape, counts = _shape(option)
             alike.setdefault(shape, []).append((counts, option))
-    found = [*dict.fromkeys(passed)]
+    found = [*passed]
     for group in alike.values():
         if 1 < len(group) <= _MOST_COMPARED:
             found += _dominated(group)
     return found
 
 
-def tails(options: Collection[Expr]) -> list[Expr]:
+def tails(options: Collection[Expr]) -> dict[Expr, None]:
     """The options that another one becomes where what it begins with may be nothing.
 
     >>> from fairlead.lowering.expr import concat, literal, repeat
     >>> rest = literal("b")
-    >>> tails({concat(repeat(literal("a")), rest): None, rest: None}) == [rest]
+    >>> [*tails({concat(repeat(literal("a")), rest), rest})] == [rest]
     True
     """
-    found: list[Expr] = []
+    found: dict[Expr, None] = {}
     for option in options:
         rest, passed = option, 0
         while passed < _PASSED and isinstance(rest, Concat) and rest.head.nullable:
             rest, passed = rest.tail, passed + 1
             if rest in options and option.regular:
-                found.append(rest)
+                found[rest] = None
                 break
     return found
 

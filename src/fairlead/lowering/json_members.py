@@ -325,7 +325,7 @@ class MembersTemplate:
         """Whether all names together complete a rest, of many; looked for once.
 
         Where each of many names needs one of its own, as by `dependentRequired`, all serve all: a
-        mask of 200 such pairs took .8 s, as the way of each was searched for, and .02 so.
+        mask of 200 such pairs took .8 s, as the way of each was searched for, and .03 so.
         """
         if self._count < _MANY or rest == self._with_all:
             return False

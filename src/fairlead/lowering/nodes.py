@@ -75,7 +75,7 @@ class Template(Protocol):
         ...
 
     def depends(self, argument: Hashable) -> bool:
-        """Whether the shortest rest does on what is captured, or was before."""
+        """Whether the length of what has to follow depends on what captures have read."""
         ...
 
     def lives(self, argument: Hashable, look: "Look") -> bool | None:

@@ -11,8 +11,8 @@ the nodes of a depth are a range, and only the part of it from the first to the 
 still alive is looked at. On llama3's 128,256 tokens (274,520 nodes) it takes 7 ms inside a JSON
 string, where nearly everything is allowed, and 0.13 ms where only a key may come (one
 thread). Gathering only the living nodes of each depth took 12 ms inside the string. Far down few
-nodes live, runs of 128 spaces mostly: those are gone through one by one, which took half of the
-time of a walk where whitespace may come.
+nodes live, runs of 128 spaces mostly: those are gone through one by one: all at once, they were a
+third of a walk where whitespace may come.
 
 Where the table says unsure, the tokens below are listed apart, for the caller to step through.
 """
