@@ -55,7 +55,7 @@ def test_tables_masks_and_what_is_compiled_choose_the_same_tokens() -> None:
     kinds = [bench_tables.OnDevice(constraint, 3, CPU, anew=True) for _ in range(2)]
     tokens = [asking._tokens.clone() for _ in kinds]
     plain = partial(bench_tables._tables, forward, tokens[0], kinds[0])
-    fused = partial(bench_tables._fused, forward, tokens[1], kinds[1], kinds[1].best)
+    fused = partial(bench_tables._fused, forward, tokens[1], kinds[1], kinds[1].choice)
     states = [constraint.start()] * 3
     ended = 0
     for _ in range(120):

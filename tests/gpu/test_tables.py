@@ -141,13 +141,15 @@ def test_what_a_graph_reads_is_its_own_as_long_as_it_lives(gpu: torch.device) ->
 @torch.inference_mode()
 def test_the_compiled_choice_is_the_plain_one(gpu: torch.device, rows: int) -> None:
     held = OnDevice(constraint("nested schema", 900), rows, gpu, anew=True)
-    fused = torch.compile(held.best, dynamic=False)
+    fused = torch.compile(held.choice, dynamic=False)
     noise = torch.Generator().manual_seed(2)
     for _ in range(20):
         logits = torch.randn(rows, 900, generator=noise).to(gpu)
         token = held.masked(logits).argmax(1)
-        assert torch.equal(fused(logits), token)
+        found, state = fused(logits)
+        assert torch.equal(found, token)
         held.follow(token)
+        assert torch.equal(state, held.state)
 
 
 @torch.inference_mode()
