@@ -212,6 +212,23 @@ def test_who_fills_a_lexicon_makes_what_the_next_constraint_begins_with(
     assert constraint.advance(state, [*letters].index(ord("x")))
 
 
+@pytest.mark.parametrize("large", [False, True])
+def test_what_fills_a_lexicon_and_is_refused_makes_it_too(
+    monkeypatch: pytest.MonkeyPatch, large: bool
+) -> None:
+    vocabulary = fl.Vocabulary([bytes((letter,)) for letter in range(256)])
+    monkeypatch.setattr(lexicon, "_lexicons", {})
+    constraint = fl.compile(fl.Regex(f"x{large:b}[cd]{{3}}|zy*"), vocabulary)
+    assert constraint.mask(constraint.start()).any()
+    first = lexicon.shared_lexicon(vocabulary.spellable)
+    monkeypatch.setattr(lexicon, "RENEW_AT_PARTS", 0 if large else 1 << 19)
+    with pytest.raises(fl.UnsatisfiableError):
+        fl.compile(fl.Regex("(?=ab)ac"), vocabulary)
+    following = lexicon._lexicons[vocabulary.spellable]
+    assert (following is not first) is large
+    assert any(gallery.lexicon is following for gallery in networks._seeds)
+
+
 @pytest.mark.parametrize("whitespace", ["any", "compact"])
 @pytest.mark.parametrize(
     ("schema", "text"),

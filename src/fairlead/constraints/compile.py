@@ -29,6 +29,7 @@ from fairlead.lowering.fuel import metered
 from fairlead.lowering.nodes import And, Expr, Not
 from fairlead.lowering.sources import lower_source
 from fairlead.lowering.special import shown
+from fairlead.masks.networks import succeed_large
 from fairlead.masks.rows import Rows
 from fairlead.masks.schemas import lower_plain, plain_of
 from fairlead.syntax.collecting import pause, resume
@@ -135,8 +136,11 @@ def _remembered(
         began = perf_counter()
         try:
             made = _compile(*parts)
-        except LimitError as error:
-            raise placed(what, error) from None
+        except FairleadError as error:
+            succeed_large(vocabulary)  # as far as it came, others shall not wait for that
+            if isinstance(error, LimitError):
+                raise placed(what, error) from None
+            raise
         remembered.put(key, made, perf_counter() - began)
     return made
 

@@ -116,7 +116,7 @@ class Lexicon:
                 made = max(self.parts - self._counted, int(self.records.context[at.SPENT]))
                 self.count_anew()
                 spend_beside(made)
-                self.outgrown = self.outgrown or self.is_large()
+                self.look_at_size()
         return done
 
     def spells_plainly(self, state: int) -> None:
@@ -131,6 +131,10 @@ class Lexicon:
     def count_anew(self) -> None:
         """Have nobody pay for what kernels have made so far: it was for others, or is paid for."""
         self._counted, self.records.context[at.SPENT] = self.parts, 0
+
+    def look_at_size(self) -> None:
+        """Note whether it is outgrown; wherever it may have grown, so that no compilation is."""
+        self.outgrown = self.outgrown or self.is_large()
 
     def is_large(self) -> bool:
         """Whether new constraints get a new one."""
@@ -161,6 +165,7 @@ class Lexicon:
         if found is None:
             found = self._numbered(expr)
             self._states[expr] = found
+            self.look_at_size()
         return found
 
     def _numbered(self, expr: Expr) -> int:
@@ -215,6 +220,7 @@ class Lexicon:
             with self.lock:
                 found = known[expr] = self.records.ask(what, self.records.record(expr)) == 1
                 self.count_anew()  # searches pay for what they do
+                self.look_at_size()
         return found
 
     def shortest(self, expr: Expr) -> tuple[bool, bytes | None]:
@@ -287,6 +293,13 @@ class _Shared:
 _lexicons: dict[int, Lexicon] = {}
 _lock = threading.Lock()
 track_shared(_Shared())
+
+
+def large_lexicon(spellable: int) -> Lexicon | None:
+    """The lexicon of the last constraint, if it has grown large."""
+    with _lock:
+        found = _lexicons.get(spellable)
+        return found if found is not None and found.is_large() else None
 
 
 def shared_lexicon(spellable: int) -> Lexicon:

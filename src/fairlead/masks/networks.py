@@ -12,7 +12,7 @@ from fairlead.lowering.expr import ALL_BYTES
 from fairlead.lowering.nodes import Expr
 from fairlead.masks.bounded import shared_bounds
 from fairlead.masks.gallery import Gallery, shared_gallery
-from fairlead.masks.lexicon import Lexicon, shared_lexicon
+from fairlead.masks.lexicon import Lexicon, large_lexicon, shared_lexicon
 from fairlead.masks.network import Network
 from fairlead.masks.seeds import Seed, plain_values
 from fairlead.masks.stencils import stencil_of
@@ -48,6 +48,13 @@ def succeed(vocabulary: Vocabulary, lexicon: Lexicon) -> None:
         gallery = shared_gallery(vocabulary, following)
         with _lock:
             _seed(gallery)
+
+
+def succeed_large(vocabulary: Vocabulary) -> None:
+    """The same where nothing was compiled in the end that would ask for a mask."""
+    large = large_lexicon(vocabulary.spellable)
+    if large is not None:
+        succeed(vocabulary, large)
 
 
 def _seed(gallery: Gallery) -> Seed:
