@@ -89,6 +89,16 @@ def _warm() -> None:
     gc.freeze()  # what other tests hold is not searched for garbage before each attempt
 
 
+def nested(opening: str, closing: str, depth: int) -> str:
+    return opening * depth + '{"type":"null"}' + closing * depth
+
+
+def chained(count: int, link: Callable[[dict[str, Any]], dict[str, Any]]) -> str:
+    """So many definitions, of which each refers to the next."""
+    parts = {f"a{n}": link({"$ref": f"#/$defs/a{n + 1}"}) for n in range(count)}
+    return json.dumps({"$ref": "#/$defs/a0", "$defs": {**parts, f"a{count}": {"minimum": 0}}})
+
+
 def walk(constraint: CompiledConstraint, steps: int = 24) -> None:
     """Along the masks, taking the last token each time; no state is without one."""
     state = constraint.start()
@@ -256,10 +266,6 @@ def test_compiling_and_masking_open_nothing() -> None:
     assert done.returncode == 0, done.stderr[-2000:]
 
 
-def nested(opening: str, closing: str, depth: int) -> str:
-    return opening * depth + '{"type":"null"}' + closing * depth
-
-
 SCHEMAS = {
     "deep items": nested('{"type":"array","items":', "}", 3000),
     "deep alternatives": nested('{"anyOf":[', "]}", 2000),
@@ -376,6 +382,13 @@ SCHEMAS = {
     "names that need names": json.dumps(
         {"type": "object", "dependentRequired": {f"k{n}": [f"k{n + 1}"] for n in range(300)}}
     ),
+    "one of one of one": nested('{"oneOf":[', "]}", 20_000),
+    "tests that are tests": chained(
+        2_000, lambda following: {"if": following, "then": {"minimum": 3}}
+    ),
+    "references in order": chained(
+        10_000, lambda following: {"type": "object", "properties": {"next": following}}
+    ),
 }
 
 
@@ -466,6 +479,14 @@ REFUSED_SCHEMAS = {
                 f"k{n}": {"properties": {"x": {"minimum": n}}} for n in range(200)
             },
         }
+    ),
+    "denied and denied and denied": nested('{"not":', "}", 60_000),
+    "items of any type": nested('{"items":', "}", 60_000),
+    "what is left of what is left": nested('{"unevaluatedItems":', "}", 60_000),
+    "one of two of two": nested('{"oneOf":[{"type":"null"},', "]}", 60_000),
+    "constants in constants": '{"const":' + "[" * 60_000 + "]" * 60_000 + "}",
+    "bounds beside bounds": chained(
+        8_000, lambda following: {**following, "minimum": int(following["$ref"][9:])}
     ),
     "a text without an end": "[" * 50_000,
     "half of a character": '{"const": "\\ud800"}',

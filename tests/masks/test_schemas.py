@@ -137,6 +137,9 @@ PLAIN: list[Any] = [
     {"properties": {"a": {"$schema": DRAFTS[0], "type": "integer"}, "b": {"not": {}, "title": ""}}},
     {"items": {"anyOf": [{"type": "null"}, {"items": {"$ref": "#/items"}, "minItems": 1}]}},
     {"additionalProperties": {"$ref": "#/x"}, "x": {"not": True}, "type": ["object", "null"]},
+    {"properties": {name: {"$ref": f"#/$defs/{name}"} for name in "cacebdeab"},
+     "items": {"$ref": "#/$defs/bb"}, "$defs": {"a": {"type": "null"}, "bb": {"const": "bb"},
+     "b": {"const": "b"}, "c": {"const": "c"}, "d": {"$ref": "#/$defs/a"}, "e": {"const": "e"}}},
 ]  # fmt: skip
 OTHERS: list[Any] = [
     False,

@@ -141,6 +141,7 @@ class Living:
         seen, todo = {root}, [root]
         while todo:
             node = todo.pop()
+            self._fuel(2)
             if (node.looks or self.check(node)) and not node.regular:
                 found = [part for part in _entered(node) if part not in seen]
                 seen.update(found)

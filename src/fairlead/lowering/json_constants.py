@@ -19,6 +19,7 @@ _Made = TypeVar("_Made")
 _REFERENCE: Final = ("$ref",)
 _CONST: Final = ("const",)
 _TYPED: Final = frozenset(("enum", "type"))
+_LEVEL: Final = 6  # parts that an array or an object takes as long as, beside what is in it
 _FEW: Final = 4  # values, which are told apart as well as schemas are
 
 
@@ -81,6 +82,7 @@ class Constants:
             below = [*part.arrays.prefix, *part.objects.properties.values()]
             missing = [address for address in below if address not in made]
             if missing:
+                spend(_LEVEL)
                 todo += missing
                 continue
             todo.pop()

@@ -23,6 +23,7 @@ from typing import Final, assert_never, final
 
 from fairlead.errors import FairleadError, SourceError, UnsupportedError
 from fairlead.lowering.expr import EMPTY, alt, concat, literal
+from fairlead.lowering.fuel import spend
 from fairlead.lowering.json_alike_texts import AlikeTexts, combines
 from fairlead.lowering.json_anything import Composed, every
 from fairlead.lowering.json_apart import Apart
@@ -96,12 +97,9 @@ def told_apart(source: JsonSchema, only: list[Json] | None = None) -> TameLoweri
     Raises:
         SourceError, UnsupportedError, LimitError: as `parse_json_schema` says, of wild parts.
     """
-
-    def lowers(pattern: str) -> bool:
-        return is_plain_pattern(pattern) or _lowers(pattern, json_style(source).spelling)
-
+    lowers = partial(_lowers, json_style(source).spelling)
     strict = source.formats == "strict"
-    tame = read_tame(source.value, strict=strict, lowers=lowers, only=only)
+    tame = read_tame(source.value, strict=strict, lowers=lowers, only=only, pay=spend)
     return None if tame is None else _apart(tame, source)
 
 
@@ -113,7 +111,7 @@ def judge_part(text: str, draft: Draft, *, strict: bool) -> bool:
     >>> judge_part('{"not":{}}', 2020, strict=True)
     False
     """
-    tame = read_tame(read_json(text), strict=strict, draft=draft)
+    tame = read_tame(read_json(text), strict=strict, draft=draft, pay=spend)
     if tame is None or not tame.surely:
         return False
     _judged.put((strict, draft, text), tame)  # a mask waits while it is entered
@@ -130,7 +128,7 @@ def lower_part(source: JsonSchema, text: str, draft: Draft) -> Expr:
         raw = read_json(text) if tame is None else tame.root
         said = asserted(raw, draft) if isinstance(raw, dict) else None
         if said is None or not said.keys() <= OF_SCALARS:
-            tame = tame or read_tame(raw, strict=strict, draft=draft)
+            tame = tame or read_tame(raw, strict=strict, draft=draft, pay=spend)
             found = _alone(source, raw, tame)
         else:
             found = remembered(said, draft, key[0], partial(_whole, source, draft))
@@ -156,8 +154,10 @@ def _whole(source: JsonSchema, draft: Draft, raw: Json) -> Expr:
 
 
 @lru_cache(maxsize=512)
-def _lowers(pattern: str, spelling: Spelling) -> bool:
+def _lowers(spelling: Spelling, pattern: str) -> bool:
     """Whether a pattern is well formed and has an automaton, which is then kept."""
+    if is_plain_pattern(pattern):
+        return True
     try:
         strings_with(parsed(pattern), spelling)
     except (SourceError, UnsupportedError):

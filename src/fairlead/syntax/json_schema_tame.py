@@ -12,9 +12,9 @@ What this module does not know: what schemas mean beyond that.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from marshal import dumps
-from typing import Any, Final, final
+from typing import Any, Final, TypeAlias, final
 
 from fairlead.errors import FairleadError
 from fairlead.syntax.json_schema_clashes import exclude_each_other
@@ -40,8 +40,13 @@ from fairlead.syntax.json_text import Json
 MOST_BRANCHES: Final = 24  # as of options in `json_cases`; with 8 GeoJSON (9) took 15 ms, now 5
 # Bytes, of all parts: of 10,000 within each other each was begun anew, 1 s. In use are 450,000.
 _MOST_WRITTEN: Final = 8_000_000
+# Parts of automata that take as long as to look at a part of `oneOf`, a late or a wild one, 25 to
+# 35 µs, and as to read a wild one and say what it means, 80.
+_LATE: Final = 8
+_WILD: Final = 16
 _FAILED: Final = 20_000  # as many take as long as 2,000 levels, which is where it gives up
 _HOLDING: Final = frozenset((dict, list))
+Pay: TypeAlias = Callable[[int], None]
 _DYNAMIC: Final = frozenset(("$dynamicRef", "$recursiveRef"))
 
 
@@ -52,6 +57,7 @@ def read_tame(
     draft: Draft = LATEST,
     lowers: Lowers = is_plain_pattern,
     only: Sequence[Json] | None = None,
+    pay: Pay = lambda parts: None,
 ) -> TameSchema | None:
     """The schema `raw` and which parts of it are tame; None where that makes no sense.
 
@@ -67,12 +73,13 @@ def read_tame(
         lowers: tells whether a pattern is well formed and has an automaton.
         only: the parts to look at, if others are known to be tame, and have an instance if these
             have one, but for what is `false` or `{"not": {}}`. None: all have to be looked at.
+        pay: is told what parts cost that are not tame, in parts of automata; it may raise.
     """
     try:
         draft = find_draft(raw.get("$schema") if isinstance(raw, dict) else None, "", draft)
     except FairleadError:
         return None
-    check = _Check(raw, draft, strict, lowers, only)
+    check = _Check(raw, draft, strict, lowers, only, pay)
     if not check.passes():
         return None
     return TameSchema(
@@ -129,8 +136,9 @@ class _Check:
         strict: bool,
         lowers: Lowers,
         only: Sequence[Json] | None,
+        pay: Pay,
     ) -> None:
-        self._root, self._draft = root, draft
+        self._root, self._draft, self._pay = root, draft, pay
         self._asserted = ASSERTED[draft]
         self._resources: list[Raw] = []  # that begin below the root
         self._todo: list[Any] = [root] if only is None else [*only]
@@ -149,6 +157,7 @@ class _Check:
         self.empty: dict[int, Raw] = {}
         self._nothing: list[int] = []
         self._plainly: dict[int, Any] = {}
+        self._stood_for: dict[int, Any] = {}
         self._shapes: dict[tuple[str, ...], Shape] = {}  # by the keywords of a part
 
     def passes(self) -> bool:
@@ -176,6 +185,7 @@ class _Check:
             if not exclude_each_other(raw["oneOf"], self._resolved)
         }
         self._postpone()
+        self._pay(_WILD * len(self.wild))
         self.instances.settle(self.wild)
         unsure = self.late.keys() - self.instances.sure
         self.wild |= {key: self.late.pop(key) for key in unsure}
@@ -255,6 +265,7 @@ class _Check:
         needed = needs_of_late(raw, said, lambda part: part.keys() & self._asserted)
         if needed is None:
             return False
+        self._pay(_LATE)
         for name in said & LATE & BELOW:
             self._todo.extend(schemas_at(raw, name))
         self.late[id(raw)] = raw
@@ -300,6 +311,7 @@ class _Check:
 
     def _untamed(self, raw: Raw, said: Said) -> bool:
         """Note a wild part, and what is below it."""
+        self._pay(_LATE)
         self.wild[id(raw)] = raw
         if not said.isdisjoint(_DYNAMIC) or ("$ref" in said and not self._reference(raw)):
             return False
@@ -335,7 +347,8 @@ class _Check:
         most = 1 if name == "allOf" else MOST_BRANCHES
         if branches.__class__ is not list or not 1 <= len(branches) <= most:
             return False
-        if name == "oneOf":
+        if name == "oneOf" and len(branches) > 1:
+            self._pay(_LATE)
             self._one_of.append(raw)
         self._todo.extend(branches)
         self._in_place[id(raw)] = branches
@@ -344,12 +357,17 @@ class _Check:
 
     def _resolved(self, part: Any) -> Any:
         """What a part stands for, if that is one whose keywords all hold."""
-        wild, late = self.wild, self.late
+        wild, late, known, way = self.wild, self.late, self._stood_for, list[int]()
         while (key := id(part)) not in wild and key not in late:
+            if key in known:
+                part = known[key]
+                break
             below = stands_for(part, self.targets)
             if not below:
                 break
+            way.append(key)
             part = below[0] if len(below) == 1 else True
+        known.update(dict.fromkeys(way, part))  # the way is another one's, too
         if part.__class__ is not dict:
             return part
         found = self._plainly.get(id(part))
