@@ -180,3 +180,14 @@ def test_who_cannot_tell_the_shortest_text_is_asked_a_few_times() -> None:
         hard = both(literal(f"{number}ab"), complement(literal("ac")))
         assert engine.shortest(hard) == f"{number}ab".encode()
     assert 0 < len(asked) < 10
+
+
+def test_what_can_be_entered_is_paid_for_as_it_is_settled() -> None:
+    levels, ticks = 50, list[int]()
+    schema: Any = True
+    for _ in range(levels):
+        schema = {"items": schema}
+    engine = Derivatives(lower_json_schema(JsonSchema(schema)), fuel=ticks.append)
+    ticks.clear()
+    engine.settle()
+    assert sum(ticks) >= 20 * levels  # a dozen parts each, and twice that

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import fairlead as fl
+from fairlead.lowering.fuel import metered
 from fairlead.lowering.json_constants import Constants
 from fairlead.lowering.json_values import exact
 from fairlead.syntax.json_schema import parse_json_schema
@@ -104,3 +105,17 @@ def test_pairs_of_branches_are_paid_for() -> None:
     branches = [{"minLength": n} for n in range(700)]
     with pytest.raises(fl.LimitError, match="parts of automata"):
         fl.compile(fl.JsonSchema({"oneOf": branches}), BYTES, fl.Budget.untrusted())
+
+
+def test_levels_of_constants_are_paid_for() -> None:
+    def paid(levels: int) -> int:
+        constant, ticks = 1, list[int]()
+        for _ in range(levels):
+            constant = [constant]
+        with metered(ticks.append):
+            Constants(document := parse_json_schema(fl.JsonSchema({"const": constant}))).value(
+                document.schemas[document.root].any_of[0][0]
+            )
+        return sum(ticks)
+
+    assert paid(100) - paid(50) >= 7 * 50

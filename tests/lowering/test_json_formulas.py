@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairlead.lowering.fuel import metered
 from fairlead.lowering.json_atoms import Holds, Required
 from fairlead.lowering.json_cases import MOST, cases
 from fairlead.lowering.json_formulas import (
@@ -87,6 +88,29 @@ def test_a_formula_nested_deeply_is_read_without_recursion():
     for level in range(5_000):
         formula = all_of(leaf(Holds(f"{level}")), any_of(B, formula))
     assert opposite(opposite(formula)) is formula
+
+
+def test_what_is_told_of_formulas_is_paid_for_once():
+    nest = A
+    for n in range(100):
+        nest = any_of(all_of(nest, leaf(Required(f"a{n}"))), leaf(Required(f"b{n}")))
+    known, paid = dict[Formula, Formula](), list[int]()
+    with metered(paid.append):
+        turned = opposite(nest, known)
+        assert sum(paid) >= 300  # leaves and what joins them
+        paid.clear()
+        further = opposite(any_of(nest, B), known)
+    assert sum(paid) <= 20
+    assert (turned, further) == (opposite(nest), opposite(any_of(nest, B)))
+
+
+def test_many_parts_are_paid_for_as_they_are_joined():
+    many, paid = [leaf(Required(f"c{n}")) for n in range(800)], list[int]()
+    with metered(paid.append):
+        every = all_of(*many)
+        paid.clear()
+        assert all_of(every, *many) is every
+    assert sum(paid) == 100
 
 
 def test_more_cases_than_few_stay_a_formula():

@@ -366,6 +366,65 @@ def test_what_is_within_others_is_not_looked_at_anew_from_each_of_them(
     assert 0 < calls[0] < most
 
 
+@pytest.mark.parametrize(
+    ("around", "least", "most"),
+    [
+        (lambda part: {"unevaluatedItems": part}, 24, 24),  # wild
+        (lambda part: {"patternProperties": {"a": part}}, 8, 8),  # late
+        (lambda part: {"oneOf": [{"type": "null"}, part]}, 20, 24),
+        (lambda part: {"oneOf": [part]}, 0, 0),
+        (lambda part: {"anyOf": [part, {"type": "null"}]}, 0, 0),
+        (lambda part: {"properties": {"a": part}}, 0, 0),
+    ],
+)
+def test_what_is_not_tame_is_paid_for_where_it_is_met(
+    around: Callable[[Json], Json], least: int, most: int
+) -> None:
+    deep: Json = {"type": "integer"}
+    for _ in range(100):
+        deep = around(deep)
+    paid = list[int]()
+    assert read_tame(deep, strict=False, pay=paid.append) is not None
+    assert 100 * least <= sum(paid) <= 100 * most
+
+
+def test_a_pass_that_is_not_paid_for_ends_at_once() -> None:
+    deep: Json = True
+    for _ in range(100):
+        deep = {"not": deep}
+    left = 10
+
+    def pay(parts: int) -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            raise UnsupportedError("no more")
+
+    with pytest.raises(UnsupportedError, match="no more"):
+        read_tame(deep, strict=False, pay=pay)
+    assert left == 0
+
+
+def test_the_way_along_references_is_gone_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From 300 branches along 300 references: 45,000 steps."""
+    links = {f"a{n}": {"$ref": f"#/$defs/a{n + 1}"} for n in range(300)}
+    branches = {name: {"oneOf": [{"type": "null"}, {"$ref": f"#/$defs/{name}"}]} for name in links}
+    steps, stands_for = [0], json_schema_tame.stands_for
+
+    def counted(*given: Any) -> Any:
+        steps[0] += 1
+        return stands_for(*given)
+
+    monkeypatch.setattr(json_schema_tame, "stands_for", counted)
+    for end, wild in (({"type": "integer"}, 0), ({}, 300)):
+        steps[0] = 0
+        root = {"properties": branches, "$defs": {**links, "a300": end}}
+        tame = read_tame(root, strict=False)
+        assert tame is not None
+        assert sum("oneOf" in part for part in (*tame.wild.values(), *tame.late.values())) == wild
+        assert 300 <= steps[0] < 2000
+
+
 def test_the_whole_may_be_written_as_a_boolean() -> None:
     for schema, surely in ((True, True), (False, False), ({"not": True}, False), ({}, True)):
         tame = read_tame(schema, strict=False)

@@ -73,7 +73,8 @@ def read_tame(
         lowers: tells whether a pattern is well formed and has an automaton.
         only: the parts to look at, if others are known to be tame, and have an instance if these
             have one, but for what is `false` or `{"not": {}}`. None: all have to be looked at.
-        pay: is told what parts cost that are not tame, in parts of automata; it may raise.
+        pay: is told what parts cost that take long to look at, tame or not, in parts of automata;
+            it may raise.
     """
     try:
         draft = find_draft(raw.get("$schema") if isinstance(raw, dict) else None, "", draft)
