@@ -147,7 +147,6 @@ class Gallery:
                 yield
             finally:
                 context[LEXICON] = 0
-                self.lexicon.look_at_size()
 
     def serve(self, code: int, wanted: int, arena: Arena) -> None:
         """Make what a kernel lacks of pictures."""

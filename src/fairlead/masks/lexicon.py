@@ -116,7 +116,7 @@ class Lexicon:
                 made = max(self.parts - self._counted, int(self.records.context[at.SPENT]))
                 self.count_anew()
                 spend_beside(made)
-                self.look_at_size()
+                self.outgrown = self.outgrown or self.is_large()
         return done
 
     def spells_plainly(self, state: int) -> None:
@@ -131,10 +131,6 @@ class Lexicon:
     def count_anew(self) -> None:
         """Have nobody pay for what kernels have made so far: it was for others, or is paid for."""
         self._counted, self.records.context[at.SPENT] = self.parts, 0
-
-    def look_at_size(self) -> None:
-        """Note whether it is outgrown; wherever it may have grown, so that no compilation is."""
-        self.outgrown = self.outgrown or self.is_large()
 
     def is_large(self) -> bool:
         """Whether new constraints get a new one."""
@@ -165,7 +161,6 @@ class Lexicon:
         if found is None:
             found = self._numbered(expr)
             self._states[expr] = found
-            self.look_at_size()
         return found
 
     def _numbered(self, expr: Expr) -> int:
@@ -220,7 +215,6 @@ class Lexicon:
             with self.lock:
                 found = known[expr] = self.records.ask(what, self.records.record(expr)) == 1
                 self.count_anew()  # searches pay for what they do
-                self.look_at_size()
         return found
 
     def shortest(self, expr: Expr) -> tuple[bool, bytes | None]:
