@@ -194,6 +194,12 @@ def test_formats_are_annotations_unless_they_are_known_or_strict():
 # References and drafts
 
 
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_the_schema_that_names_no_version_is_the_latest_one(scheme):
+    schema = {"$schema": f"{scheme}://json-schema.org/schema#", "prefixItems": [{"type": "null"}]}
+    assert "#/prefixItems/0" in parse(schema).schemas  # 2020-12 alone has these
+
+
 def test_references_resolve_pointers_of_every_kind():
     document = parse({
         "$defs": {"a/b": {"x%": {"~t": {"type": "null"}}}},

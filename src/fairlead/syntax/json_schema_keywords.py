@@ -24,6 +24,7 @@ _DRAFTS: dict[str, Draft] = {
     "json-schema.org/draft-07/schema": 7,
     "json-schema.org/draft/2019-09/schema": 2019,
     "json-schema.org/draft/2020-12/schema": 2020,
+    "json-schema.org/schema": LATEST,  # the current version, says draft-zyp-json-schema-04
 }
 
 # Each with the first and the last draft that has it.
