@@ -224,6 +224,7 @@ class _Later:
     """Tells nothing of any value until all are known."""
 
     spellable = ALL_BYTES
+    settled = False
     known = False
 
     def __call__(self, part: Expr) -> bool | None:

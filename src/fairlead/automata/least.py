@@ -10,14 +10,16 @@ nearest first. What looks ahead is read as if it did not (`automata.guarded` tak
 bound).
 """
 
-from collections.abc import Callable
-from typing import TypeAlias, assert_never, final
+from collections.abc import Callable, Hashable
+from functools import partial
+from typing import Any, TypeAlias, assert_never, final
 from weakref import WeakKeyDictionary
 
 from fairlead.automata.captures import head_of
 from fairlead.automata.consulted import Consulted
 from fairlead.automata.nearest import nearest
 from fairlead.automata.words import LONGEST, NOTHING, Word
+from fairlead.lowering.answers import Answers
 from fairlead.lowering.expr import ALL_BYTES
 from fairlead.lowering.fuel import paying
 from fairlead.lowering.nodes import (
@@ -40,6 +42,7 @@ from fairlead.lowering.nodes import (
 from fairlead.lowering.regular import least_byte
 
 Found: TypeAlias = Word | None
+_Asked: TypeAlias = Callable[[Expr], Found]
 
 _DEEPEST = 16
 _ASKED = 16  # times for what is not known yet
@@ -85,6 +88,7 @@ class Least:
     ) -> None:
         self._spellable, self._arcs, self._fuel = spellable, arcs, fuel
         self._known: dict[Expr, Found] = {}
+        self._kept: dict[Hashable, Any] = {}  # what templates have made of what is known
         # Where every byte can be spelled, words do not depend on who asks.
         self._shared = _shared if spellable == ALL_BYTES else WeakKeyDictionary[Expr, Found]()
         self._depth = 0  # of searches inside one another
@@ -95,6 +99,7 @@ class Least:
     def forget(self) -> None:
         """Drop everything memoised."""
         self._known.clear()
+        self._kept.clear()
 
     def word(self, expr: Expr) -> Found:
         """The least of the shortest strings of `expr`, None if it has none.
@@ -157,13 +162,14 @@ class Least:
                 raise _Unknown
             return None
 
-        shared = self._shared
+        shared, settled = self._shared, partial(self._is_settled, missing, guesses)
+        written = Answers(self._in_bytes(look), settled, self._kept)
         while stack:
             node = stack[-1]
             missing.clear()
             asked, word, most = 0, None, limits.get(node, _AT_ONCE)
             try:
-                word = None if node in found else self._told(node, look)
+                word = None if node in found else self._told(node, look, written)
             except _Unknown:
                 limits[node] = 2 * most
             if missing:
@@ -173,6 +179,10 @@ class Least:
                 found.setdefault(stack.pop(), word)
                 self._fuel(1)
 
+    def _is_settled(self, missing: dict[Expr, None], guesses: dict[Rule, Found]) -> bool:
+        """Whether all that was told is so."""
+        return not missing and not guesses and self._left_out is None
+
     def _met(
         self, rule: Rule, found: dict[Expr, Found], guesses: dict[Rule, Found], *, within: bool
     ) -> Found:
@@ -181,7 +191,7 @@ class Least:
             return guesses.setdefault(rule, None)
         return found.setdefault(rule, self._found(rule))
 
-    def _word(self, node: Expr, look: Callable[[Expr], Found]) -> Found:  # noqa: C901, PLR0911  one arm for each node
+    def _word(self, node: Expr, look: _Asked, written: Answers) -> Found:  # noqa: C901, PLR0911  one arm for each node
         match node:
             case Empty():
                 return None
@@ -206,30 +216,30 @@ class Least:
             case Rule():
                 return look(node.body)
             case Call(template, argument):
-                return _from_bytes(template.least(argument, self._in_bytes(look)))
+                return _from_bytes(template.least(argument, written))
             case Capture():
-                return self._captured(node, look)
+                return self._captured(node, look, written)
             case _:
                 assert_never(node)
 
-    def _told(self, node: Expr, look: Callable[[Expr], Found]) -> Found:
+    def _told(self, node: Expr, look: _Asked, written: Answers) -> Found:
         """What others say of texts that meet, or what is found here.
 
         Nobody who pays asks others, as what they make for that has no price.
         """
         lexicon = self.consulted
         if lexicon is None or self._depth or not self._patience or not _meets(node) or paying():
-            return self._word(node, look)
+            return self._word(node, look, written)
         told, word = lexicon.shortest(node)
         self._patience -= not told
-        return _from_bytes(word) if told else self._word(node, look)
+        return _from_bytes(word) if told else self._word(node, look, written)
 
-    def _captured(self, node: Capture, look: Callable[[Expr], Found]) -> Found:
+    def _captured(self, node: Capture, look: _Asked, written: Answers) -> Found:
         """A capture, and what follows it; one that is needed anyway may be longer, but the least.
 
         The shortest would be `"":0," ":0`, behind a quote: but before it, `" ":0,"":0` is less.
         """
-        word, read, written = look(node.item), node.read, self._in_bytes(look)
+        word, read = look(node.item), node.read
         known = None if read is None or word is None else read + word.text
         rest = node.template.least_after(node.argument, written, known)
         found = _joined(word, _from_bytes(rest))
@@ -243,7 +253,7 @@ class Least:
         self._left_out = word
         return None
 
-    def _in_bytes(self, look: Callable[[Expr], Found]) -> Callable[[Expr], bytes | None]:
+    def _in_bytes(self, look: _Asked) -> Callable[[Expr], bytes | None]:
         """`look` for templates, which deal in plain bytes."""
 
         def written(part: Expr) -> bytes | None:

@@ -116,7 +116,7 @@ class Living:
         stack, look = [root], _Asking(self, root, asked, waiting)
         while stack and root not in known:
             node = look.node = stack[-1]
-            look.missing = None
+            look.missing, look.settled = None, True
             if node in known:
                 stack.pop()
             elif self._tells(node, look):
@@ -150,6 +150,11 @@ class Living:
     def known(self, part: Expr) -> bool | None:
         """What is known of a part already."""
         return True if part.inhabited and self._all_bytes else self._known.get(part)
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing that was told so far may change: nothing may."""
+        return True
 
     def __call__(self, part: Expr) -> bool:
         """Whether a part has a text, at once."""
@@ -224,7 +229,7 @@ class Living:
 class _Asking:
     """What a node asks about its parts; remembers who is to be told, and the first unknown."""
 
-    __slots__ = ("_asked", "_known", "_living", "_waiting", "missing", "node")
+    __slots__ = ("_asked", "_known", "_living", "_waiting", "missing", "node", "settled")
 
     def __init__(
         self, living: Living, node: Expr, asked: set[Expr], waiting: dict[Expr, dict[Expr, None]]
@@ -233,6 +238,7 @@ class _Asking:
         self._known = living.known
         self.node = node
         self.missing: Expr | None = None
+        self.settled = True
 
     @property
     def spellable(self) -> int:
@@ -245,6 +251,7 @@ class _Asking:
         if found is None:
             if isinstance(part, Ahead):  # which alone tells nothing: most of all that is unknown
                 return True
+            self.settled = False
             if part in self._asked:
                 self._waiting.setdefault(part, {})[self.node] = None
                 return False

@@ -36,12 +36,12 @@ from fairlead.lowering.json_items_read import told_apart
 from fairlead.lowering.json_items_strings import DifferentStrings, different_strings
 from fairlead.lowering.json_items_twice import can_end, repeatable
 from fairlead.lowering.json_items_ways import ItemJudge, Rest, Step, Ways, among, beside
-from fairlead.lowering.json_objects import UNKNOWN, Least
+from fairlead.lowering.json_objects import UNKNOWN
 from fairlead.lowering.json_room import among as spelled_among
 from fairlead.lowering.json_room import room, writes
 from fairlead.lowering.json_text import QUOTE, JsonStyle
 from fairlead.lowering.json_values import read_exact
-from fairlead.lowering.nodes import Expr, Look
+from fairlead.lowering.nodes import Expr, Least, Look
 
 _REMEMBERED = 4096
 _OTHERS: Final = byte_set(b"{[-0123456789tfn")  # what values begin with that are no strings

@@ -21,8 +21,8 @@ from fairlead.lowering.fuel import spend
 from fairlead.lowering.json_endless import endless_options
 from fairlead.lowering.json_formulas import Formula
 from fairlead.lowering.json_items_ways import Rest, Used, Ways, among, beside, pay
-from fairlead.lowering.json_objects import Least
 from fairlead.lowering.json_values import Exact, read_exact
+from fairlead.lowering.nodes import Least
 
 # What an automaton without one value more takes. Of 150 of 200 numbers that are listed each was
 # looked at in such automata, which was refused after 8.5 s.

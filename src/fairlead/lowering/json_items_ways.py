@@ -17,10 +17,9 @@ from fairlead.lowering.fuel import paying, spend
 from fairlead.lowering.json_atoms import Among, Item
 from fairlead.lowering.json_formulas import FALSE, Formula, all_of, atoms, holds, leaf, opposite
 from fairlead.lowering.json_items_read import Twice, holds_at_end, reach, read_item
-from fairlead.lowering.json_objects import Least
 from fairlead.lowering.json_progress import Judge, Progress
 from fairlead.lowering.json_values import Exact, read_exact
-from fairlead.lowering.nodes import Expr
+from fairlead.lowering.nodes import Expr, Least
 from fairlead.syntax.frozen import by_value
 
 Used: TypeAlias = "frozenset[Exact | None]"

@@ -49,11 +49,10 @@ from fairlead.lowering.json_listed_places import (
     step_of,
 )
 from fairlead.lowering.json_listed_texts import Came, Written, is_plain, size
-from fairlead.lowering.json_objects import Least
 from fairlead.lowering.json_scalars import number
 from fairlead.lowering.json_text import QUOTE, JsonStyle
 from fairlead.lowering.json_values import read_exact
-from fairlead.lowering.nodes import Expr, Look
+from fairlead.lowering.nodes import Expr, Least, Look
 from fairlead.lowering.recalled import Recalled
 from fairlead.syntax.frozen import by_identity
 from fairlead.syntax.json_schema_tree import Numbers

@@ -49,11 +49,12 @@ from fairlead.lowering.json_members_least import size
 from fairlead.lowering.json_members_lives import Ways, can_end
 from fairlead.lowering.json_members_rest import Member, Rest
 from fairlead.lowering.json_members_shortest import Shortest
-from fairlead.lowering.json_objects import UNKNOWN, Extras, Least, read_key
+from fairlead.lowering.json_members_standing import Standing, stays
+from fairlead.lowering.json_objects import UNKNOWN, Extras, read_key
 from fairlead.lowering.json_progress import Judge, Pairs, Progress
 from fairlead.lowering.json_room import among, bounded
 from fairlead.lowering.json_text import QUOTE, JsonStyle
-from fairlead.lowering.nodes import Expr, Look
+from fairlead.lowering.nodes import Expr, Least, Look
 from fairlead.lowering.recalled import Recalled
 
 _REMEMBERED = 4096
@@ -87,7 +88,7 @@ class MembersTemplate:
         self._limited = len(self._keys) > self._count + 1
         self._progress = tuple(Progress(partial(read_member, key=key), judge) for key in self._keys)
         self._closing: dict[Formula, bool] = {}
-        self._ending: set[object] = set()
+        self._ending = Standing[bool | None](no=False)
         self._with_all: Rest | None = None
         self._completions = defaultdict[int, Completions](lambda: Completions(names, listed))
         self._unfolded = Recalled[Hashable, Expr](_REMEMBERED)
@@ -121,13 +122,17 @@ class MembersTemplate:
         return UNKNOWN not in cast("Rest | Member", argument).extras
 
     def depends(self, argument: Hashable) -> bool:
-        """Whether something may ask for keys of a class, of which none must come twice."""
-        del argument
-        return self._asks_for_others
+        """Whether something may ask for keys of the class of which one was read.
+
+        While any other class counted, a step near the end of a budget took 35 s.
+        """
+        asked = self._asked_classes
+        return argument.key in asked if isinstance(argument, Member) else bool(asked)
 
     @cached_property
-    def _asks_for_others(self) -> bool:
-        return any(asks(a, key) for a in atoms(self._said) for key in self._keys[self._count :])
+    def _asked_classes(self) -> frozenset[int]:
+        classes, listed = range(self._count, len(self._keys)), atoms(self._said)
+        return frozenset(key for key in classes if any(asks(a, self._keys[key]) for a in listed))
 
     def lives(self, argument: Hashable, look: Look) -> bool | None:
         """Whether the rest can be completed."""
@@ -186,14 +191,8 @@ class MembersTemplate:
     def least_begun(self, argument: Hashable, least: Least, read: bytes) -> bytes | None:
         """One of the members that are needed, if that key begins so; the others behind it."""
         member = cast("Member", argument)
-        words = self._shortest.members(member.rest, least) or []
-        for at, (key, word) in enumerate(words):
-            if key == member.key and word[1:].startswith(read):
-                others = (*words[:at], *words[at + 1 :])
-                return word[1:] + b"".join(b"," + other for _, other in others) + b"}"
-            if self.style.ordered and key < self._count:
-                break
-        return None
+        asked = self.depends(member)
+        return self._shortest.begun(member.rest, member.key, least, read) if asked else None
 
     @property
     def _shortest(self) -> Shortest:  # made anew, as it would hold what holds it
@@ -299,22 +298,26 @@ class MembersTemplate:
     def _lives_behind_key(self, rest: Rest, key: int, look: Look) -> bool | None:
         place = self.behind(rest.place, key)
         if key < self._count and look.spellable == ALL_BYTES:
-            asked = (rest.said, place, key)
-            if asked in self._ending:
-                return True
-            if self._is_completed(rest, key, look) or (
-                self._all_complete(rest, look) and self._is_completed(rest, key, look)
-            ):
-                self._keep(asked)
-                return True
-            said = all_of(rest.said, leaf(Required(self.names[key])))
-            return self._find_end(rest, said, [key, *self.free(place)], look)
+            find = partial(self._completes, rest, key, look)
+            return self._ending.ask((rest.said, place, key), rest.extras, find, stays(look))
         for said, value in self.after(rest.said, key).items():
             behind = Rest(place, rest.extras, said)
             found = self._lives(key, value, look) and self._can_end(behind, look)
             if found is not False:
                 return found
         return False
+
+    def _completes(
+        self, rest: Rest, key: int, look: Look, extras: Extras, looked: set[str]
+    ) -> bool | None:
+        """Whether a rest can be completed behind the value of a name."""
+        if self._is_completed(rest, key, look) or (
+            self._all_complete(rest, look) and self._is_completed(rest, key, look)
+        ):
+            return True
+        said = all_of(rest.said, leaf(Required(self.names[key])))
+        free = [key, *self.free(self.behind(rest.place, key))]
+        return self._find_end(said, free, look, extras, looked)
 
     def _is_completed(self, rest: Rest, key: int, look: Look) -> bool:
         """Whether a way that has been found completes the rest behind the value of a name."""
@@ -331,7 +334,7 @@ class MembersTemplate:
             return False
         free = self.free(rest.place)
         said = all_of(rest.said, *(leaf(Required(self.names[key])) for key in free))
-        found = self._find_end(rest, said, free, look)
+        found = self._find_end(said, free, look, rest.extras, set())
         if found is not None:  # else it is asked again when values are known
             self._with_all = rest
         return found is True
@@ -347,40 +350,42 @@ class MembersTemplate:
 
     def _can_end(self, rest: Rest, look: Look) -> bool | None:
         """Whether some members suffice; that they do stays so, whatever else gets known."""
+        said = rest.said
         if look.spellable != ALL_BYTES:
-            said = bounded(rest.said, rest.place, "{}", among(look.spellable))
-            rest = Rest(rest.place, rest.extras, said)
-        key = (rest, look.spellable)
-        if key in self._ending:
-            return True
-        found = self._completions[look.spellable].suffice(rest.said, self._free(rest.place))
-        found = found or self._find_end(rest, rest.said, self.free(rest.place), look)
-        if found:
-            self._keep(key)
-        return found
+            said = bounded(said, rest.place, "{}", among(look.spellable))
 
-    def _keep(self, asked: object) -> None:
-        """Remember where a rest can be completed."""
-        if len(self._ending) > _MOST_KNOWN:
-            self._ending = set()
-        self._ending.add(asked)
+        free, known = self._free(rest.place), self._completions[look.spellable]
+        return self._ending.ask(
+            (rest.place, said, look.spellable),
+            rest.extras,
+            lambda extras, looked: (
+                known.suffice(said, free)
+                or self._find_end(said, self.free(rest.place), look, extras, looked)
+            ),
+            stays(look),
+        )
 
-    def _find_end(self, rest: Rest, said: Formula, free: list[int], look: Look) -> bool | None:
+    def _find_end(
+        self, said: Formula, free: list[int], look: Look, extras: Extras, looked: set[str]
+    ) -> bool | None:
         def another(key: int, extras: Extras) -> "Extras | None":
             if self._texts.endless(key, look.spellable):
                 return extras
             word = look.word(concat(QUOTE, self._texts.unused(key, extras), QUOTE))
-            return None if word is None else extras | {read_key(word[1:])}
+            if word is None:
+                return None
+            looked.add(name := read_key(word[1:]))
+            return extras | {name}
 
         ways = Ways(
-            self._shortest.words(free, lambda key, value, used: None),
+            self._shortest.words(free),
             said_by_cases(self._keys),
             {self.names[key]: key for key in free},
             lambda key, value: self._lives(key, value, look),
             another,
             self._completions[look.spellable].keep,
         )
-        return can_end(ways, said, rest.extras)
+        return can_end(ways, said, extras)
 
     def _free(self, place: int) -> int:
         """A bit for each name that may still come."""

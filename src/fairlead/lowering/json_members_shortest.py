@@ -7,21 +7,24 @@ What this module does not know: how formulas go on (`json_progress`).
 """
 
 from collections.abc import Callable
+from functools import partial
 from operator import itemgetter
 from typing import Protocol, final
 
+from fairlead.lowering.answers import Answers
 from fairlead.lowering.expr import concat
 from fairlead.lowering.json_formulas import Formula
 from fairlead.lowering.json_keysets import KeyClass
 from fairlead.lowering.json_members_atoms import asks
 from fairlead.lowering.json_members_keys import KeyTexts
-from fairlead.lowering.json_members_least import Chosen, Estimate, Words, least_members
+from fairlead.lowering.json_members_least import Chosen, Estimate, Words, key_of, least_members
 from fairlead.lowering.json_members_rest import Rest
-from fairlead.lowering.json_objects import Extras, Least
+from fairlead.lowering.json_members_standing import Standing
+from fairlead.lowering.json_objects import Extras
 from fairlead.lowering.json_progress import Pairs
 from fairlead.lowering.json_room import bounded, writes
 from fairlead.lowering.json_text import JsonStyle
-from fairlead.lowering.nodes import Expr
+from fairlead.lowering.nodes import Expr, Least
 from fairlead.syntax.frozen import by_value
 
 
@@ -81,41 +84,70 @@ class Shortest:
         for bound, word, behind in sorted(found, key=itemgetter(0, 1)):
             if best is not None and bound > len(best):
                 break
-            members = self.members(behind, least, estimate)
+            members = self.members(behind, least)
             if members is not None:
                 whole = word + b"".join(b"," + part for _, part in members) + b"}"
                 best = min(best or whole, whole, key=lambda one: (len(one), one))
         return best
 
-    def members(
-        self, rest: Rest, least: Least, estimate: Estimate | None = None
-    ) -> list[tuple[int, bytes]] | None:
+    def begun(self, rest: Rest, key: int, least: Least, read: bytes) -> bytes | None:
+        """One of the needed members if its key, of a class, begins so, and the others behind it."""
+        words = self.members(rest, least) or []
+        for at, (number, word) in enumerate(words):
+            if number == key and word[1:].startswith(read):
+                others = (*words[:at], *words[at + 1 :])
+                return word[1:] + b"".join(b"," + other for _, other in others) + b"}"
+            if self.reading.style.ordered and number < self.count:
+                break
+        return None
+
+    def members(self, rest: Rest, least: Least) -> list[tuple[int, bytes]] | None:
         """The shortest members that suffice, in the order in which they come; None if none do."""
+        estimate = self._estimate(rest.place, least)
         said = bounded(rest.said, rest.place, "{}", writes(least))
-        found = least_members(estimate or self._estimate(rest.place, least), said, rest.extras)
+
+        def find(extras: Extras, looked: set[str]) -> Chosen | None:
+            def word(key: int, value: Formula, used: Extras) -> bytes | None:
+                taken, colon = None if key < self.count else used, self.reading.style.colon
+                text = least(self.texts.member(key, taken, colon, self.value(value)))
+                if text is not None and taken is not None:
+                    looked.add(key_of(text))
+                return text
+
+            return least_members(estimate, word, said, extras)
+
+        answers = Answers.of(least)
+        standing = answers.recall(self.reading, partial(Standing[Chosen | None], None))
+        found = standing.ask((rest.place, said), rest.extras, find, lambda _: answers.settled())
         return None if found is None else self._listed(found)
 
-    def words(self, free: list[int], word: Callable[[int, Formula, Extras], bytes | None]) -> Words:
-        """What a search needs to know where some names are free, and how members are spelled."""
+    def words(self, free: list[int]) -> Words:
+        """What a search needs to know where some names are free.
+
+        The keys of which members may be short are looked at first: of `oneOf` of sixty objects that
+        was 1.3 s for each, where the shortest suffices.
+        """
+
+        def shortest(key: int) -> int:
+            return len(str(self.keys[key].name or "")) + 5  # "":0 and a comma
+
         return Words(
-            word,
             self.reading.after,
             self.reading.may_close,
             lambda atom, key: asks(atom, self.keys[key]),
-            [*free, *range(self.count, len(self.keys))],
+            sorted([*free, *range(self.count, len(self.keys))], key=shortest),
             lambda key: key < self.count,
-            lambda key: len(str(self.keys[key].name or "")) + 5,  # "":0 and a comma
+            shortest,
             self._listed,
         )
 
     def _estimate(self, place: int, least: Least) -> Estimate:
-        """How long what is needed behind a place is at least, and the shortest members there."""
+        """How long what is needed behind a place is at least."""
 
-        def word(key: int, value: Formula, used: Extras) -> bytes | None:
-            taken, colon = None if key < self.count else used, self.reading.style.colon
-            return least(self.texts.member(key, taken, colon, self.value(value)))
+        def make() -> Estimate:
+            return Estimate(self.words(self.reading.free(place)))
 
-        return Estimate(self.words(self.reading.free(place), word))
+        return Answers.of(least).recall((self.reading, place), make)
 
     def _listed(self, members: Chosen) -> list[tuple[int, bytes]]:
         """Members in the order that comes first."""

@@ -45,13 +45,12 @@ from fairlead.lowering.json_keys import KeyTrie
 from fairlead.lowering.json_keysets import Unnamed
 from fairlead.lowering.json_room import among, room, writes
 from fairlead.lowering.json_text import QUOTE, JsonStyle
-from fairlead.lowering.nodes import Expr, Look
+from fairlead.lowering.nodes import Expr, Least, Look
 from fairlead.lowering.recalled import Recalled
 from fairlead.syntax.frozen import by_identity
 
 Extras: TypeAlias = "frozenset[str | None]"
 Argument: TypeAlias = "tuple[int, Extras, int]"
-Least: TypeAlias = "Callable[[Expr], bytes | None]"
 UNKNOWN = None
 BEHIND = -1
 START: Argument = (-1, frozenset(), BEHIND)

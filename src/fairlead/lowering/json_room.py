@@ -11,7 +11,7 @@ from collections.abc import Callable
 from fairlead.lowering.expr import literal
 from fairlead.lowering.json_atoms import at_most
 from fairlead.lowering.json_formulas import FALSE, Formula, all_of
-from fairlead.lowering.nodes import Expr
+from fairlead.lowering.nodes import Least
 
 
 def room(place: int, brackets: str, spelled: Callable[[str], bool]) -> int | None:
@@ -45,6 +45,6 @@ def among(spellable: int) -> Callable[[str], bool]:
     return lambda mark: bool(spellable >> ord(mark) & 1)
 
 
-def writes(least: "Callable[[Expr], bytes | None]") -> Callable[[str], bool]:
+def writes(least: Least) -> Callable[[str], bool]:
     """The same by what tells the shortest text of an expression."""
     return lambda mark: least(literal(mark)) is not None

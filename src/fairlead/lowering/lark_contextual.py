@@ -13,7 +13,7 @@ conflicts resolved: the language is what Lark parses, no more and no less.
 What this module does not know: how stacks work, what a terminal matches, how wide a line is.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Final, cast, final
@@ -28,7 +28,7 @@ from fairlead.lowering.lark_line_ends import LineEnds
 from fairlead.lowering.lark_pushdown import Pushdown
 from fairlead.lowering.lark_scanners import Scanners, Way
 from fairlead.lowering.lark_sketch import LarkSketch
-from fairlead.lowering.nodes import Expr, Look
+from fairlead.lowering.nodes import Expr, Least, Look
 from fairlead.lowering.uncaptured import Uncaptured
 from fairlead.lowering.unending import unending
 from fairlead.syntax.lark_dead import without_dead
@@ -282,7 +282,7 @@ class Places(Uncaptured):
         del look
         return isinstance(argument, ReadLine) or self.needs(cast("Place", argument)) is not None
 
-    def least(self, argument: Hashable, least: Callable[[Expr], bytes | None]) -> bytes | None:
+    def least(self, argument: Hashable, least: Least) -> bytes | None:
         """Of the length that a text has at least; what it is, is found by `automata.guarded`."""
         del least
         if isinstance(argument, ReadLine):

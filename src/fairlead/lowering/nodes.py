@@ -33,6 +33,8 @@ from typing import ClassVar, Protocol, TypeAlias, final
 from fairlead.errors import FairleadError
 from fairlead.syntax.frozen import by_identity
 
+Least: TypeAlias = "Callable[[Expr], bytes | None]"
+
 
 class Look(Protocol):
     """Answers about the parts of an expression."""
@@ -40,6 +42,11 @@ class Look(Protocol):
     @property
     def spellable(self) -> int:
         """The bytes that exist, as a 256-bit integer."""
+        ...
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing that was told so far may change."""
         ...
 
     def __call__(self, part: "Expr") -> bool | None:
@@ -95,7 +102,7 @@ class Template(Protocol):
         """What may be entered from `unfold(argument)`, as far as it may be refused."""
         ...
 
-    def least(self, argument: Hashable, least: "Callable[[Expr], bytes | None]") -> bytes | None:
+    def least(self, argument: Hashable, least: "Least") -> bytes | None:
         """The least, in byte order, of the shortest strings of `unfold(argument)`; None if none.
 
         `least` gives the same for the expressions that the template is made of. Must not unfold:
@@ -105,17 +112,12 @@ class Template(Protocol):
         ...
 
     def least_after(
-        self,
-        argument: Hashable,
-        least: "Callable[[Expr], bytes | None]",
-        captured: bytes | None = None,
+        self, argument: Hashable, least: "Least", captured: bytes | None = None
     ) -> bytes | None:
         """The same for `resume(argument, captured)`; not known: about any string captured."""
         ...
 
-    def least_begun(
-        self, argument: Hashable, least: "Callable[[Expr], bytes | None]", read: bytes
-    ) -> bytes | None:
+    def least_begun(self, argument: Hashable, least: "Least", read: bytes) -> bytes | None:
         """The least capture that begins with `read`, and rest, if one that is needed begins so."""
         ...
 

@@ -6,7 +6,7 @@ What this module does not know: which template that is.
 from collections.abc import Callable, Hashable
 
 from fairlead.lowering.expr import EMPTY
-from fairlead.lowering.nodes import Expr, Look
+from fairlead.lowering.nodes import Expr, Least, Look
 
 
 class Uncaptured:
@@ -47,16 +47,14 @@ class Uncaptured:
     def least_after(
         self,
         argument: Hashable,
-        least: Callable[[Expr], bytes | None],
+        least: Least,
         captured: bytes | None = None,
     ) -> bytes | None:
         """Nothing is captured."""
         del argument, least, captured
         return None
 
-    def least_begun(
-        self, argument: Hashable, least: Callable[[Expr], bytes | None], read: bytes
-    ) -> bytes | None:
+    def least_begun(self, argument: Hashable, least: Least, read: bytes) -> bytes | None:
         """Nothing that is captured is needed."""
         del argument, least, read
         return None
