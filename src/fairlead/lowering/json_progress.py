@@ -18,6 +18,7 @@ from typing import Protocol, TypeAlias, final
 
 from fairlead.errors import FairleadError, LimitError
 from fairlead.lowering.fuel import paying, spend
+from fairlead.lowering.json_atoms import Holds
 from fairlead.lowering.json_formulas import (
     FALSE,
     TRUE,
@@ -180,7 +181,7 @@ class Progress:
                 rest = replace(said, lambda atom: atom.said if isinstance(atom, Kept) else None)
                 found.setdefault(rest, []).append(value)
             if len(found) + len(todo) > MOST_PAIRS and paying():
-                raise _too_many()
+                raise _too_many(value)
         return {rest: any_of(*values) for rest, values in found.items()}
 
     def _cases(
@@ -252,7 +253,7 @@ class Progress:
             }
             spend(len(crossed))
             if len(crossed) > MOST_PAIRS and paying():
-                raise _too_many()
+                raise _too_many(any_of(*crossed.values()))
         return crossed
 
 
@@ -341,11 +342,13 @@ class _Cases:
         return all_of(*parts) if isinstance(node, Every) else any_of(*parts)
 
 
-def _too_many() -> LimitError:
+def _too_many(value: Formula) -> LimitError:
+    address = next((atom.schema for atom in atoms(value) if isinstance(atom, Holds)), "")
     return LimitError(
         f"alternatives about one member or item multiply to more than {MOST_PAIRS}",
         limit="alternatives",
         given=MOST_PAIRS,
+        place=address.partition("#")[2],
     )
 
 
