@@ -199,7 +199,7 @@ class CompiledConstraint:
         if self._canonical is not None:
             return self._canonical.distance(state) <= tokens
         with self._lock:
-            return self._closing.fits(self._states.rest(state), tokens)
+            return self._closing.reaches(state, tokens)
 
     def mask_within(self, state: DecodeState, tokens_left: int) -> Row:
         """The mask without the tokens after which `tokens_left - 1` more would not suffice.

@@ -122,6 +122,14 @@ class Arena:
         """The kind and all fields of a node."""
         return self._array(at.NODE)[node * 6 : node * 6 + 6].tolist()
 
+    def row(self, slot: int, number: int, fields: int) -> list[int]:
+        """A record of an array of records with so many fields."""
+        return self._array(slot)[number * fields : (number + 1) * fields].tolist()
+
+    def target(self, node: int) -> int:
+        """What such a node is, -1 where that has not been said."""
+        return int(self._array(at.TARGET)[node]) - 1
+
     def set_target(self, node: int, target: int) -> None:
         """Say what an EXPR, RESUME or NAMED node is, or a BOUNDED one that may be DEAD."""
         self._array(at.TARGET)[node] = target + 1
@@ -165,6 +173,17 @@ class Arena:
         """The stacks of the configurations of a macro state."""
         first, count = self._array(at.MACRO)[macro * 4 : macro * 4 + 2].tolist()
         return (self._array(at.CONFIG)[first : first + count] & 0xFFFFFFFF).tolist()
+
+    def configurations(self, macro: int) -> list[tuple[int, int]]:
+        """The nodes of a macro state, each with the stack below it."""
+        first, count = self._array(at.MACRO)[macro * 4 : macro * 4 + 2].tolist()
+        return [
+            divmod(one, 1 << 32) for one in self._array(at.CONFIG)[first : first + count].tolist()
+        ]
+
+    def options(self, start: int, count: int) -> list[int]:
+        """The nodes of a choice."""
+        return self._array(at.EDGE)[start : start + count].tolist()
 
     def unsure(self, row: Row) -> list[int]:
         """The tokens that the last mask could not decide, but for those that it has anyway."""

@@ -28,6 +28,7 @@ from fairlead.masks.gallery import shared_gallery
 from fairlead.masks.kernels.layout import READ_EACH
 from fairlead.masks.lexicon import shared_lexicon
 from fairlead.masks.memory import Held
+from fairlead.masks.nearness import Nearness
 from fairlead.masks.network import Network
 from fairlead.masks.networks import new_network, succeed
 from fairlead.masks.rows import Rows
@@ -69,6 +70,7 @@ class States:
         self._gallery = shared_gallery(self._vocabulary, lexicon)
         self._network = new_network(self._expr, self._machine, self._gallery)
         self._known, self._starts = self._network.states, dict[bytes, State]()
+        self._near = Nearness(self._network)
         self._drop_copies()
 
     def _drop_copies(self) -> None:
@@ -79,9 +81,8 @@ class States:
     def _outgrow(self) -> None:
         """Begin a new network, as this one takes too much, and keep what is known of its states.
 
-        A file of Python takes 1 GB to find the masks of 5,287 tokens, and 200 rows to know them:
-        read again it costs microseconds, not 2 ms a token. States that somebody holds stay as they
-        are, in the network that they have.
+        5,287 tokens of Python, read again, cost microseconds each, not 2 ms. States that somebody
+        holds stay as they are, in the network that they have.
         """
         known, starts = [*self._known.values(), *self._kept], self._starts
         for state in self._with_rows:
@@ -100,11 +101,7 @@ class States:
                 state.let_go()
 
     def __del__(self) -> None:
-        """Let go of what leads back to itself.
-
-        States know where tokens lead, and the network knows its states: 3 of 4 objects that waited
-        for Python's collector. Who keeps a state loses nothing but what can be made again.
-        """
+        """Let go of states that lead back to themselves: 3 of 4 objects waited for a collector."""
         for states in (self._known, self._plain_states):
             for state in states.values():
                 state.let_go()
@@ -232,6 +229,12 @@ class States:
                 after.know_rest(rest)
             return state.known_rest()
 
+    def at_most(self, state: State) -> int | None:
+        """So many bytes suffice for an end; None where that is not told soon."""
+        with self._lock:
+            known = state.network is self._near.network and not state.ended
+            return self._near.at_most(state.macro) if known else None
+
     def places(self, state: State, tokens: "NDArray[np.int64]") -> "NDArray[np.uint32] | None":
         """What READ (`kernels.entry`) says to tokens of its mask; None where they do not tell."""
         codes = np.zeros(len(tokens), np.uint32)
@@ -316,10 +319,7 @@ class States:
         return state.reader()
 
     def _read_plainly(self, state: State, token: int) -> Expr | None:
-        """What may follow a token that reads on what a capture within a capture has read.
-
-        The kernels keep one text for each level of the grammar; the plain engine knows them all.
-        """
+        """What may follow a token that reads on what a capture within a capture has read."""
         rest: Expr | None = self.rest(state)
         for byte in self._tokens[token] or b"":
             rest = None if rest is None else self._machine.step(rest, byte)

@@ -1,0 +1,184 @@
+"""What is said to suffice for an end does: the plain engine's shortest rest is never longer."""
+
+import random
+from typing import Any
+
+import pytest
+
+import fairlead as fl
+from fairlead.constraints.compiled import CompiledConstraint
+from fairlead.errors import LimitError
+from fairlead.masks import nearness
+from fairlead.masks.network import Network
+from random_walks import BYTES
+
+SCHEMAS: list[Any] = [
+    True,
+    {"enum": ["red", "green", 'a "quoted" word', "grün"]},
+    {"enum": [f"{number} words" for number in range(12)]},
+    {"type": "string", "minLength": 5, "maxLength": 400},
+    {"type": "string", "format": "date-time"},
+    {"type": "array", "items": {"type": "integer", "minimum": 10}, "minItems": 3},
+    {"type": "array", "uniqueItems": True, "items": {"enum": ["a", "bb", "ccc"]}, "minItems": 2},
+    {
+        "type": "object",
+        "required": ["name", "größe", 'q"'],
+        "properties": {
+            "name": {"type": "string", "minLength": 2},
+            "größe": {"enum": ["klein", "groß"]},
+            'q"': {"type": "object", "required": ["x"], "properties": {"x": {"const": 12345}}},
+            "other": {"type": "boolean"},
+        },
+    },
+    {
+        "type": "object",
+        "properties": {"a": {"type": "null"}, "ab": {"type": "string"}, "abc": {"const": "ab"}},
+        "minProperties": 1,
+        "additionalProperties": False,
+    },
+    {
+        "type": "object",
+        "patternProperties": {"^x-": {"type": "integer"}, "^y": {"const": "long enough"}},
+        "properties": {"z": {"type": "array", "minItems": 1}},
+        "additionalProperties": False,
+        "required": ["z"],
+    },
+    {
+        "type": "object",
+        "oneOf": [
+            {"required": ["kind", "radius"], "properties": {"kind": {"const": "circle"}}},
+            {"required": ["kind", "side"], "properties": {"kind": {"const": "square"}}},
+        ],
+    },
+    {
+        "$ref": "#/$defs/node",
+        "$defs": {
+            "node": {
+                "type": "object",
+                "required": ["label"],
+                "properties": {
+                    "label": {"type": "string"},
+                    "children": {"type": "array", "items": {"$ref": "#/$defs/node"}},
+                },
+                "additionalProperties": False,
+            }
+        },
+    },
+]
+GRAMMARS = [
+    fl.Regex(r"(abc|abd)+\d{3,8}(-[a-f]{2}){2,}"),
+    fl.Regex("(a|b)*a(a|b){6}"),
+    fl.Lark('start: "[" (start ("," start)*)? "]" | /[a-z]{2,4}/'),
+    fl.Lark('start: s\ns: s s | "x" | "(" s ")"'),
+    fl.Gbnf('root ::= many "z"\nmany ::= many many | "a"'),
+    fl.Gbnf('root ::= "(" root ")" | root root | "a" | "()"'),
+    fl.tagged("<call>", fl.JsonSchema({"type": "object", "required": ["f"]}), "</call>"),
+]
+
+
+def told(constraint: CompiledConstraint, chance: random.Random, most: int) -> tuple[int, int]:
+    """How often it was told what suffices on the way of a random text, of how many times."""
+    state, known, steps = constraint.start(), 0, 0
+    states, machine = constraint._closing._states, constraint._closing._machine
+    for _ in range(most):
+        found = states.at_most(state)
+        if found is not None:
+            assert machine.shortest_length(states.rest(state)) <= found
+            known += 1
+        steps += 1
+        row = constraint.mask(state)
+        tokens = [token for token in range(256) if int(row[token // 32]) >> token % 32 & 1]
+        if not tokens:
+            break
+        seen = [token for token in tokens if chr(token) in '{}[]",:0123456789abcdefnrtuy\\- ']
+        state = constraint.advance(state, chance.choice(seen or tokens))
+    return known, steps
+
+
+@pytest.mark.parametrize("order", ["any", "declared"])
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_what_is_said_of_objects_and_arrays_suffices(schema, order):
+    known = steps = 0
+    for seed in range(8):
+        source = fl.JsonSchema(schema, key_order=order)
+        constraint = fl.compile(source, BYTES)
+        found = told(constraint, random.Random(seed), 60)
+        known, steps = known + found[0], steps + found[1]
+    assert known > steps / 4  # keys with escapes are not told
+
+
+@pytest.mark.parametrize("source", GRAMMARS)
+def test_what_is_said_of_other_texts_suffices(source):
+    constraint = fl.compile(source, BYTES)
+    found = [told(constraint, random.Random(seed), 40) for seed in range(8)]
+    assert sum(known for known, _ in found) > 0
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_fits_is_a_distance(schema):
+    constraint, chance = fl.compile(fl.JsonSchema(schema), BYTES), random.Random(1)
+    state = constraint.start()
+    for _ in range(40):
+        needed = constraint.distance(state)
+        told = [constraint.fits(state, needed + more) for more in (-1, 0, 1, 50)]
+        assert told == [False, True, True, True]
+        row = constraint.mask(state)
+        tokens = [token for token in range(256) if int(row[token // 32]) >> token % 32 & 1]
+        if not tokens:
+            break
+        state = constraint.advance(state, chance.choice(tokens))
+
+
+def test_far_from_the_end_nobody_asks_what_may_follow(monkeypatch):
+    constraint = fl.compile(fl.JsonSchema(SCHEMAS[7]), BYTES)
+    asked: list[object] = []
+    rest = type(constraint._closing._states).rest
+    state = constraint.start()
+    monkeypatch.setattr(
+        type(constraint._closing._states),
+        "rest",
+        lambda states, state: asked.append(state) or rest(states, state),
+    )
+    for byte in '{"other":true,"größe":"klein","name":"ab'.encode():
+        state = constraint.advance(state, byte)
+        assert constraint.fits(state, 300)
+    assert not asked
+
+
+def far(name: str) -> Any:
+    """A schema of which no other test has translated anything."""
+    value = {"type": "array", "items": {"const": name}, "minItems": 2}
+    return {"type": "object", "required": [name], "properties": {name: value}}
+
+
+def test_what_takes_long_is_not_told(monkeypatch):
+    sources = {
+        "_MET": fl.Regex("(ab|cd)+e"),
+        "_DEEPEST": fl.Regex("abc|abd|y"),
+        "_ENTERED": fl.JsonSchema(far("one")),
+    }
+    for name, source in sources.items():
+        constraint = fl.compile(source, BYTES)
+        with monkeypatch.context() as patch:
+            patch.setattr(nearness, name, 0)
+            assert constraint._closing._states.at_most(constraint.start()) is None
+        assert constraint.fits(constraint.start(), 30)
+
+
+def test_where_there_is_no_room_it_is_told_otherwise(monkeypatch):
+    constraint = fl.compile(fl.JsonSchema(far("two")), BYTES)
+    state = constraint.start()
+
+    def full(*_: object) -> int:
+        raise LimitError("no room", limit="states")
+
+    monkeypatch.setattr(Network, "run", full)
+    assert constraint._closing._states.at_most(state) is None
+    assert constraint.fits(state, 30)
+
+
+def test_behind_an_end_id_nothing_is_told():
+    constraint = fl.compile(fl.JsonSchema({"const": 1}), BYTES)
+    state = constraint.advance(constraint.advance(constraint.start(), ord("1")), 256)
+    assert constraint._closing._states.at_most(state) is None
+    assert constraint.fits(state, 0)
