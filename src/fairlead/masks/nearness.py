@@ -25,7 +25,7 @@ from fairlead.masks.kernels import layout as at
 from fairlead.masks.kernels.layout import ACCEPTS, DEAD_END
 from fairlead.masks.network import Network
 
-_DEEPEST: Final = 64  # nodes within each other
+_DEEPEST: Final = 32  # nodes within each other: five calls each
 _ENTERED: Final = 4  # nodes that one look enters
 _NAMES: Final = 8  # names that are looked at where one has to come
 _MET: Final = 256  # lexical states on the way to the nearest end
