@@ -70,7 +70,7 @@ class States:
         self._gallery = shared_gallery(self._vocabulary, lexicon)
         self._network = new_network(self._expr, self._machine, self._gallery)
         self._known, self._starts = self._network.states, dict[bytes, State]()
-        self._near = Nearness(self._network)
+        self._near: Nearness | None = None
         self._drop_copies()
 
     def _drop_copies(self) -> None:
@@ -81,8 +81,7 @@ class States:
     def _outgrow(self) -> None:
         """Begin a new network, as this one takes too much, and keep what is known of its states.
 
-        5,287 tokens of Python, read again, cost microseconds each, not 2 ms. States that somebody
-        holds stay as they are, in the network that they have.
+        Tokens that are read again cost microseconds, not 2 ms. Who holds a state keeps its network.
         """
         known, starts = [*self._known.values(), *self._kept], self._starts
         for state in self._with_rows:
@@ -232,7 +231,9 @@ class States:
     def at_most(self, state: State) -> int | None:
         """So many bytes suffice for an end; None where that is not told soon."""
         with self._lock:
-            known = state.network is self._near.network and not state.ended
+            if self._near is None or self._near.network is not self._network:
+                self._near = Nearness(self._network)
+            known = state.network is self._network and not state.ended
             return self._near.at_most(state.macro) if known else None
 
     def places(self, state: State, tokens: "NDArray[np.int64]") -> "NDArray[np.uint32] | None":
