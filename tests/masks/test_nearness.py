@@ -18,6 +18,8 @@ SCHEMAS: list[Any] = [
     {"enum": [f"{number} words" for number in range(12)]},
     {"type": "string", "minLength": 5, "maxLength": 400},
     {"type": "string", "format": "date-time"},
+    {"type": "array", "uniqueItems": True, "items": {"type": "string", "pattern": "^[a-z]{20}$"}},
+    {"type": "array", "uniqueItems": True, "items": {"type": "string", "maxLength": 1}},
     {"type": "array", "items": {"type": "integer", "minimum": 10}, "minItems": 3},
     {"type": "array", "uniqueItems": True, "items": {"enum": ["a", "bb", "ccc"]}, "minItems": 2},
     {
@@ -114,6 +116,38 @@ def test_what_is_said_of_other_texts_suffices(source):
     assert sum(known for known, _ in found) > 0
 
 
+@pytest.mark.parametrize(
+    ("items", "begun"),
+    [({"minLength": 30}, f'["{"a" * 31}",'), ({"maxLength": 1}, '["a","b","')],
+)
+def test_strings_that_differ_are_as_long_as_they_have_to_be(items, begun):
+    schema = {"type": "array", "uniqueItems": True, "items": {"type": "string", **items}}
+    constraint = fl.compile(fl.JsonSchema(schema, whitespace="compact"), BYTES)
+    state = constraint.start()
+    for byte in begun.encode():
+        state = constraint.advance(state, byte)
+        needed = constraint.distance(state)
+        assert not constraint.fits(state, needed - 1)
+        assert constraint.fits(state, needed)
+
+
+def test_keys_that_few_letters_spell_are_long():
+    tokens = [b"{", b"}", b'"', b":", b",", b"a", b"1", b"<end>"]
+    constraint = fl.compile(
+        fl.JsonSchema(
+            {"type": "object", "additionalProperties": {"const": 1}}, whitespace="compact"
+        ),
+        fl.Vocabulary(tokens, {7}),
+    )
+    state = constraint.start()
+    for key in range(9):
+        for byte in ("{" if key == 0 else ",") + '"' + "a" * key + '":1':
+            state = constraint.advance(state, tokens.index(byte.encode()))
+            machine, states = constraint._closing._machine, constraint._closing._states
+            found = states.at_most(state)
+            assert found is None or machine.shortest_length(states.rest(state)) <= found
+
+
 @pytest.mark.parametrize("schema", SCHEMAS)
 def test_fits_is_a_distance(schema):
     constraint, chance = fl.compile(fl.JsonSchema(schema), BYTES), random.Random(1)
@@ -130,7 +164,7 @@ def test_fits_is_a_distance(schema):
 
 
 def test_far_from_the_end_nobody_asks_what_may_follow(monkeypatch):
-    constraint = fl.compile(fl.JsonSchema(SCHEMAS[7]), BYTES)
+    constraint = fl.compile(fl.JsonSchema(SCHEMAS[9]), BYTES)
     asked: list[object] = []
     rest = type(constraint._closing._states).rest
     state = constraint.start()

@@ -33,6 +33,7 @@ _UNLIKE: Final = 4  # characters with which a key differs from all that came
 _ROUGHLY: Final = 2  # times what objects take by a formula, of which others find less short ones
 _OTHER: Final = -1  # instead of the rank of a name: a key that is none
 _FRAMES: Final = frozenset((at.OPENED, at.BEHIND, at.MEMBER, at.MEMBERS, at.KEY))
+_LETTERS: Final = sum(1 << letter for letter in b"abcdefghijklmnopqrstuvwxyz")
 _NAMED_SO: Final = frozenset(range(0x20, 0x7F)) - {0x22, 0x5C}
 
 _Way = TypeVar("_Way")
@@ -190,7 +191,7 @@ class Nearness:
         if kind in (at.OPENED, at.BEHIND) or (missing and not fields[at.O_BARE]):
             return self._required(names, _OTHER, depth)
         keys = names.some(0, names.count)
-        if others and not fields[at.O_CLASSES]:
+        if others and self._is_any(fields):
             keys.append(_OTHER)
 
         def member(rank: int) -> int | None:
@@ -206,7 +207,7 @@ class Nearness:
             return None
         _, low, high, read, *_ = self._arena.row(at.KEYS, trie, 6) if trie >= 0 else [0] * 6
         keys = names.some(low, high)
-        if others and not names.fields[at.O_CLASSES]:
+        if others and self._is_any(names.fields):
             keys.append(_OTHER)
 
         def rest(rank: int) -> int | None:
@@ -217,6 +218,11 @@ class Nearness:
             return _sum(member, self._required(names, rank, depth))
 
         return self._least(keys, rest)
+
+    def _is_any(self, fields: list[int]) -> bool:
+        """Whether a key that is no name may be any other: of a class they are few, or longer."""
+        letters = self._lexicon.spellable & _LETTERS == _LETTERS
+        return letters and not fields[at.O_CLASSES] and fields[at.O_COLON] != at.NIL
 
     def _required(self, names: "_Names", but: int, depth: int) -> int | None:
         """All required members that are missing but one, and the end."""
