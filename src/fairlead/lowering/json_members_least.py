@@ -28,6 +28,7 @@ _IN_ORDER = 100  # sets that are looked at in order of their length, if what is 
 _FEWEST = 8  # and if it is long,
 _WORK = 20_000  # where a look takes as long as there are parts of it
 _ALIKE = 32
+_MOST_KNOWN = 1 << 16  # parts that an estimate remembers, which lives as long as a constraint
 _NEXT_BEST = 32  # bytes that a member may be longer than the shortest of its key
 Chosen = tuple[tuple[int, bytes], ...]
 Word: TypeAlias = "Callable[[int, Formula, Extras], bytes | None]"
@@ -224,6 +225,8 @@ class Estimate:
 
     def undone(self, said: Formula) -> int:
         """How long at least what is needed is where parts do not hold."""
+        if len(self._known) > _MOST_KNOWN:
+            self._known, self._keys = {}, {}
         return _together([self._of(part) for part in _parts(said)]).length
 
     def asked(self, said: Formula) -> int:
