@@ -120,8 +120,9 @@ def test_many_tests_of_one_member_are_tried_when_compiling(monkeypatch):
     ]
     read_now = {"unevaluatedItems": True}
     schema = {"type": "object", "anyOf": branches, "minProperties": 1, **read_now}
-    with metered(lambda parts: None), pytest.raises(LimitError, match="more than 3"):
+    with metered(lambda parts: None), pytest.raises(LimitError, match="more than 3") as caught:
         machine({**schema, "allOf": [{"anyOf": branches[1:]}]}).settle()
+    assert caught.value.place.endswith("/properties/a")
     with metered(lambda parts: None):
         machine({**schema, "anyOf": branches[:1]}).settle()
 
