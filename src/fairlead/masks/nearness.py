@@ -33,7 +33,6 @@ _UNLIKE: Final = 4  # characters with which a key differs from all that came
 _ROUGHLY: Final = 2  # times what objects take by a formula, of which others find less short ones
 _OTHER: Final = -1  # instead of the rank of a name: a key that is none
 _FRAMES: Final = frozenset((at.OPENED, at.BEHIND, at.MEMBER, at.MEMBERS, at.KEY))
-_LETTERS: Final = sum(1 << letter for letter in b"abcdefghijklmnopqrstuvwxyz")
 _NAMED_SO: Final = frozenset(range(0x20, 0x7F)) - {0x22, 0x5C}
 
 _Way = TypeVar("_Way")
@@ -44,6 +43,9 @@ class Nearness:
     """What is known of one network.
 
     Not thread safe; whoever runs the network locks.
+
+    Attributes:
+        network: that one.
     """
 
     def __init__(self, network: Network) -> None:
@@ -191,7 +193,7 @@ class Nearness:
         if kind in (at.OPENED, at.BEHIND) or (missing and not fields[at.O_BARE]):
             return self._required(names, _OTHER, depth)
         keys = names.some(0, names.count)
-        if others and self._is_any(fields):
+        if others and _is_any(fields):
             keys.append(_OTHER)
 
         def member(rank: int) -> int | None:
@@ -207,7 +209,7 @@ class Nearness:
             return None
         _, low, high, read, *_ = self._arena.row(at.KEYS, trie, 6) if trie >= 0 else [0] * 6
         keys = names.some(low, high)
-        if others and self._is_any(names.fields):
+        if others and _is_any(names.fields):
             keys.append(_OTHER)
 
         def rest(rank: int) -> int | None:
@@ -218,11 +220,6 @@ class Nearness:
             return _sum(member, self._required(names, rank, depth))
 
         return self._least(keys, rest)
-
-    def _is_any(self, fields: list[int]) -> bool:
-        """Whether a key that is no name may be any other: of a class they are few, or longer."""
-        letters = self._lexicon.spellable & _LETTERS == _LETTERS
-        return letters and not fields[at.O_CLASSES] and fields[at.O_COLON] != at.NIL
 
     def _required(self, names: "_Names", but: int, depth: int) -> int | None:
         """All required members that are missing but one, and the end."""
@@ -289,6 +286,15 @@ class _Names:
 
     def _name(self, rank: int) -> list[int]:
         return self._arena.row(at.NAME, self.fields[at.O_NAME] + rank, 6)
+
+
+def _is_any(fields: list[int]) -> bool:
+    """Whether a key that is no name may be any other: of a class they are few, or longer.
+
+    So are different strings, behind which there is no colon. Frames are made only where all of
+    ASCII is spelled (`objects.can_spell`), so there are letters enough.
+    """
+    return not fields[at.O_CLASSES] and fields[at.O_COLON] != at.NIL
 
 
 def _sum(first: int | None, second: int | None) -> int | None:

@@ -320,7 +320,7 @@ class States:
         return state.reader()
 
     def _read_plainly(self, state: State, token: int) -> Expr | None:
-        """What may follow a token that reads on what a capture within a capture has read."""
+        """What may follow a token: kernels keep one text of a capture, the plain engine all."""
         rest: Expr | None = self.rest(state)
         for byte in self._tokens[token] or b"":
             rest = None if rest is None else self._machine.step(rest, byte)
