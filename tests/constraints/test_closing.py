@@ -105,13 +105,14 @@ def test_where_nothing_has_to_differ_all_tokens_after_which_enough_are_left_are_
         for byte in text:
             state = constraint.advance(state, byte)
         after = {
-            token: constraint.distance(constraint.advance(state, token))
+            token: constraint.advance(state, token)
             for token in unpack(constraint.mask(state)).tolist()
             if token < 256 + len(words)
         }
         for left in range(constraint.distance(state) or 1, 14):
             within = {*unpack(constraint.mask_within(state, left)).tolist()} - {256 + len(words)}
-            assert within == {token for token, needed in after.items() if needed < left}
+            assert within == {t for t, state in after.items() if constraint.fits(state, left - 1)}
+            assert within >= {t for t, state in after.items() if constraint.distance(state) < left}
 
 
 def _close(constraint: CompiledConstraint, dice: random.Random) -> None:
@@ -120,9 +121,12 @@ def _close(constraint: CompiledConstraint, dice: random.Random) -> None:
     for _ in range(dice.randrange(7)):
         allowed = [each for each in unpack(constraint.mask(state)).tolist() if each != END]
         state = constraint.advance(state, _chosen(allowed, dice)) if allowed else state
-    left = constraint.distance(state) + dice.randrange(4)
+    left = constraint.distance(state)
+    while left and constraint.fits(state, left - 1):
+        left -= 1
+    left += dice.randrange(4)
     while not (constraint.accepts(state) and dice.random() < 0.3):
-        assert constraint.distance(state) <= left
+        assert constraint.fits(state, left)
         within = unpack(constraint.mask_within(state, left)).tolist()
         assert within
         within = [token for token in within if token != END]

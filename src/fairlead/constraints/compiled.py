@@ -15,14 +15,12 @@ from functools import cached_property
 from operator import index
 from typing import SupportsIndex, TypeAlias, final
 
-import numpy as np
-
 from fairlead.automata.budget import Budget, Meter
 from fairlead.automata.decided import Decisions
 from fairlead.automata.derivative import Derivatives
 from fairlead.automata.words import LONGEST
 from fairlead.constraints.canonical import CanonicalStates
-from fairlead.constraints.closing import Closing
+from fairlead.constraints.closing import Closing, halved
 from fairlead.constraints.comparison import Comparison, Language, equal, included
 from fairlead.constraints.explored import ExploredStates
 from fairlead.constraints.readings import checked_lead, read_text
@@ -195,7 +193,10 @@ class CompiledConstraint:
             return self._closing.distance(self._states.rest(state))
 
     def fits(self, state: DecodeState, tokens: int) -> bool:
-        """Whether `tokens` suffice to reach an accepting state: `distance(state) <= tokens`."""
+        """Whether `tokens` suffice to reach an accepting state.
+
+        They do where `distance(state) <= tokens`, and may where a longer text takes fewer.
+        """
         if self._canonical is not None:
             return self._canonical.distance(state) <= tokens
         with self._lock:
@@ -210,24 +211,16 @@ class CompiledConstraint:
         tokens more than the shortest.
 
         Raises:
-            LimitError: `distance(state)` is more than `tokens_left`.
+            LimitError: `tokens_left` do not suffice.
         """
-        row = mask = self.mask(state)
+        mask = self.mask(state)
         if state.ended or tokens_left >= min(state.enough, LONGEST + 1):
             return mask
-        half = tokens_left // 2  # asked with ever fewer, as within a string, it is so a few times
-        for tokens in (half, tokens_left) if self.fits(state, half // 2) else (tokens_left,):
-            row = self._within(state, tokens)
-            if np.array_equal(row, mask):
-                state.enough = tokens
-                return mask
-        return row
-
-    def _within(self, state: DecodeState, tokens_left: int) -> Row:
         if self._canonical is not None:
-            return self._canonical.within(state, tokens_left)
+            near = self._canonical.distance(state) <= tokens_left // 4
+            return halved(state, mask, tokens_left, self._canonical.within, also_half=near)
         with self._lock:
-            return self._closing.row(state, tokens_left)
+            return self._closing.within(state, mask, tokens_left)
 
     def mask_without(self, state: DecodeState, token: int, tokens_left: int) -> Row:
         """`mask_within`, given a token that is not in it; or a mask with more, also without it.

@@ -1,16 +1,21 @@
 """The tokens of a mask by the state they lead to, so that one of each group tells for all.
 
-Near the end of a budget the plain engine reads whatever may come next, byte by byte (`closing`).
-Where something is looked ahead for that takes long: 130 states behind a place of python.lark took
-it 7.8 s under a profiler, 6.5 of them to ask whether each arc may still come to an end.
-The kernels have told so with the mask; and where they come to the same state the rest is the same.
-So the 112,000 tokens of that mask are read by kernels, and the plain engine reads one token for
-each of their 500 states, the shortest.
+Near the end of a budget it is asked for each token that may come next whether the rest still fits.
+The plain engine reads byte by byte for that (`closing`): half of all masks of new JSON Schemas took
+6 ms, one of a hundred .4 s; where something is looked ahead for, 130 states behind a place of
+python.lark took 7.8 s. Kernels have told all tokens with the mask, and where they come to the same
+state the rest is the same; mostly a bound says how long it is (`masks.foresight`). The plain engine
+reads one token, the shortest, for each state of which the bound says too much.
+
+Tokens that stay within a string are a group without being read: nothing else can take them further
+from the end than the farthest place in it.
 
 What this module does not know: budgets.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Final, final
 
 import numpy as np
@@ -18,8 +23,9 @@ from numpy.typing import NDArray
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.nodes import Expr
-from fairlead.masks.bits import unpack
-from fairlead.masks.state import State
+from fairlead.masks.bits import Row, unpack
+from fairlead.masks.foresight import Foresight
+from fairlead.masks.state import ALL, State
 from fairlead.masks.states import States
 from fairlead.vocabulary.spellings import Vocabulary
 
@@ -34,11 +40,13 @@ class Group:
 
     Attributes:
         tokens: int32[n], ascending.
-        whole: whether the text may end after them.
+        most: so many tokens suffice for an end after them; None: that is not known.
+        staying: whether they are tokens that stay within what is being read, in several states.
     """
 
     tokens: NDArray[np.int32]
-    whole: bool
+    most: int | None
+    staying: bool = False
 
 
 @final
@@ -47,27 +55,17 @@ class Groups:
 
     Attributes:
         each: the groups.
-        rest: what may follow before them.
+        most: so many tokens suffice after any of them; None: that is not known.
     """
 
-    def __init__(
-        self, each: list[Group], rest: Expr, machine: Derivatives, vocabulary: Vocabulary
-    ) -> None:
-        self.each, self.rest = each, rest
-        self._machine, self._vocabulary, self._known = machine, vocabulary, {b"": rest}
+    def __init__(self, each: list[Group], ways: "_Ways") -> None:
+        self.each, self._ways = each, ways
+        found = [group.most for group in each if group.most is not None]
+        self.most = max(found, default=0) if len(found) == len(each) else None
 
     def after(self, group: Group) -> Expr:
         """What may follow the tokens of a group: something does, or they would not be allowed."""
-        shortest = int(group.tokens[self._vocabulary.lengths[group.tokens].argmin()])
-        text = self._vocabulary.tokens[shortest] or b""
-        known, length = self._known, len(text)
-        while text[:length] not in known:
-            length -= 1
-        rest = known[text[:length]]
-        for place in range(length, len(text)):
-            rest = known[text[: place + 1]] = self._machine.after(rest, text[place])
-        self._machine.trust(rest)
-        return rest
+        return self._ways.after(group.tokens)
 
     def without(self, token: int) -> NDArray[np.int32]:
         """The tokens of all groups but that of one of them."""
@@ -76,29 +74,79 @@ class Groups:
 
 
 @final
+class _Ways:
+    """What may follow tokens, each read from the longest beginning that was read before."""
+
+    def __init__(
+        self, rest: Callable[[], Expr], machine: Derivatives, vocabulary: Vocabulary
+    ) -> None:
+        self._rest, self._machine, self._vocabulary = rest, machine, vocabulary
+        self._known = dict[bytes, Expr]()
+
+    def after(self, tokens: NDArray[np.int32]) -> Expr:
+        """What may follow the shortest of some tokens."""
+        shortest = int(tokens[self._vocabulary.lengths[tokens].argmin()])
+        text = self._vocabulary.tokens[shortest] or b""
+        known, length = self._known, len(text)
+        if not known:  # the plain engine goes all the way here for it
+            known[b""] = self._rest()
+        while text[:length] not in known:
+            length -= 1
+        rest = known[text[:length]]
+        for place in range(length, len(text)):
+            rest = known[text[: place + 1]] = self._machine.after(rest, text[place])
+        self._machine.trust(rest)
+        return rest
+
+
+@final
 class Grouping:
     """The groups of the masks of one constraint. Not thread safe; its owner locks."""
 
-    def __init__(self, machine: Derivatives, states: States, vocabulary: Vocabulary) -> None:
+    def __init__(
+        self, machine: Derivatives, states: States, foresight: Foresight, vocabulary: Vocabulary
+    ) -> None:
         self._machine, self._states, self._vocabulary = machine, states, vocabulary
+        self._foresight = foresight
         self._last: tuple[State, Groups | None] | None = None
 
-    def groups(self, state: State) -> Groups | None:
-        """Those of a state's mask; None where kernels do not tell, or there are too many."""
-        if self._last is None or self._last[0] is not state:
-            self._last = state, self._grouped(state)
-        return self._last[1]
+    def groups(self, state: State, tokens: int = ALL) -> Groups | None:
+        """Those of a state's mask; None where kernels do not tell, or there are too many.
 
-    def _grouped(self, state: State) -> Groups | None:
+        Args:
+            state: where the mask is asked for.
+            tokens: how many tokens may follow; of what stays within what is being read, it is told
+                apart where it leads if more might be needed.
+        """
+        if self._last is None or self._last[0] is not state:
+            self._last = state, self._grouped(state, self._foresight.staying(state))
+        groups = self._last[1]
+        if groups is not None and any(g.staying and (g.most or 0) > tokens for g in groups.each):
+            groups = self._grouped(state, [])
+            self._last = state, groups
+        return groups
+
+    def _grouped(self, state: State, staying: list[tuple[Row, int]]) -> Groups | None:
+        mask, each = self._states.mask(state).copy(), list[Group]()
         ends = np.array(sorted(self._vocabulary.eos_ids), np.int64)
-        tokens = np.setdiff1d(unpack(self._states.mask(state)), ends, assume_unique=True)
-        codes = self._states.places(state, tokens)
+        for row, most in sorted(staying, key=itemgetter(1)):
+            if (tokens := unpack(mask & row)).size:
+                each.append(Group(tokens.astype(np.int32), most, staying=True))
+                mask &= ~row
+        tokens = np.setdiff1d(unpack(mask), ends, assume_unique=True)
+        codes = self._foresight.places(state, tokens)
         if codes is None:
             return None
         order = np.argsort(codes, kind="stable")
         begins = np.flatnonzero(np.diff(codes[order])) + 1
         if len(begins) >= _MOST:
             return None
-        parts = np.split(order, begins)
-        each = [Group(tokens[n].astype(np.int32), bool(codes[n[0]] & 2)) for n in parts if n.size]
-        return Groups(each, self._states.rest(state), self._machine, self._vocabulary)
+        parts = [part for part in np.split(order, begins) if part.size]
+        bounds = self._foresight.behind(state, [int(codes[part[0]]) for part in parts])
+        each += [
+            Group(tokens[part].astype(np.int32), most)
+            for part, most in zip(parts, bounds, strict=True)
+        ]
+        return Groups(
+            each, _Ways(lambda: self._states.rest(state), self._machine, self._vocabulary)
+        )

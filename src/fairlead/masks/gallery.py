@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlead.masks.arena import Arena
-from fairlead.masks.bits import pack, words
+from fairlead.masks.bits import Row, pack, words
 from fairlead.masks.exits import Exits
 from fairlead.masks.forest import MOST_FIRST, Forest, address
 from fairlead.masks.jumps import Jumps
@@ -103,6 +103,12 @@ class Gallery:
         """The memory of what is used of the pictures."""
         drawn = 4 * (self._used_rows * self.words + self._used_listed)
         return drawn + self.forest.nbytes + self.jumps.nbytes
+
+    def staying(self, state: int) -> Row | None:
+        """The tokens that a lexical state reads without leaving it, if it has a row of them."""
+        base, _, _, _, _, doubts = self.pictures[max(self.picture_at[state], 0)].tolist()
+        known = self.picture_at[state] > 0 and base >= 0 and not doubts
+        return self.base[base] if known else None
 
     def shelf(self) -> Shelf:
         """Where a new network keeps its rows."""

@@ -17,7 +17,7 @@ from fairlead.masks.kernels.entry_layout import NULLABLE, SHARED
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Facts:
     """What a seed knows; nobody changes it.
 

@@ -74,17 +74,17 @@ _MANY: Final = 64  # nodes, before so many more are made with each: 5,400 one by
 
 @final
 class Network:
-    """The nodes of one expression."""
+    """The nodes of one expression, which begin with those that `facts` know."""
 
     def __init__(self, expr: Expr, machine: Derivatives, gallery: Gallery, seed: Seed) -> None:
         self._machine, self.gallery, self.lexicon = machine, gallery, gallery.lexicon
         machine.living.consult(self.lexicon)
         from fairlead.masks.kernels.entry import run
 
-        self._run, width = run, gallery.words
-        self._row, self._spare = np.empty(width, np.uint32), np.empty(width, np.uint32)
+        self._run, (self._row, self._spare) = run, np.empty((2, gallery.words), np.uint32)
         self.arena = Arena(seed.plan)
-        self._shelf, self._bounds, self._known = seed.shelf, seed.bounds, Known(seed.facts)
+        self._shelf, self._bounds = seed.shelf, seed.bounds
+        self.facts, self._known = seed.facts, Known(seed.facts)
         self.states, self._entered = dict[int, Any](), list[int]()  # of `states`, by macro state
         self.marks, self._captures = Marks(self.arena), list[tuple[Capture, bool]]()
         self._members, self._listed = dict[MembersTemplate, MemberNodes](), list[MemberNodes]()

@@ -16,7 +16,6 @@ from functools import cached_property
 from typing import Final, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairlead.automata.budget import Budget
 from fairlead.automata.derivative import Derivatives
@@ -25,10 +24,8 @@ from fairlead.lowering.fuel import while_there_is_room
 from fairlead.lowering.nodes import Expr
 from fairlead.masks.bits import Row
 from fairlead.masks.gallery import shared_gallery
-from fairlead.masks.kernels.layout import READ_EACH
 from fairlead.masks.lexicon import shared_lexicon
 from fairlead.masks.memory import Held
-from fairlead.masks.nearness import Nearness
 from fairlead.masks.network import Network
 from fairlead.masks.networks import new_network, succeed
 from fairlead.masks.rows import Rows
@@ -44,7 +41,11 @@ _DOUBTS: Final = 4  # tokens of a mask that the kernels cannot tell, before they
 
 @final
 class States:
-    """The states of one constraint."""
+    """The states of one constraint.
+
+    Attributes:
+        lock: held by whoever asks its networks.
+    """
 
     def __init__(
         self, expr: Expr, machine: Derivatives, vocabulary: Vocabulary, budget: Budget
@@ -52,7 +53,7 @@ class States:
         self._expr, self._machine, self._vocabulary = expr, machine, vocabulary
         self._tokens = vocabulary.tokens
         self._budget = budget
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self._plain_states: dict[Expr, State] = {}
         self._known: dict[int, State] = {}  # those of the network,
         self._kept: list[State] = []  # and copies of those of networks that were too large
@@ -70,7 +71,6 @@ class States:
         self._gallery = shared_gallery(self._vocabulary, lexicon)
         self._network = new_network(self._expr, self._machine, self._gallery)
         self._known, self._starts = self._network.states, dict[bytes, State]()
-        self._near: Nearness | None = None
         self._drop_copies()
 
     def _drop_copies(self) -> None:
@@ -119,7 +119,7 @@ class States:
             resume(paused)
 
     def _started(self, lead: bytes) -> State:
-        with self._lock:
+        with self.lock:
             if self._network.arena.nbytes > self._budget.table_bytes:
                 self._outgrow()
             found = self._starts.get(lead)
@@ -163,7 +163,7 @@ class States:
             resume(paused)
 
     def _mask(self, state: State) -> Row:
-        with self._lock:
+        with self.lock:
             with while_there_is_room:
                 return self._filled(state)
             with while_there_is_room:
@@ -176,7 +176,7 @@ class States:
         """The state after a token, None where its bytes cannot be read."""
         found = state.following(token)
         if found is None:
-            with self._lock:
+            with self.lock:
                 with while_there_is_room:
                     return self._after(state, token)
                 return self._after_all(state, token)
@@ -219,7 +219,7 @@ class States:
 
     def rest(self, state: State) -> Expr:
         """What may follow, as an expression: the plain engine goes the way that led here."""
-        with self._lock:
+        with self.lock:
             begun, steps = state.way()
             rest = begun.known_rest()
             for token, after in steps:
@@ -228,30 +228,19 @@ class States:
                 after.know_rest(rest)
             return state.known_rest()
 
-    def at_most(self, state: State) -> int | None:
-        """So many bytes suffice for an end; None where that is not told soon."""
-        with self._lock:
-            if self._near is None or self._near.network is not self._network:
-                self._near = Nearness(self._network)
-            known = state.network is self._network and not state.ended
-            return self._near.at_most(state.macro) if known else None
+    def reader(self, state: State) -> Network | None:
+        """The network that reads a state; None where the plain engine does."""
+        with self.lock:
+            return state.network or self._tied(state)
 
-    def places(self, state: State, tokens: "NDArray[np.int64]") -> "NDArray[np.uint32] | None":
-        """What READ (`kernels.entry`) says to tokens of its mask; None where they do not tell."""
-        codes = np.zeros(len(tokens), np.uint32)
-        with self._lock:
-            network = state.network or self._tied(state)
-            if network is None or network.marks.any:
-                return None
-            each = np.ascontiguousarray(tokens, np.uint32)
-            with while_there_is_room:
-                network.run(READ_EACH, state.macro, len(each), each, codes)
-                return None if (codes & 1).any() else codes
-        return None
+    @property
+    def network(self) -> Network:
+        """The present network: states of others are few."""
+        return self._network
 
     def held(self) -> Held:
         """What is remembered at the moment."""
-        with self._lock:
+        with self.lock:
             rows, nbytes = len(self._with_rows), self._network.arena.nbytes
             return Held(
                 rows=rows,
@@ -268,7 +257,7 @@ class States:
 
     def forget(self) -> None:
         """Forget the masks, and leave the network to the states that are still in use."""
-        with self._lock:
+        with self.lock:
             for state in self._with_rows:
                 state.row = None
             self._with_rows.clear()
