@@ -1,8 +1,12 @@
 """The fewest tokens, against trying everything."""
 
+import random
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairlead.constraints import segmentation
 from fairlead.constraints.segmentation import Segmentation, fewest_tokens
 from fairlead.vocabulary.spellings import Vocabulary
 
@@ -22,6 +26,23 @@ def test_it_is_the_least_number_of_rounds(tokens, letters):
 @given(st.lists(words, min_size=1, max_size=5), st.lists(st.lists(st.sampled_from(b"ab"))))
 def test_texts_one_after_another_are_each_told_as_if_alone(tokens, texts):
     vocabulary = Vocabulary(tokens)
-    segmentation = Segmentation(vocabulary)
+    one = Segmentation(vocabulary)
     for text in map(bytes, texts):
-        assert segmentation.fewest(text) == fewest_tokens(vocabulary, text)
+        assert one.fewest(text) == fewest_tokens(vocabulary, text)
+
+
+def test_parts_take_no_fewer_than_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = [b"a", b"b", b",", b"ab", b"a,b", b",a", b"bb"]
+    vocabulary, dice = Vocabulary(words), random.Random(4)
+    texts = [bytes(dice.choices(b"ab,", k=dice.randrange(12))) for _ in range(200)]
+    parted = [Segmentation(vocabulary).in_parts(text) for text in texts]
+    one = Segmentation(vocabulary)
+    assert [one.in_parts(text) for text in texts] == parted
+    monkeypatch.setattr(segmentation, "_PARTS", 3)
+    assert [one.in_parts(text) for text in texts] == parted
+    for text, told in zip(texts, parted, strict=True):
+        whole = fewest_tokens(vocabulary, text)
+        assert told is not None
+        assert whole is not None
+        assert whole <= told <= len(text)
+    assert Segmentation(Vocabulary(words[1:])).in_parts(b"b,aa") is None

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import fairlead as fl
-from fairlead.constraints.compiled import CompiledConstraint, DecodeState
+from fairlead.constraints.compiled import CompiledConstraint
 from fairlead.errors import LimitError
 from fairlead.masks import nearness, spans
 from fairlead.masks.network import Network
@@ -78,17 +78,12 @@ GRAMMARS = [
 ]
 
 
-def at_most(constraint: CompiledConstraint, state: DecodeState) -> int | None:
-    """How many tokens surely suffice: of a vocabulary of bytes, bytes."""
-    return constraint._closing._foresight.behind(state, [state.macro << 2])[0]
-
-
 def told(constraint: CompiledConstraint, chance: random.Random, most: int) -> tuple[int, int]:
     """How often it was told what suffices on the way of a random text, of how many times."""
     state, known, steps = constraint.start(), 0, 0
     states, machine = constraint._closing._states, constraint._closing._machine
     for _ in range(most):
-        found = at_most(constraint, state)
+        found = constraint._closing._foresight.at_most(state)
         if found is not None:
             assert machine.shortest_length(states.rest(state)) <= found
             known += 1
@@ -183,7 +178,7 @@ def test_what_takes_long_is_not_told(monkeypatch):
         constraint = fl.compile(source, BYTES)
         with monkeypatch.context() as patch:
             patch.setattr(module, name, 0)
-            assert at_most(constraint, constraint.start()) is None
+            assert constraint._closing._foresight.at_most(constraint.start()) is None
         assert constraint.fits(constraint.start(), 30)
 
 
@@ -195,12 +190,12 @@ def test_where_there_is_no_room_it_is_told_otherwise(monkeypatch):
         raise LimitError("no room", limit="states")
 
     monkeypatch.setattr(Network, "run", full)
-    assert at_most(constraint, state) is None
+    assert constraint._closing._foresight.at_most(state) is None
     assert constraint.fits(state, 30)
 
 
 def test_behind_an_end_id_nothing_is_told():
     constraint = fl.compile(fl.JsonSchema({"const": 1}), BYTES)
     state = constraint.advance(constraint.advance(constraint.start(), ord("1")), 256)
-    assert at_most(constraint, state) is None
+    assert constraint._closing._foresight.at_most(state) is None
     assert constraint.fits(state, 0)

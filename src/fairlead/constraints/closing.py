@@ -61,7 +61,7 @@ class Closing:
         self._foresight: Foresight | None = None
         self._grouping: Grouping | None = None
         if isinstance(states, States) and graph is None:
-            self._foresight = Foresight(states, vocabulary)
+            self._foresight = Foresight(states)
             self._grouping = Grouping(machine, states, self._foresight, vocabulary)
 
     @cached_property
@@ -83,6 +83,9 @@ class Closing:
                 return False
             if length <= tokens or length > tokens * self._vocabulary.longest:
                 return length <= tokens
+            parts = self._segmentation.in_parts(self._machine.hoped(rest))
+            if parts is not None and parts <= tokens:
+                return True
         return self.distance(rest) <= tokens
 
     def reaches(self, state: State, tokens: int) -> bool:
@@ -91,7 +94,8 @@ class Closing:
         Far from the end of a budget a bound tells. Asked exactly behind each token of schemas that
         are new it took 364 us a token (90 % below 647), and takes 134 (84); a mask takes 10.
         """
-        if self._foresight is not None and self._foresight.suffices(state, tokens):
+        bytes_ = None if self._foresight is None else self._foresight.at_most(state)
+        if bytes_ is not None and bytes_ <= tokens:
             return True
         return self.fits(self._states.rest(state), tokens)
 
@@ -113,8 +117,8 @@ class Closing:
             LimitError: `tokens_left` do not suffice.
         """
         if state.enough == ALL and self._foresight is not None:
-            enough = self._foresight.enough(state)
-            state.enough = ALL if enough is None else enough + 1
+            bytes_ = self._foresight.enough(state)
+            state.enough = ALL if bytes_ is None else bytes_ + 1
         if tokens_left >= state.enough:
             return mask
         if not self.reaches(state, tokens_left):
@@ -130,9 +134,8 @@ class Closing:
     def _row_of(self, state: State, groups: Groups, tokens_left: int) -> Row:
         left = tokens_left - 1
         fit = [g.tokens for g in groups.each if self._fits(g, groups, left)]
-        if not (fit or state.accepts):
-            rest = self._machine.hoped(self._states.rest(state))
-            fit = [np.array(self._segmentation.first(rest))]
+        if not (fit or state.accepts):  # as behind an item that must not be another
+            fit = [min(groups.each, key=lambda group: self._length(group, groups)).tokens]
         return self._packed(state, np.concatenate([NONE, *fit]))
 
     def _packed(self, state: State, tokens: "NDArray[np.int32]") -> Row:
@@ -146,14 +149,9 @@ class Closing:
         Where it is not known which names or items a token has read, it depends on them how much has
         to follow, and 16 more might not suffice, tokens are asked one by one, 512 at most: others
         are left out.
-
-        Raises:
-            LimitError: `tokens_left` do not suffice.
         """
         rest = self._states.rest(state)
         needed = self.distance(rest)
-        if needed > tokens_left:
-            raise too_few(tokens_left, needed)
         if self._graph is not None:
             tokens = self._graph.within(rest, tokens_left)
             return self._rows.pack(rest, np.array(tokens, np.int32))
@@ -177,6 +175,9 @@ class Closing:
         if group.most is not None and group.most <= tokens:
             return True
         return self.fits(groups.after(group), tokens)
+
+    def _length(self, group: Group, groups: Groups) -> int:
+        return self.distance(groups.after(group)) if group.most is None else group.most
 
     def _surely_fits(self, rest: Expr, tokens: int) -> bool:
         """Whether what seems to fit does, or would if some more tokens were needed."""

@@ -193,10 +193,7 @@ class CompiledConstraint:
             return self._closing.distance(self._states.rest(state))
 
     def fits(self, state: DecodeState, tokens: int) -> bool:
-        """Whether `tokens` suffice to reach an accepting state.
-
-        They do where `distance(state) <= tokens`, and may where a longer text takes fewer.
-        """
+        """Whether `tokens` suffice to reach an accepting state: `distance(state) <= tokens`."""
         if self._canonical is not None:
             return self._canonical.distance(state) <= tokens
         with self._lock:
@@ -211,7 +208,7 @@ class CompiledConstraint:
         tokens more than the shortest.
 
         Raises:
-            LimitError: `tokens_left` do not suffice.
+            LimitError: `distance(state)` is more than `tokens_left`.
         """
         mask = self.mask(state)
         if state.ended or tokens_left >= min(state.enough, LONGEST + 1):

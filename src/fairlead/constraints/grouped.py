@@ -24,13 +24,12 @@ from numpy.typing import NDArray
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.nodes import Expr
 from fairlead.masks.bits import Row, unpack
-from fairlead.masks.foresight import Foresight
+from fairlead.masks.foresight import MOST, Foresight
 from fairlead.masks.state import ALL, State
 from fairlead.masks.states import States
 from fairlead.vocabulary.spellings import Vocabulary
 
 NONE: Final = np.empty(0, np.int32)
-_MOST: Final = 4096  # groups; more are not told apart
 
 
 @final
@@ -40,7 +39,7 @@ class Group:
 
     Attributes:
         tokens: int32[n], ascending.
-        most: so many tokens suffice for an end after them; None: that is not known.
+        most: so many bytes suffice for an end after them; None: that is not known.
         staying: whether they are tokens that stay within what is being read, in several states.
     """
 
@@ -55,7 +54,7 @@ class Groups:
 
     Attributes:
         each: the groups.
-        most: so many tokens suffice after any of them; None: that is not known.
+        most: so many bytes suffice after any of them; None: that is not known.
     """
 
     def __init__(self, each: list[Group], ways: "_Ways") -> None:
@@ -134,18 +133,16 @@ class Grouping:
                 each.append(Group(tokens.astype(np.int32), most, staying=True))
                 mask &= ~row
         tokens = np.setdiff1d(unpack(mask), ends, assume_unique=True)
-        codes = self._foresight.places(state, tokens)
-        if codes is None:
+        told = self._foresight.apart(state, tokens)
+        if told is None or len(told[1]) > MOST:
             return None
+        codes, most = told
         order = np.argsort(codes, kind="stable")
         begins = np.flatnonzero(np.diff(codes[order])) + 1
-        if len(begins) >= _MOST:
-            return None
-        parts = [part for part in np.split(order, begins) if part.size]
-        bounds = self._foresight.behind(state, [int(codes[part[0]]) for part in parts])
         each += [
-            Group(tokens[part].astype(np.int32), most)
-            for part, most in zip(parts, bounds, strict=True)
+            Group(tokens[part].astype(np.int32), most[int(codes[part[0]])])
+            for part in np.split(order, begins)
+            if part.size
         ]
         return Groups(
             each, _Ways(lambda: self._states.rest(state), self._machine, self._vocabulary)

@@ -1,9 +1,11 @@
 """How few tokens spell a text, and the error where there are not as many."""
 
-from typing import final
+from typing import Final, final
 
 from fairlead.errors import LimitError
 from fairlead.vocabulary.spellings import Vocabulary
+
+_PARTS: Final = 4096  # of texts, that are remembered
 
 
 def fewest_tokens(vocabulary: Vocabulary, text: bytes) -> int | None:
@@ -32,6 +34,7 @@ class Segmentation:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._trie = vocabulary.trie
         self._text = b""
+        self._parts = dict[bytes, int | None]()
         self._fewest: list[int | None] = [0]  # tokens for the last 0, 1, 2, … bytes of it
 
     def fewest(self, text: bytes) -> int | None:
@@ -41,6 +44,24 @@ class Segmentation:
         """
         self._measure(text)
         return self._fewest[-1]
+
+    def in_parts(self, text: bytes) -> int | None:
+        """How many tokens spell `text` at most: a comma each, and the fewest for what is between.
+
+        Members of objects come again and again. Where 60 were required, a mask asked for 180 such
+        texts of 2,600 bytes each: 1.3 s, and .1 so. None where that does not spell it.
+
+        >>> Segmentation(Vocabulary([b"a", b"ab", b"b", b","])).in_parts(b"aab,ab,aab")
+        7
+        """
+        if len(self._parts) > _PARTS:
+            self._parts.clear()
+        parts = text.split(b",")
+        for part in {*parts} - self._parts.keys():
+            self._parts[part] = self.fewest(part)
+        counts = [self._parts[part] for part in parts]
+        known = [count for count in counts if count is not None]
+        return sum(known) + len(parts) - 1 if len(known) == len(counts) else None
 
     def first(self, text: bytes) -> list[int]:
         """The tokens that may be the first of so few; none of a text that none spell.

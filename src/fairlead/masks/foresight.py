@@ -3,8 +3,7 @@
 What this module does not know: the plain engine, which tells exactly.
 """
 
-from functools import partial
-from typing import Final, final
+from typing import Final, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +16,12 @@ from fairlead.masks.nearness import Nearness
 from fairlead.masks.network import Network
 from fairlead.masks.state import State
 from fairlead.masks.states import States
-from fairlead.vocabulary.greedy import greedy_tokens
-from fairlead.vocabulary.spellings import Vocabulary
 
+MOST: Final = 4096  # states that are told apart
 _MANY: Final = 1 << 12  # tokens that may each lead to another state, which is then made
 _REMEMBERED: Final = frozenset((at.MEMBER, at.MEMBERS, at.KEY, at.CAPTURE))
+
+Apart: TypeAlias = tuple[NDArray[np.uint32], dict[int, int | None]]
 
 
 @final
@@ -30,37 +30,26 @@ class Foresight:
 
     Args:
         states: what makes them.
-        vocabulary: whose tokens they read; each byte is one.
     """
 
-    def __init__(self, states: States, vocabulary: Vocabulary) -> None:
-        self._states, self._tokens = states, partial(greedy_tokens, vocabulary)
-        self._bytes: Nearness | None = None
-        self._near: Nearness | None = None
-        self._room: Headroom | None = None
+    def __init__(self, states: States) -> None:
+        self._states = states
 
-    def suffices(self, state: State, tokens: int) -> bool:
-        """Whether so many tokens surely suffice for an end."""
+    def at_most(self, state: State) -> int | None:
+        """So many bytes suffice for an end; None where that is not told soon."""
         with self._states.lock:
             network = self._network(state)
-            if network is None:
-                return False
-            if self._bytes is None or self._bytes.network is not network:
-                self._bytes = Nearness(network)
-            found = self._bytes.at_most(state.macro)  # with no name told in tokens
-            if found is not None and found > tokens:
-                found = self._nearness(network).at_most(state.macro)
-            return found is not None and found <= tokens
+            return None if network is None else self._nearness(network).at_most(state.macro)
 
     def enough(self, state: State) -> int | None:
-        """So many tokens suffice for an end behind any token; None where that is not told soon."""
+        """So many bytes suffice for an end behind any token; None where that is not told soon."""
         with self._states.lock, while_there_is_room:
             network = self._network(state)
             return None if network is None else self._headroom(network).enough(state.macro)
         return None
 
     def staying(self, state: State) -> list[tuple[Row, int]]:
-        """Tokens that stay within what is being read, and how many tokens then suffice."""
+        """Tokens that stay within what is being read, and how many bytes then suffice."""
         with self._states.lock, while_there_is_room:
             network = self._network(state)
             if network is not None:
@@ -69,8 +58,13 @@ class Foresight:
                 return [(row, most) for row, most in rows if row is not None]
         return []
 
-    def places(self, state: State, tokens: "NDArray[np.int64]") -> "NDArray[np.uint32] | None":
-        """What READ (`kernels.entry`) says to tokens of its mask; None where they do not tell."""
+    def apart(self, state: State, tokens: "NDArray[np.int64]") -> "Apart | None":
+        """The states that tokens of a mask lead to; None where kernels do not tell.
+
+        Returns:
+            uint32[n], what READ (`kernels.entry`) says to each token, and how many bytes suffice
+            where it says so.
+        """
         codes = np.zeros(len(tokens), np.uint32)
         with self._states.lock:
             network = self._states.reader(state)
@@ -81,17 +75,15 @@ class Foresight:
             each = np.ascontiguousarray(tokens, np.uint32)
             with while_there_is_room:
                 network.run(at.READ_EACH, state.macro, len(each), each, codes)
-                return None if (codes & 1).any() else codes
+                return None if (codes & 1).any() else (codes, self._behind(network, codes))
         return None
 
-    def behind(self, state: State, codes: list[int]) -> list[int | None]:
-        """How many tokens suffice where READ said this of a token."""
-        with self._states.lock:
-            network = self._network(state)
-            if network is None:
-                return [None] * len(codes)
-            near = self._nearness(network)
-            return [near.at_most(code >> 2) for code in codes]
+    def _behind(self, network: Network, codes: "NDArray[np.uint32]") -> dict[int, int | None]:
+        met = np.unique(codes).tolist()
+        if len(met) > MOST or network is not self._states.network:
+            return dict.fromkeys(met)
+        near = self._nearness(network)
+        return {code: near.at_most(code >> 2) for code in met}
 
     def _network(self, state: State) -> Network | None:
         """The network that reads a state, if it is the present one, of which bounds are known."""
@@ -99,15 +91,16 @@ class Foresight:
         return network if network is self._states.network else None
 
     def _nearness(self, network: Network) -> Nearness:
-        if self._near is None or self._near.network is not network:
-            self._near, self._room = Nearness(network, self._tokens), None
-        return self._near
+        found = self._states.beside.get(Nearness)
+        if found is None:
+            found = self._states.beside[Nearness] = Nearness(network)
+        return found
 
     def _headroom(self, network: Network) -> Headroom:
-        near = self._nearness(network)
-        if self._room is None:
-            self._room = Headroom(near)
-        return self._room
+        found = self._states.beside.get(Headroom)
+        if found is None:
+            found = self._states.beside[Headroom] = Headroom(self._nearness(network))
+        return found
 
 
 def _leads_to_few(network: Network, macro: int) -> bool:

@@ -9,6 +9,7 @@ from fairlead.masks.arena import Arena
 from fairlead.masks.kernels import layout as at
 
 UNLIKE: Final = 4  # characters with which a key differs from all that came
+_KEYS: Final = 64  # that came, and are looked at
 _FEW: Final = 8  # names that are looked at where one has to come
 _NAMED_SO: Final = frozenset(range(0x20, 0x7F)) - {0x22, 0x5C}
 
@@ -26,7 +27,9 @@ class FrameNames:
     """
 
     def __init__(self, arena: Arena, frame: int) -> None:
-        self.thing, self._position, _, missing, bits, others = arena.row(at.FRAME, frame, 6)
+        self.thing, self._position, self._extras, missing, bits, others = arena.row(
+            at.FRAME, frame, 6
+        )
         self.missing, self.others = missing > 0, others > 0
         self.fields = fields = arena.row(at.OBJECT, self.thing, 16)
         self._arena, self.count = arena, fields[at.O_NAMES]
@@ -41,6 +44,16 @@ class FrameNames:
         """
         any_key = not self.fields[at.O_CLASSES] and self.fields[at.O_COLON] != at.NIL
         return self.others and any_key
+
+    def came(self, text: int) -> bool:
+        """Whether a key that is no name came before, as far as it takes a look."""
+        extras, left = self._extras, _KEYS
+        while extras and left:
+            found, extras = divmod(self._arena.row(at.EXTRA, extras, 1)[0], 1 << 32)
+            if found == text:
+                return True
+            left -= 1
+        return extras > 0
 
     def some(self, low: int, high: int) -> list[int]:
         """A few of the names between two ranks that may come."""
@@ -61,6 +74,10 @@ class FrameNames:
             left = [rank for rank in ranks if self._may >> rank & 1]
         return [rank for rank in left if self.is_required(rank)]
 
+    def ends(self, rank: int, read: int) -> bool:
+        """Whether a name has been read when so many bytes of it have."""
+        return self._name(rank)[at.N_LENGTH] == read
+
     def is_required(self, rank: int) -> bool:
         """Whether a name has to come."""
         return self._name(rank)[at.N_REQUIRED] > 0
@@ -69,11 +86,11 @@ class FrameNames:
         """The node of what a name has."""
         return self._name(rank)[at.N_VALUE]
 
-    def spelled(self, rank: int) -> bytes:
-        """A name in its quotes, each character as short as it can be, or longer."""
+    def length(self, rank: int) -> int:
+        """How many bytes spell a name at most, where each character is spelled as shortly."""
         start, length, *_ = self._name(rank)
-        name = self._arena.pooled(start, length)
-        return b'"' + (name if _NAMED_SO.issuperset(name) else b"\\u0000" * length) + b'"'
+        plain = _NAMED_SO.issuperset(self._arena.pooled(start, length))
+        return length if plain else len("\\u0000") * length
 
     def _name(self, rank: int) -> list[int]:
         return self._arena.row(at.NAME, self.fields[at.O_NAME] + rank, 6)

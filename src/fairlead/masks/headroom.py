@@ -1,4 +1,4 @@
-"""How many tokens suffice for an end wherever the next token leads: a bound.
+"""How many bytes suffice for an end wherever the next token leads: a bound.
 
 Far from the end of a budget every token of a mask leaves room for an end, and none has to be asked.
 Beside what suffices behind a node (`nearness`) this keeps what suffices wherever one stands in it:
@@ -8,7 +8,7 @@ Beside what suffices behind a node (`nearness`) this keeps what suffices whereve
     alternatives                   the greatest
     an object                      the greatest: within any member, beside what else is required
 
-Where nodes lead back to themselves, each time costs tokens: literals such as "[" are passed, of
+Where nodes lead back to themselves, each time costs bytes: literals such as "[" are passed, of
 which a token has only so many. So much is taken off for each of these that no way around is left
 that costs more, and put on again for as many as any token can pass.
 
@@ -34,7 +34,7 @@ _EACH: Final = 256  # nodes that one question looks at; the next goes on
 _MOST: Final = 1 << 13  # nodes in all
 _NAMES: Final = 1 << 10  # names of an object
 _ROUNDS: Final = 32  # until nothing changes, or it is taken that it would not
-_OFF: Final = (0, 1, 2, 4, 8, 16, 32, 64, 128)  # tokens that are taken off for a literal
+_OFF: Final = (0, 1, 2, 4, 8, 16, 32, 64, 128)  # bytes that are taken off for a literal
 _ESCAPED: Final = len("\\ud83d\\ude00")  # a character of a key that is being read
 _FRAMES: Final = frozenset((at.OPENED, at.BEHIND, at.MEMBER, at.MEMBERS, at.KEY))
 _READ: Final = frozenset((at.LITERAL, at.LEXEME, at.COUNTED, at.BOUNDED))
@@ -45,7 +45,7 @@ class _Part(NamedTuple):
 
     Attributes:
         node: in this one, which it holds,
-        more: with so many tokens behind,
+        more: with so many bytes behind,
         passed: when the literal that the node is has been read, if that is 1.
     """
 
@@ -92,7 +92,8 @@ class Headroom:
         self._parts = dict[int, list[_Part]]()
         self._most: dict[int, float] = {at.NIL: 0}
         self._frames, self._keys = dict[int, int](), dict[int, float]()
-        self._todo, self._new = list[int](), list[int]()
+        self._todo: list[int] = []
+        self._new: list[int] = []
         self._off, self._around = 0, set[int]()
         facts = self._network.facts
         start = _starts.get(facts)
@@ -115,7 +116,7 @@ class Headroom:
         self._near.known.update(start.least)
 
     def enough(self, macro: int) -> int | None:
-        """So many tokens suffice for an end behind any token; None: that is not known, or not yet.
+        """So many bytes suffice for an end behind any token; None: that is not known, or not yet.
 
         Where there is much to look at, each question looks at a part of it.
         """
@@ -124,15 +125,17 @@ class Headroom:
             for node, stack in self._arena.configurations(macro)
             for part in self._stack(stack, node)
         ]
-        self._todo += [part.node for part in parts]
+        self._todo += [part.node for part in parts if part.node not in self._most]
         if self._arena.macro(macro)[1] or not self._explore(_EACH):
             return None
-        found = max((self._most[part.node] + part.more for part in parts), default=0)
+        found = max((self._most.get(part.node, inf) + part.more for part in parts), default=0)
         return None if found == inf else int(found) + self._off * self._passed()
 
     def within(self, macro: int) -> list[tuple[int, int]]:
-        """The lexical states of what is being read, and how many tokens suffice within each."""
+        """The lexical states of what is being read, and how many bytes suffice within each."""
         found = list[tuple[int, int]]()
+        if self._todo:  # names of what is being read may be among it
+            return found
         for node, stack in self._arena.configurations(macro):
             kind, a, _, _, inside, _ = self._arena.record(node)
             if kind == at.LEXEME:
@@ -171,7 +174,12 @@ class Headroom:
             if node in self._parts or node == at.NIL:
                 self._todo.pop()
                 continue
-            if left == 0 or len(self._parts) >= _MOST:
+            if len(self._parts) >= _MOST:
+                self._most.update(dict.fromkeys(self._new, inf))
+                self._todo, self._new = list[int](), list[int]()
+                self._keys.clear()  # names of some may be missing
+                break
+            if left == 0:
                 return False
             left -= 1
             self._parts[node] = parts = [*self._look(node)]  # or there is no room: it stays to do
@@ -185,7 +193,7 @@ class Headroom:
                 break
             self._around |= around
             self._off, self._new = more[0] or _OFF[1], [*self._parts]
-        self._new = []
+        self._new = list[int]()
         return True
 
     def _settle(self) -> list[int]:
@@ -215,9 +223,10 @@ class Headroom:
             yield _Part(node, _known(self._near.stack(stack)))
 
     def _look(self, node: int) -> Iterator[_Part]:
-        """Where one may stand within a node; of an object, -1 - its number."""
+        """Where one may stand within a node; below 0: an object, or a member of it."""
         if node < 0:
-            return self._object(-1 - node)
+            thing, member = divmod(-1 - node, 2 * _NAMES)
+            return self._member(thing, member - 1) if member else self._object(thing)
         record = self._arena.record(node)
         if record[0] in _FRAMES:
             return self._frame(record[1])
@@ -232,9 +241,8 @@ class Headroom:
             case at.EXPR:
                 yield _Part(self._target(node), 0)
             case at.SEQUENCE:
-                if not self._is_dead(b):
-                    yield _Part(a, self._least(b))
-                    yield _Part(b, 0)
+                yield _Part(a, self._least(b))
+                yield _Part(b, 0)
             case at.CHOICE:
                 yield from (_Part(option, 0) for option in self._arena.options(a, b))
             case at.FORKED:
@@ -279,55 +287,59 @@ class Headroom:
     def _frame(self, frame: int) -> Iterator[_Part]:
         names = FrameNames(self._arena, frame)
         self._frames.setdefault(names.thing, frame)
-        yield _Part(-1 - names.thing, _known(self._near.missing(names)))
+        yield _Part(_place(names.thing), _known(self._near.missing(names)))
 
     def _object(self, thing: int) -> Iterator[_Part]:
         """Within a member, beside all required ones that are missing; of them, it is one."""
         names = FrameNames(self._arena, self._frames[thing])
-        fields = names.fields
+        fields, bare = names.fields, names.fields[at.O_BARE]
         if fields[at.O_CLASSES] or fields[at.O_OF_CLASS] or names.count > _NAMES:
             yield _Part(at.NIL, inf)
             return
-        if fields[at.O_BARE]:
-            for rank in range(names.count):
-                if not self._is_dead(names.value(rank)):
-                    yield _Part(at.NIL, self._key(names, rank))
-                    yield _Part(names.value(rank), 0)
-            return
-        colon, comma = fields[at.O_COLON], fields[at.O_COMMA]
-        key = float(0)
+        self._keys.setdefault(thing, 0)
         for rank in range(names.count):
-            value = names.value(rank)
-            if not self._is_dead(value):
-                rest = self._least(value)
-                counted = names.is_required(rank) and (self._near.member(names, rank) or 0)
-                key = max(key, self._key(names, rank) - counted)
-                yield _Part(colon, rest - counted)
-                yield _Part(value, -counted)
-        other = fields[at.O_OTHER]
-        if not self._is_dead(other):
-            key = max(key, self._other_key(names))
-            yield _Part(colon, self._least(other))
-            yield _Part(other, 0)
-        self._keys[thing] = key
-        yield _Part(comma, key)
-        yield _Part(at.NIL, key)
-        yield _Part(fields[at.O_CLOSING], 0)
+            yield _Part(_place(thing, rank), 0)
+        if not bare:
+            yield _Part(fields[at.O_CLOSING], 0)
+        if not self._is_dead(fields[at.O_OTHER]):
+            yield from self._within_member(names, fields[at.O_OTHER], self._other_key(names), 0)
 
-    def _key(self, names: FrameNames, rank: int) -> float:
-        """A name, in the middle of a character, and its value."""
-        rest = self._least(names.value(rank))
+    def _member(self, thing: int, rank: int) -> Iterator[_Part]:
+        names = FrameNames(self._arena, self._frames[thing])
+        value, required = names.value(rank), names.is_required(rank)
+        if not self._is_dead(value):
+            counted = (required and self._near.member(names, rank)) or 0
+            key = len('""') + names.length(rank) + _ESCAPED + self._valued(names, value)
+            yield from self._within_member(names, value, key, counted)
+
+    def _within_member(
+        self, names: FrameNames, value: int, key: float, counted: int
+    ) -> Iterator[_Part]:
+        """In its key, of which so much is left at most, behind that, and before it."""
+        yield _Part(at.NIL, key - counted)
+        yield _Part(value, -counted)
+        self._keys[names.thing] = max(self._keys[names.thing], key - counted)
         if not names.fields[at.O_BARE]:
-            rest += self._least(names.fields[at.O_COLON])
-        return len(names.spelled(rank)) + _ESCAPED + rest
+            yield _Part(names.fields[at.O_COLON], self._least(value) - counted)
+            yield _Part(names.fields[at.O_COMMA], key - counted)
+
+    def _valued(self, names: FrameNames, value: int) -> float:
+        colon = 0 if names.fields[at.O_BARE] else self._least(names.fields[at.O_COLON])
+        return colon + self._least(value)
 
     def _other_key(self, names: FrameNames) -> float:
         """A key that is no name, and its value."""
         fields = names.fields
-        if fields[at.O_COLON] == at.NIL:
+        if fields[at.O_COLON] == at.NIL:  # a string that differs: of few, or longer
             return inf
-        rest = self._least(fields[at.O_COLON]) + self._least(fields[at.O_OTHER])
-        return self._farthest(fields[at.O_QUOTED]) + UNLIKE + rest
+        return (
+            self._farthest(fields[at.O_QUOTED]) + UNLIKE + self._valued(names, fields[at.O_OTHER])
+        )
+
+
+def _place(thing: int, rank: int = -1) -> int:
+    """What stands for a member of an object, or for it, instead of a node."""
+    return -1 - (2 * _NAMES * thing + rank + 1)
 
 
 def _known(found: int | None) -> float:

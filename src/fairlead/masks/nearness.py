@@ -1,4 +1,4 @@
-"""How many tokens suffice to bring a text to its end: a bound, from what is translated anyway.
+"""How many bytes suffice to bring a text to its end: a bound, from what is translated anyway.
 
 The shortest rest is told by the plain engine, which goes all the way that led to a state: half a
 millisecond for each token where a schema is new. Far from the end of a budget a bound suffices:
@@ -11,9 +11,10 @@ millisecond for each token where a schema is new. Far from the end of a budget a
 Where that takes more than a look (captures, Lark's automata), nothing is said. What is only needed
 later is entered for it, a few nodes at a time.
 
-Every byte is a token, or fewer tokens spell a literal or a name, as whoever asks says.
+Names and literals are not counted in tokens: a longer text may take fewer of them than the shortest
+does, which is what the plain engine goes on with when it is asked.
 
-What this module does not know: budgets, vocabularies.
+What this module does not know: budgets, tokens.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -44,17 +45,12 @@ class Nearness:
 
     Not thread safe; whoever runs the network locks.
 
-    Args:
-        network: that one.
-        tokens: how many tokens spell some bytes.
-
     Attributes:
         network: that one.
         known: what suffices behind nodes, as far as it is known.
     """
 
-    def __init__(self, network: Network, tokens: Callable[[bytes], int] = len) -> None:
-        self._tokens = tokens
+    def __init__(self, network: Network) -> None:
         self.network, self._arena, self._lexicon = network, network.arena, network.lexicon
         self._spans = shared_spans(network.lexicon)
         self.known: dict[int, int] = {}
@@ -62,7 +58,7 @@ class Nearness:
         self._left = 0
 
     def at_most(self, macro: int) -> int | None:
-        """So many tokens suffice for an end; None: that is not known."""
+        """So many bytes suffice for an end; None: that is not known."""
         self._left = _ENTERED
         with while_there_is_room:
             return self._macro(macro, 0)
@@ -147,7 +143,7 @@ class Nearness:
             case at.NIL:
                 found: int | None = 0
             case at.LITERAL:
-                found = _sum(self._tokens(self._arena.pooled(a, b)), self._node(c, depth))
+                found = _sum(b, self._node(c, depth))
             case at.LEXEME | at.COUNTED | at.BOUNDED:
                 found = self._lexical(record)
             case at.SEQUENCE:
@@ -212,9 +208,10 @@ class Nearness:
             return None
         if kind == at.KEY:
             return self._key(record, names, depth)
-        missing = names.missing and not names.fields[at.O_BARE]
-        if kind in (at.OPENED, at.BEHIND) or missing:
+        if kind in (at.OPENED, at.BEHIND):
             return self._required(names, _OTHER, depth)
+        if names.missing and not names.fields[at.O_BARE]:  # behind a comma, or the brace
+            return self._required(names, _OTHER, depth, read=1)
         keys = names.some(0, names.count)
         if names.any_others():
             keys.append(_OTHER)
@@ -227,31 +224,36 @@ class Nearness:
         return _sum(self._least(keys, member), self._required(names, _OTHER, depth))
 
     def _key(self, record: list[int], names: FrameNames, depth: int) -> int | None:
-        _, _, trie, _, state, escape = record
+        _, _, trie, text, state, escape = record
         known = trie >= 0 and not escape  # else the character may be one of few names
         _, low, high, read, *_ = self._arena.row(at.KEYS, trie, 6) if known else [0] * 6
         keys = names.some(low, high)
         if names.any_others():
             keys.append(_OTHER)
 
+        is_name = low < high and names.ends(low, read)  # names are in order
+        may_end = text >= 0 and not (escape or is_name or names.came(text))
+
         def rest(rank: int) -> int | None:
             if rank == _OTHER:
-                member = _sum(self._lexeme(state), self._other(names, UNLIKE, depth))
+                more = 0 if may_end else UNLIKE
+                member = _sum(self._lexeme(state), self._other(names, more, depth))
             else:
                 member = self._member(names, rank, read + len('"'), depth)
             return _sum(member, self._required(names, rank, depth))
 
         return self._least(keys, rest)
 
-    def _required(self, names: FrameNames, but: int, depth: int) -> int | None:
-        """All required members that are missing but one, and the end."""
+    def _required(self, names: FrameNames, but: int, depth: int, read: int = 0) -> int | None:
+        """All required members that are missing but one, and the end; so many commas were read."""
         if names.fields[at.O_BARE]:
             return 0
         total = self._node(names.fields[at.O_CLOSING], depth)
-        for rank in names.required():
-            if rank != but:
-                comma = self._node(names.fields[at.O_COMMA], depth)
-                total = _sum(total, _sum(comma, self._member(names, rank, 0, depth)))
+        missing = [rank for rank in names.required() if rank != but]
+        for rank in missing:
+            total = _sum(total, self._member(names, rank, 0, depth))
+        for _ in missing[read:]:
+            total = _sum(total, self._node(names.fields[at.O_COMMA], depth))
         return total
 
     def _member(self, names: FrameNames, rank: int, read: int, depth: int) -> int | None:
@@ -259,8 +261,7 @@ class Nearness:
         value = self._node(names.value(rank), depth)
         if not names.fields[at.O_BARE]:
             value = _sum(value, self._node(names.fields[at.O_COLON], depth))
-        name = names.spelled(rank)
-        return _sum(self._tokens(name[min(read, len(name) - 1) :]), value)
+        return _sum(len('""') + names.length(rank) - min(read, 1 + names.length(rank)), value)
 
     def _other(self, names: FrameNames, key: int, depth: int) -> int | None:
         """A key that is no name, so long, and its value."""

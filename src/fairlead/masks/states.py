@@ -13,7 +13,7 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -45,6 +45,7 @@ class States:
 
     Attributes:
         lock: held by whoever asks its networks.
+        beside: what others know of the present network, forgotten with it.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class States:
         self._tokens = vocabulary.tokens
         self._budget = budget
         self.lock = threading.RLock()
+        self.beside = dict[type, Any]()
         self._plain_states: dict[Expr, State] = {}
         self._known: dict[int, State] = {}  # those of the network,
         self._kept: list[State] = []  # and copies of those of networks that were too large
@@ -71,6 +73,7 @@ class States:
         self._gallery = shared_gallery(self._vocabulary, lexicon)
         self._network = new_network(self._expr, self._machine, self._gallery)
         self._known, self._starts = self._network.states, dict[bytes, State]()
+        self.beside = {}
         self._drop_copies()
 
     def _drop_copies(self) -> None:
