@@ -281,8 +281,13 @@ def test_where_no_token_seems_to_fit_what_is_nearest_is_left(
 
 def test_a_state_of_an_older_network_is_told_by_the_plain_engine() -> None:
     constraint = fresh("older")
-    state = constraint.advance(constraint.start(), ord("{"))
-    expected = [constraint.mask_within(state, left).tolist() for left in range(30, 50)]
+    state = constraint.start()
+    for byte in b'{"older":{"x":':
+        state = constraint.advance(state, byte)
+    tokens = [token for token in unpack(constraint.mask(state)).tolist() if token < len(TOKENS)]
+    after = {token: constraint.distance(constraint.advance(state, token)) for token in tokens}
     constraint.forget()
     assert enough(constraint, state) is None
-    assert [constraint.mask_within(state, left).tolist() for left in range(30, 50)] == expected
+    for left in range(constraint.distance(state), max(after.values()) + 2):
+        within = unpack(constraint.mask_within(state, left)).tolist()
+        assert within == [token for token in tokens if after[token] < left]
