@@ -132,3 +132,17 @@ def test_where_a_state_hangs_on_a_text_that_nobody_kept_nothing_is_said() -> Non
     assert Spans().farthest(known, 0) is None
     flags[1], rows[1] = 0, at.DEAD_END  # which would be a state without an end
     assert Spans().farthest(known, 0) is None
+
+
+def test_where_states_are_too_many_it_is_not_asked_again_soon(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    constraint, known = fl.compile(fl.Regex("(?:[ab]*a[ab]{8}c)+"), BYTES), Spans()
+    lexicon, asked = constraint._states.network.lexicon, list[int]()
+    start = lexicon.state(constraint._expr)
+    monkeypatch.setattr(spans, "_BEHIND", 100)
+    assert known.farthest(lexicon, start) is None
+    behind = int(lexicon.rows[start][ord("a")])
+    monkeypatch.setattr(Spans, "_behind", lambda *_: asked.append(1) or ([], False))
+    assert known.farthest(lexicon, behind) is None
+    assert not asked

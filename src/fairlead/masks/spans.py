@@ -21,6 +21,7 @@ _MET: Final = 256  # lexical states on the way to the nearest end
 _COUNTED: Final = 64  # characters that are needed
 _AT_ONCE: Final = 16  # states, behind so many
 _LONGEST: Final = len("\\ud83d\\ude00")  # bytes of a character
+_NEAR: Final = 256  # states behind one that has too many, which are taken to have so, too
 _BEHIND: Final = 1 << 12  # those behind one, of an e-mail address 2,013: 25 ms, once
 
 
@@ -124,26 +125,25 @@ class Spans:
     def farthest(self, lexicon: Lexicon, state: int) -> int | None:
         """The greatest `least` of a state and all behind it, at most; None: they are too many."""
         if state not in self._farthest:
-            met = self._behind(lexicon, state)
-            found = None if met is None else self._greatest(lexicon, met)
-            for one in met or (state,):
+            met, whole = self._behind(lexicon, state)
+            found = self._greatest(lexicon, met) if whole else None
+            for one in met if whole else met[:_NEAR]:
                 self._farthest.setdefault(one, found)
         return self._farthest[state]
 
-    def _behind(self, lexicon: Lexicon, state: int) -> list[int] | None:
-        met, known, place = [state], {state}, 0
-        while place < len(met):
-            one = met[place]
+    def _behind(self, lexicon: Lexicon, state: int) -> tuple[list[int], bool]:
+        """A state and those behind it, the nearest first, and whether that is all of them."""
+        met, known = [state], {state}
+        for one in met:  # which grows
             if len(met) > _BEHIND or not lexicon.expand(one, briefly=True):
-                return None
+                return met, False
             if lexicon.flags[one] & DOUBTS:
-                return None
-            place += 1
+                return met, False
             for target in _targets(lexicon, one):
                 if target not in known:
                     known.add(target)
                     met.append(target)
-        return met
+        return met, True
 
     def _greatest(self, lexicon: Lexicon, met: list[int]) -> int | None:
         """Of all these, where what is behind them is among them: backwards from the ends."""
