@@ -220,3 +220,15 @@ def test_what_is_forgotten_holds_no_state() -> None:
     assert held() is None
     state = constraint.advance(constraint.start(), ord("("))
     assert constraint.mask_within(state, 2).tolist() == before
+
+
+def test_groups_do_not_wait_for_a_collector() -> None:
+    constraint = fl.compile(fl.JsonSchema({"enum": ["one", "two", "three"]}), VOCABULARY)
+    constraint.mask_within(constraint.start(), constraint.distance(constraint.start()))
+    left = ref(constraint._closing._grouping)
+    gc.disable()
+    try:
+        constraint.forget()
+        assert left() is None
+    finally:
+        gc.enable()

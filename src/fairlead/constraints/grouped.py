@@ -15,6 +15,7 @@ What this module does not know: budgets.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from operator import itemgetter
 from typing import Final, final
 
@@ -144,6 +145,5 @@ class Grouping:
             for part in np.split(order, begins)
             if part.size
         ]
-        return Groups(
-            each, _Ways(lambda: self._states.rest(state), self._machine, self._vocabulary)
-        )
+        rest = partial(self._states.rest, state)  # not of this, which keeps the groups
+        return Groups(each, _Ways(rest, self._machine, self._vocabulary))

@@ -49,7 +49,7 @@ class Segmentation:
         """How many tokens spell `text` at most: a comma each, and the fewest for what is between.
 
         Members of objects come again and again. Where 60 were required, a mask asked for 180 such
-        texts of 2,600 bytes each: 1.3 s, and .1 so. None where that does not spell it.
+        texts of 2,600 bytes each: 1.3 s, and .5 at most so. None where that does not spell it.
 
         >>> Segmentation(Vocabulary([b"a", b"ab", b"b", b","])).in_parts(b"aab,ab,aab")
         7
