@@ -8,7 +8,7 @@ import fairlead as fl
 from fairlead.automata.derivative import Derivatives
 from fairlead.constraints.compiled import CompiledConstraint
 from fairlead.lowering import json_members, json_members_found
-from fairlead.lowering.expr import ALL_BYTES, EPSILON
+from fairlead.lowering.expr import ALL_BYTES, ANYTHING, EPSILON, literal
 from fairlead.lowering.json_atoms import (
     Among,
     AtLeast,
@@ -29,6 +29,7 @@ from fairlead.lowering.json_formulas import (
     opposite,
 )
 from fairlead.lowering.json_given import Unlike
+from fairlead.lowering.json_keysets import KeyClass
 from fairlead.lowering.json_members import MembersTemplate
 from fairlead.lowering.json_members_rest import Member, Rest
 from fairlead.lowering.json_schema import Lowering
@@ -54,7 +55,8 @@ def formula(chance: random.Random, depth: int = 3) -> Formula:
     atoms += [AtLeast(chance.randint(1, 3)), AtMost(chance.randint(1, 3))]
     some = [dict.fromkeys(chance.sample(NAMES, chance.randint(0, 3)), 1) for _ in range(2)]
     atoms += [Unlike(frozenset(map(exact, some)))]
-    return leaf(chance.choice([*atoms, Matching(keys, value), Found(keys, value)]))
+    atoms += [Matching(keys, value), Found(keys, value), Found(keys, TRUE), Found(keys, TRUE)]
+    return leaf(chance.choice(atoms))
 
 
 def one_of(chance: random.Random, count: int) -> Formula:
@@ -100,11 +102,29 @@ def test_with_what_was_found_before_the_answers_are_those_of_a_search(monkeypatc
             patch.setattr(json_members_found, "_KEPT", 1 + seed % 2)
             quick = answers(said, order, seed)
         with monkeypatch.context() as patch:
-            for name in ("suffice", "with_member"):
-                patch.setattr(json_members_found.Completions, name, lambda *asked: False)
+            for name, none in (("suffice", False), ("with_members", set[int]())):
+                patch.setattr(json_members_found.Completions, name, lambda *asked, none=none: none)
             assert quick == answers(said, order, seed), seed
         seen.update(quick)
     assert seen == {True, False}
+
+
+def test_a_member_of_a_class_counts_and_is_what_is_said_of_it():
+    others, value = Beside(frozenset("ab"), ()), leaf(Among(frozenset({exact(1)})))
+    keys = [*(KeyClass(name, literal(name), frozenset()) for name in "ab")]
+    keys.append(KeyClass(None, ANYTHING, frozenset()))
+    said, found = leaf(Matching(others, value)), leaf(Found(others, TRUE))
+    ways = json_members_found.Completions(keys, [])
+    ways.keep([(Required("a"),)], {2})
+    assert ways.suffice(found, 3)
+    assert not ways.suffice(said, 3)
+    assert not ways.suffice(all_of(found, leaf(AtMost(1))), 3)
+    assert ways.suffice(all_of(leaf(AtLeast(2)), leaf(AtMost(2))), 3)
+    assert ways.suffice(leaf(Unlike(frozenset({exact({"a": 1})}))), 3)
+    assert not ways.suffice(leaf(Found(others, value)), 3)
+    assert not ways.suffice(found, 2)  # "a" has come
+    ways.keep([(Required("a"), Matching(others, value))], {2})
+    assert ways.suffice(said, 3)
 
 
 ONE = {f"p{n}": {"type": "string"} for n in range(60)}
@@ -139,6 +159,25 @@ def test_most_names_need_no_search(said, most, monkeypatch):
         state = constraint.advance(state, byte)
     constraint.mask(state)
     assert len(searched) < most
+
+
+def test_what_differs_by_a_key_that_nobody_names_needs_no_search(monkeypatch):
+    # Behind the first item each name took a search: of one like it but for another key.
+    searched: list[Formula] = []
+    can_end = json_members.can_end
+
+    def counted(ways, formula, extras):
+        searched.append(formula)
+        return can_end(ways, formula, extras)
+
+    monkeypatch.setattr(json_members, "can_end", counted)
+    items = {"type": "object", "properties": {f"p{n}": {"type": "integer"} for n in range(20)}}
+    schema = {"type": "array", "items": items, "uniqueItems": True}
+    vocabulary = fl.Vocabulary([bytes([byte]) for byte in range(256)])
+    constraint = fl.compile(fl.JsonSchema(schema), vocabulary)
+    first = "".join(f'"p{n}":{n},' for n in range(8))
+    assert _goes_on(constraint, f'[{{{first[:-1]}}},{{"p3":3,"p9":')
+    assert len(searched) < 10
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -11,7 +11,13 @@ from fairlead.automata.derivative import Derivatives
 from fairlead.automata.least import Least
 from fairlead.automata.reading import read_byte
 from fairlead.errors import LimitError
-from fairlead.lowering import json_cases, json_members, json_members_lives, json_progress
+from fairlead.lowering import (
+    json_cases,
+    json_members,
+    json_members_found,
+    json_members_lives,
+    json_progress,
+)
 from fairlead.lowering.expr import ALL_BYTES
 from fairlead.lowering.fuel import metered
 from fairlead.lowering.json_schema import lower_json_schema
@@ -74,6 +80,19 @@ def names(count: int) -> dict[str, object]:
 )  # fmt: skip
 def test_members_that_run_out_are_counted(extra, expected):
     assert lives({**names(3), **extra}) is expected
+
+
+@pytest.mark.parametrize(("keys", "kept"), [({}, {0}), (names(3), set[int]())])
+def test_of_classes_those_are_kept_whose_keys_do_not_run_out(monkeypatch, keys, kept):
+    told: list[set[int]] = []
+
+    def keep(ways: object, cases: object, keys: set[int]) -> None:
+        told.append(keys)
+
+    monkeypatch.setattr(json_members_found.Completions, "keep", keep)
+    schema = {"type": "object", "not": {"additionalProperties": {"type": "string"}}}
+    assert lives({**schema, **keys})
+    assert told == [kept]
 
 
 def test_the_last_name_of_a_class_is_offered_and_no_more():

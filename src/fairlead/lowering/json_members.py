@@ -78,19 +78,17 @@ class MembersTemplate:
         judge: Judge,
     ) -> None:
         listed = atoms(said)
-        self._said, self._value, self.style = said, value, style
-        self._keysets = keysets
+        self._said, self._value, self.style, self._keysets = said, value, style, keysets
         names = keysets.names(listed)
         self.names = tuple(str(key.name) for key in names)
         self._count = len(names)
-        self._keys = (*names, *keysets.classes(listed))
+        self._keys = keys = (*names, *keysets.classes(listed))
         self._texts = KeyTexts(self._keys, keysets, style.spelling)
         self._limited = len(self._keys) > self._count + 1
         self._progress = tuple(Progress(partial(read_member, key=key), judge) for key in self._keys)
-        self._closing: dict[Formula, bool] = {}
-        self._ending = Standing[bool | None](no=False)
+        self._closing, self._ending = dict[Formula, bool](), Standing[bool | None](no=False)
         self._with_all: Rest | None = None
-        self._completions = defaultdict[int, Completions](lambda: Completions(names, listed))
+        self._completions = defaultdict[int, Completions](lambda: Completions(keys, listed))
         self._unfolded = Recalled[Hashable, Expr](_REMEMBERED)
 
     def alone(self) -> Alone | None:
@@ -293,7 +291,9 @@ class MembersTemplate:
 
     def names_of(self, rest: Rest, look: Look) -> list[int]:
         """The names behind which the rest can be completed."""
-        return [key for key in self.free(rest.place) if self._lives_behind_key(rest, key, look)]
+        free = self.free(rest.place)
+        told = self._completed(rest, free, look) if look.spellable == ALL_BYTES else ()
+        return [key for key in free if key in told or self._lives_behind_key(rest, key, look)]
 
     def _lives_behind_key(self, rest: Rest, key: int, look: Look) -> bool | None:
         place = self.behind(rest.place, key)
@@ -311,18 +311,19 @@ class MembersTemplate:
         self, rest: Rest, key: int, look: Look, extras: Extras, looked: set[str]
     ) -> bool | None:
         """Whether a rest can be completed behind the value of a name."""
-        if self._is_completed(rest, key, look) or (
-            self._all_complete(rest, look) and self._is_completed(rest, key, look)
+        if self._completed(rest, [key], look) or (
+            self._all_complete(rest, look) and self._completed(rest, [key], look)
         ):
             return True
         said = all_of(rest.said, leaf(Required(self.names[key])))
         free = [key, *self.free(self.behind(rest.place, key))]
         return self._find_end(said, free, look, extras, looked)
 
-    def _is_completed(self, rest: Rest, key: int, look: Look) -> bool:
-        """Whether a way that has been found completes the rest behind the value of a name."""
-        free, known = self._free(self.behind(rest.place, key)), self._completions[ALL_BYTES]
-        return known.with_member(rest.said, key, free, lambda said: look(self._value(said)))
+    def _completed(self, rest: Rest, keys: list[int], look: Look) -> set[int]:
+        """The names behind whose values a way that has been found completes the rest."""
+        known, ordered = self._completions[ALL_BYTES], self.style.ordered
+        free = {key: self._free(key if ordered else rest.place) for key in keys}
+        return known.with_members(rest.said, free, lambda said: look(self._value(said)))
 
     def _all_complete(self, rest: Rest, look: Look) -> bool:
         """Whether all names together complete a rest, of many; looked for once.
@@ -340,7 +341,7 @@ class MembersTemplate:
         return found is True
 
     def _surely_lives(self, member: Member, look: Look) -> bool:
-        """Whether names alone complete the rest behind an undeclared key, whichever it is."""
+        """Whether a known way completes the rest behind an undeclared key, whichever it is."""
         rest, key, known = member.rest, member.key, self._completions[ALL_BYTES]
         free = self._free(self.behind(rest.place, key))
         return look.spellable == ALL_BYTES and any(
@@ -353,7 +354,6 @@ class MembersTemplate:
         said = rest.said
         if look.spellable != ALL_BYTES:
             said = bounded(said, rest.place, "{}", among(look.spellable))
-
         free, known = self._free(rest.place), self._completions[look.spellable]
         return self._ending.ask(
             (rest.place, said, look.spellable),

@@ -21,7 +21,7 @@ from fairlead.lowering.fuel import paying, spend
 from fairlead.lowering.json_atoms import AtLeast, AtMost, Found, Required
 from fairlead.lowering.json_cases import Case
 from fairlead.lowering.json_choices import first_case
-from fairlead.lowering.json_formulas import Atom, Formula, all_of, leaf
+from fairlead.lowering.json_formulas import Formula, all_of, leaf
 from fairlead.lowering.json_given import Unlike
 from fairlead.lowering.json_members_least import (
     MOST_LOOKED_AT,
@@ -46,7 +46,8 @@ class Ways:
         lives: whether a member of a key has a text with a value; None where that has to be asked
             first.
         another: the extra keys with one more of a class, None if there is none.
-        found: told the cases that suffice together.
+        found: told the cases that suffice together, with more names and classes that come for it,
+            by their numbers; of the classes of which there is always another key.
     """
 
     words: Words
@@ -54,18 +55,19 @@ class Ways:
     names: dict[str, int]
     lives: Callable[[int, Formula], bool | None]
     another: "Callable[[int, Extras], Extras | None]"
-    found: "Callable[[list[Case]], None]"
+    found: "Callable[[list[Case], set[int]], None]"
 
 
 def can_end(ways: Ways, said: Formula, extras: Extras) -> bool | None:
     """Whether some members suffice; None where a value has to be asked about first."""
-    cases: list[Case] = []
+    cases, keys = list[Case](), set[int]()
 
     def accept(case: Case) -> bool | None:
-        more = list[Atom]()
+        more = set[int]()
         found = _accepted(ways, case, extras, more)
         if found:
-            cases.append((*case, *more))
+            cases.append(case)
+            keys.update(more)
         return found
 
     for part in components(said):
@@ -73,7 +75,7 @@ def can_end(ways: Ways, said: Formula, extras: Extras) -> bool | None:
             found = first_case(part, lambda case: _needed(ways, case), accept)
             if not found:
                 return found
-    ways.found(cases)
+    ways.found(cases, keys)
     return True
 
 
@@ -91,13 +93,13 @@ def _needed(ways: Ways, case: Case) -> bool | None:
     return True
 
 
-def _accepted(ways: Ways, case: Case, extras: Extras, more: list[Atom]) -> bool | None:
-    """Whether atoms can all hold; those of the names that have to come for it are added."""
+def _accepted(ways: Ways, case: Case, extras: Extras, more: set[int]) -> bool | None:
+    """Whether atoms can all hold; the keys that have to come for it are added, where known."""
     found = _needed(ways, case)
     if not found:
         return found
     if any(isinstance(atom, (Found, Unlike)) for atom in case):
-        return _search(ways, all_of(*map(leaf, case)), extras)
+        return _search(ways, all_of(*map(leaf, case)), extras, more)
     taken = frozenset(ways.names[atom.name] for atom in case if isinstance(atom, Required))
     low = max((atom.count for atom in case if isinstance(atom, AtLeast)), default=0)
     high = min((atom.count for atom in case if isinstance(atom, AtMost)), default=low)
@@ -112,10 +114,9 @@ def _fill(
     missing: int,
     taken: frozenset[int],
     extras: Extras,
-    more: list[Atom],
+    more: set[int],
 ) -> bool | None:
     """Whether so many members more can come."""
-    names = {key: name for name, key in ways.names.items()} if missing > 0 else {}
     for key in ways.words.keys:
         if missing <= 0:
             break
@@ -124,7 +125,7 @@ def _fill(
             return None
         if found and ways.words.single(key):
             missing -= 1
-            more.append(Required(names[key]))
+            more.add(key)
         elif found:
             missing, extras = _more(ways, key, missing, extras)
     return missing <= 0
@@ -143,39 +144,59 @@ def _more(ways: Ways, key: int, missing: int, extras: Extras) -> tuple[int, Extr
 @final
 @by_value
 class _Try:
-    """Some members, the last of which has a value that nobody has asked about."""
+    """Some members, the last of which has a value that nobody has asked about.
+
+    Attributes:
+        said: what is left to be said.
+        extras: the keys of classes that came.
+        taken: the names that came,
+        others: and the classes before the last member; None where keys of one may run out.
+        key: of the last member,
+        value: and what is said of its value.
+    """
 
     said: Formula
     extras: Extras
     taken: frozenset[int]
+    others: frozenset[int] | None
     key: int | None
     value: Formula
 
 
-def _search(ways: Ways, said: Formula, extras: Extras) -> bool | None:
+def _search(ways: Ways, said: Formula, extras: Extras, more: set[int]) -> bool | None:
     words = ways.words
     estimate = Estimate(words)
-    stack = [_Try(said, extras, frozenset(), None, said)]
+    stack = [_Try(said, extras, frozenset(), frozenset(), None, said)]
     seen: set[object] = set()
     while stack:
         tried = stack.pop()
-        more: Extras | None = tried.extras
+        used: Extras | None = tried.extras
+        others = tried.others
         if tried.key is not None:
             lives = ways.lives(tried.key, tried.value)
             if lives is None:
                 return None
             if not words.single(tried.key):
-                more = ways.another(tried.key, tried.extras)
-            if not lives or more is None:
+                used = ways.another(tried.key, tried.extras)
+                others = others | {tried.key} if others is not None and used == extras else None
+            if not lives or used is None:
                 continue
         if words.may_close(tried.said):
+            more |= tried.taken | others if others is not None else frozenset()
             return True
-        state = (tried.said, more, tried.taken)
+        state = (tried.said, used, tried.taken)
         if state in seen:
             continue
         seen.add(state)
         ahead = [
-            _Try(rest, more, tried.taken | {key} if words.single(key) else tried.taken, key, value)
+            _Try(
+                rest,
+                used,
+                tried.taken | {key} if words.single(key) else tried.taken,
+                others,
+                key,
+                value,
+            )
             for key, value, rest in candidates(words, tried.said, tried.taken, estimate)
         ]
         stack += sorted(ahead, key=lambda one: estimate.undone(one.said), reverse=True)
