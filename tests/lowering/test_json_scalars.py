@@ -87,3 +87,35 @@ def test_of_several_denials_of_strings_none_holds(schema: dict[str, Any]):
         for letters in itertools.product("abc", repeat=length):
             text = "".join(letters)
             assert matches(engine, json.dumps(text)) == verdict(schema, text), text
+
+
+DRAWN = ["".join(letters) for letters in itertools.product('ab"é', repeat=4)]
+BESIDE: list[tuple[dict[str, Any], bool]] = [
+    ({}, True),
+    ({"not": {"enum": DRAWN[::3]}}, True),
+    ({"minLength": 2, "maxLength": 4, "not": {"const": DRAWN[7]}}, True),
+    ({"not": {"enum": DRAWN[::2]}, "allOf": [{"not": {"const": DRAWN[1]}}]}, True),
+    ({"maxLength": 3}, False),  # none of the words
+    ({"not": {"enum": DRAWN[4:]}}, False),  # few of them
+    ({"pattern": "^a"}, False),
+    ({"not": {"pattern": "^a"}}, False),
+]
+
+
+@pytest.mark.parametrize(("beside", "listed"), BESIDE)
+def test_many_listed_strings_are_words_beside_lengths_and_others(monkeypatch, beside, listed):
+    schema = {"allOf": [{"enum": [*DRAWN, 1]}, beside], "type": ["string", "integer"]}
+    made: list[bool] = []
+    words_rule = json_scalars.words_rule
+
+    def counted(values, style):
+        made.append(True)
+        return words_rule(values, style)
+
+    monkeypatch.setattr(json_scalars, "words_rule", counted)
+    engine = machine(schema)
+    for word in [*DRAWN, "a", "abab\\"]:
+        assert matches(engine, json.dumps(word)) == verdict(schema, word), word
+        assert matches(engine, json.dumps(word, ensure_ascii=False)) == verdict(schema, word), word
+    assert matches(engine, "1") == verdict(schema, 1)
+    assert any(made) == listed

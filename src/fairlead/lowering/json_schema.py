@@ -51,9 +51,9 @@ from fairlead.lowering.json_meaning import Meaning
 from fairlead.lowering.json_members import MembersTemplate
 from fairlead.lowering.json_objects import Members, json_object
 from fairlead.lowering.json_patterns import strings_with
-from fairlead.lowering.json_scalars import number, text_content
+from fairlead.lowering.json_scalars import number, string
 from fairlead.lowering.json_tame import TameLowering
-from fairlead.lowering.json_text import QUOTE, JsonStyle, Spelling, json_style
+from fairlead.lowering.json_text import JsonStyle, Spelling, json_style
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.syntax.json_schema import LooseParts, parse_json_schema
 from fairlead.syntax.json_schema_keywords import Draft, asserted
@@ -307,7 +307,7 @@ class Lowering:
             case "number":
                 return number(said, plain=self._style.spelling.plain)
             case "string":
-                return concat(QUOTE, text_content(said, self._style.spelling), QUOTE)
+                return string(said, self._style)
             case "array":
                 return self._cases(kind, said, self._array)
             case "object":
