@@ -50,6 +50,32 @@ def test_a_search_that_takes_too_many_tries_is_refused(monkeypatch):
         shortest(cover(EDGES))
 
 
+def test_keys_that_leave_as_much_to_be_said_are_not_taken_for_ever(monkeypatch):
+    # `distance` of the state behind `{` did not end: there were always more keys of a class.
+    closed = {"unevaluatedProperties": False}
+    letter = {"patternProperties": {"^.$": {"type": "string"}}}
+    schema = {
+        "if": {"dependentRequired": {"aa": ["a"]}, "patternProperties": {"b$": {"minimum": 1}}},
+        "else": {"dependentSchemas": {"a": {**closed, "if": letter}}},
+        **closed,
+        "type": "object",
+    }
+    spent: list[int] = []
+
+    def spend(parts: int) -> None:
+        spent.append(parts)
+        assert len(spent) < 1000
+
+    monkeypatch.setattr(json_members_least, "spend", spend)
+    engine = machine(schema, whitespace="compact")
+    state = engine.start()
+    for begun, byte in enumerate(b'{"a', 1):
+        state = engine.step(state, byte)
+        rest = engine.shortest(state)
+        assert len(rest) <= (1, 6, 5)[begun - 1]
+        assert verdict(schema, json.loads(b'{"a'[:begun] + rest))
+
+
 def test_within_a_name_and_behind_it_the_rest_is_the_shortest_for_that_name():
     engine = machine(cover(EDGES), whitespace="compact")
     state = engine.start()

@@ -152,7 +152,7 @@ def _search(estimate: "Estimate", word: Word, said: Formula, extras: Extras) -> 
         patience, options = 1, said.parts if isinstance(said, Some) else options
     queue = [_Try((estimate.undone(one), 0), (), 0, 0, one, extras, ()) for one in options]
     heapify(queue)
-    seen: set[object] = set()
+    seen = _Seen()
     serial, best, alike = 0, None, 0
     while queue:
         tried = heappop(queue)
@@ -164,15 +164,13 @@ def _search(estimate: "Estimate", word: Word, said: Formula, extras: Extras) -> 
             continue
         if tried.steps is None:
             taken = frozenset(key for key, _ in tried.chosen if words.single(key))
-            state = (tried.said, tried.extras, taken)
-            if state in seen:
+            if not seen.add(tried.said, taken, tried.extras):
                 continue
-            seen.add(state)
-            if len(seen) == patience:
+            if seen.count == patience:
                 queue = [_promising(one, estimate) for one in queue]
                 heapify(queue)
             tried = replace(tried, steps=_steps(estimate, word, tried))
-        serial = _extend(queue, tried, serial, estimate, hurried=len(seen) >= patience)
+        serial = _extend(queue, tried, serial, estimate, hurried=seen.count >= patience)
         spend(1)
         if best is None and serial > MOST_LOOKED_AT and paying():
             raise LimitError(
@@ -181,6 +179,29 @@ def _search(estimate: "Estimate", word: Word, said: Formula, extras: Extras) -> 
                 given=MOST_LOOKED_AT,
             )
     return None if best is None else best.chosen
+
+
+@final
+class _Seen:
+    """The states of a search.
+
+    Where as much was left to be said before any more keys of classes came, these keys are of no
+    use: whatever completes the object behind them did so before. With 200 bytes of schema such a
+    search took keys for ever, as no state came twice.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._extras: dict[tuple[Formula, frozenset[int]], list[Extras]] = {}
+
+    def add(self, said: Formula, taken: frozenset[int], extras: Extras) -> bool:
+        """Whether a state may be of use, which counts then."""
+        known = self._extras.setdefault((said, taken), [])
+        if any(other <= extras for other in known):
+            return False
+        known.append(extras)
+        self.count += 1
+        return True
 
 
 def _extend(
