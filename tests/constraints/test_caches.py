@@ -3,8 +3,10 @@
 import gc
 import threading
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pytest
 
 import fairlead as fl
 
@@ -85,6 +87,21 @@ def test_clearing_while_another_thread_reads_changes_no_mask() -> None:
     finally:
         done.set()
         thread.join()
+
+
+@pytest.mark.parametrize("ask", ["distance", "forced_bytes", "matches"])
+def test_who_asks_for_ends_waits_for_who_asks_for_masks(ask: str) -> None:
+    # Each kind of question held a lock of its own, and both changed the same recognizer: threads
+    # that shared the meet of a schema and a regex had tokens of their masks rejected.
+    source = fl.JsonSchema({"type": "object"}) & fl.Regex("(?s).{5,60}")
+    constraint = fl.compile(source, VOCABULARY)
+    question = "{}" if ask == "matches" else constraint.start()
+    with ThreadPoolExecutor(1) as threads:
+        with constraint._states.lock:
+            asked = threads.submit(getattr(constraint, ask), question)
+            with pytest.raises(TimeoutError):
+                asked.result(timeout=0.2)
+        asked.result()
 
 
 def test_what_constraints_share_is_counted_and_given_back() -> None:

@@ -46,7 +46,11 @@ _PLAIN: Final = -1  # in the place of a macro state: the kernels do not read the
 
 @final
 class CanonicalStates:
-    """The states of one constraint."""
+    """The states of one constraint.
+
+    Attributes:
+        lock: held by whoever asks the recognizer or the cutter.
+    """
 
     def __init__(
         self,
@@ -70,7 +74,7 @@ class CanonicalStates:
         self._spots = WeakKeyDictionary[State, Spot]()
         self._ways = WeakKeyDictionary[State, Route]()
         self._starts = dict[bytes, State]()
-        self._lock = cutter.lock
+        self.lock = cutter.lock
 
     def start(self, lead: bytes) -> State:
         """The state of a text that begins with `lead`.
@@ -78,7 +82,7 @@ class CanonicalStates:
         Raises:
             UnsatisfiableError: no text that begins so is what its tokens spell.
         """
-        with self._lock:
+        with self.lock:
             found = self._starts.get(lead)
             if found is None:
                 spot = Spot(concat(literal(lead), self._expr), self._cutter.start, -1, "")
@@ -94,7 +98,7 @@ class CanonicalStates:
 
     def mask(self, state: State) -> Row:
         """The tokens from which an end can be reached, and the end ids where the text may end."""
-        with self._lock:
+        with self.lock:
             if state.row is None:
                 tokens, _ = self._open(self._spots[state])
                 state.row = self._packed(state, tokens)
@@ -106,7 +110,7 @@ class CanonicalStates:
         Raises:
             LimitError: `distance(state)` is more than `tokens_left`.
         """
-        with self._lock:
+        with self.lock:
             needed = self.distance(state)
             if needed > tokens_left:
                 raise too_few(tokens_left, needed)
@@ -121,7 +125,7 @@ class CanonicalStates:
 
     def after(self, state: State, token: int) -> State | None:
         """The state after a token, None where no end can be reached from there."""
-        with self._lock:
+        with self.lock:
             spot = self._spots[state]
             allowed = has(self.mask(state), token)
             after = self._routes.following(spot, token) if allowed else None
@@ -150,7 +154,7 @@ class CanonicalStates:
         text = self._vocabulary.lead + read.data
         for name in read.names:
             text = text.replace(name, mark(name.decode()))
-        with self._lock:
+        with self.lock:
             tokens = self._routes.encode(text)
             if tokens is None:
                 return False
@@ -166,7 +170,7 @@ class CanonicalStates:
 
     def forget(self) -> None:
         """Forget the masks and the routes."""
-        with self._lock:
+        with self.lock:
             for state in self._states.values():
                 state.row = None
             self._routes.forget()

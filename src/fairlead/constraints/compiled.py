@@ -9,7 +9,6 @@ there are tokens for them. Otherwise `token_graph` has found the states from whi
 end, and no other is ever offered.
 """
 
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from operator import index
@@ -92,7 +91,7 @@ class CompiledConstraint:
             self._states = States(expr, machine, self._spelled, budget)
         else:
             self._states = ExploredStates(expr, graph, self._rows, self._spelled)
-        self._lock = threading.RLock()
+        self._lock = self._states.lock  # masks and all else ask the same recognizer
         track(self)
 
     def start(self, lead: bytes | None = None) -> DecodeState:
@@ -169,8 +168,8 @@ class CompiledConstraint:
     def forced_bytes(self, state: DecodeState) -> bytes:
         """The bytes common to every continuation, up to a special token: a draft, not a mask."""
         common = bytearray()
-        rest = self._machine.blurred(self._states.rest(state))
         with self._lock:
+            rest = self._machine.blurred(self._states.rest(state))
             while not state.ended and not self._machine.accepts(rest):
                 arcs = self._machine.arcs(rest)
                 members, following = arcs[0]

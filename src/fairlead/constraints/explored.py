@@ -18,7 +18,11 @@ from fairlead.vocabulary.spellings import Vocabulary
 
 @final
 class ExploredStates:
-    """The states of one constraint, all of them known beforehand."""
+    """The states of one constraint, all of them known beforehand.
+
+    Attributes:
+        lock: held by whoever asks the recognizer.
+    """
 
     def __init__(
         self, expr: Expr, graph: TokenGraph, rows: Rows[Expr], vocabulary: Vocabulary
@@ -26,25 +30,25 @@ class ExploredStates:
         self._expr, self._graph, self._rows = expr, graph, rows
         self._end_row = pack(sorted(vocabulary.eos_ids), vocabulary.width)
         self._states: dict[Expr, State] = {}
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
 
     def start(self, lead: bytes) -> State:
         """The state of a text that begins with `lead`."""
         rest = concat(literal(lead), self._expr)
-        with self._lock:
+        with self.lock:
             self._graph.include(rest)
             return self._state(rest)
 
     def mask(self, state: State) -> Row:
         """The tokens from which an end can be reached, and the end ids where the text may end."""
-        with self._lock:
+        with self.lock:
             if state.row is None:
                 state.row = self._graph.row(self.rest(state))
             return state.row
 
     def after(self, state: State, token: int) -> State | None:
         """The state after a token, None where no end can be reached from there."""
-        with self._lock:
+        with self.lock:
             following = self._rows.after(self.rest(state), token)
             if following is None or not self._graph.alive(following):
                 return None
@@ -68,7 +72,7 @@ class ExploredStates:
 
     def forget(self) -> None:
         """Forget the masks."""
-        with self._lock:
+        with self.lock:
             for state in self._states.values():
                 state.row = None
 

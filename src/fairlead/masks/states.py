@@ -44,7 +44,7 @@ class States:
     """The states of one constraint.
 
     Attributes:
-        lock: held by whoever asks its networks.
+        lock: held by whoever asks its networks or the recognizer.
         beside: what others know of the present network, forgotten with it.
     """
 
