@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import TypeVar
 
 from fairlead.lowering.number_far import BEYOND
+from fairlead.lowering.numbers import common_multiple
 from fairlead.syntax.json_schema_tree import Bound, Numbers
 
 _Value = TypeVar("_Value", bound="str | Decimal")
@@ -55,6 +56,43 @@ def within(value: Decimal, numbers: Numbers) -> bool:
         and all(_above(value.copy_negate(), _mirror(bound)) for bound in numbers.upper)
         and all(_divides(multiple, value) for multiple in numbers.multiples)
     )
+
+
+def implies(first: Numbers, second: Numbers) -> bool:
+    """Whether all numbers of merged keywords are plainly among those of others.
+
+    >>> implies(Numbers(multiples=(Decimal(4), Decimal(6))), Numbers(multiples=(Decimal(12),)))
+    True
+    """
+    if second.values is not None:
+        return first.values is not None and first.values <= second.values
+    return (
+        first.digits >= second.digits
+        and all(any(_is_tighter(one, bound) for one in first.lower) for bound in second.lower)
+        and all(
+            any(_is_tighter(_mirror(one), _mirror(bound)) for one in first.upper)
+            for bound in second.upper
+        )
+        and _divide(_factors(second), _factors(first))
+    )
+
+
+def _factors(numbers: Numbers) -> tuple[Decimal, ...]:
+    """What the numbers are multiples of."""
+    return (*numbers.multiples, Decimal(1)) if numbers.integer else numbers.multiples
+
+
+def _divide(some: tuple[Decimal, ...], others: tuple[Decimal, ...]) -> bool:
+    """Whether each of some divides whatever all the others divide."""
+    return not some or (
+        bool(others) and all(_divides(one, common_multiple(others)) for one in some)
+    )
+
+
+def _is_tighter(lower: Bound, other: Bound) -> bool:
+    """Whether all above a bound is above another."""
+    alike = lower.value == other.value and lower.exclusive >= other.exclusive
+    return lower.value > other.value or alike
 
 
 def _above(value: Decimal, bound: Bound) -> bool:
