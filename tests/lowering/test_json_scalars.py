@@ -90,11 +90,24 @@ def test_of_several_denials_of_strings_none_holds(schema: dict[str, Any]):
 
 
 DRAWN = ["".join(letters) for letters in itertools.product('ab"é', repeat=4)]
+
+
+def nested(deep: int, within: dict[str, Any]) -> dict[str, Any]:
+    for word in DRAWN[:deep]:
+        within = {"anyOf": [{"const": word}, {"allOf": [within, {"minLength": 1}]}]}
+    return within
+
+
 BESIDE: list[tuple[dict[str, Any], bool]] = [
     ({}, True),
     ({"not": {"enum": DRAWN[::3]}}, True),
     ({"minLength": 2, "maxLength": 4, "not": {"const": DRAWN[7]}}, True),
     ({"not": {"enum": DRAWN[::2]}, "allOf": [{"not": {"const": DRAWN[1]}}]}, True),
+    ({"oneOf": [{"const": word} for word in DRAWN[:70]]}, True),
+    ({"anyOf": [{"const": DRAWN[0]}, {"enum": DRAWN[2:]}]}, True),
+    ({"anyOf": [{"pattern": "^a"}, {"enum": DRAWN[2:]}]}, False),
+    (nested(4, {"enum": DRAWN[2:]}), False),
+    (nested(2, {"enum": DRAWN[2:]}), True),
     ({"maxLength": 3}, False),  # none of the words
     ({"not": {"enum": DRAWN[4:]}}, False),  # few of them
     ({"pattern": "^a"}, False),

@@ -92,20 +92,33 @@ def string(formula: Formula, style: JsonStyle) -> Expr:
 
     Many that are listed are read as words: of 2,460 letter by letter, a mask took 90 ms, now 15.
     """
-    values = _values_of(formula)
-    words = None if values is None else words_rule(values, style)
+    listed = _listed(formula)
+    words = None if listed is None or len(listed) <= _FEW_STRINGS else words_rule(listed, style)
     return words or concat(QUOTE, text_content(formula, style.spelling), QUOTE)
 
 
-def _values_of(formula: Formula) -> list[str] | None:
-    """The strings that a formula lists, if they are many, and it says nothing else but lengths."""
+def _listed(formula: Formula, deep: int = 3) -> list[str] | None:
+    """The strings that a formula lists, if it says nothing else but lengths, in order.
+
+    Of choices within choices, as deep as somebody likes, `deep` are looked into.
+    """
+    if isinstance(formula, Some):
+        return _each_listed(formula.parts, deep - 1) if deep else None
     plain, others = _sorted(formula.parts if isinstance(formula, Every) else (formula,))
-    if all(strings.values is None for strings in plain) or not all(map(_denied_values, others)):
+    denied = [_denied_values(part) for part in others if not isinstance(part, Some)]
+    chosen = [_listed(part, deep) for part in others if isinstance(part, Some)]
+    whole, *more = _merged(plain or [Strings()])
+    values = common([whole.values, *(frozenset(texts) for texts in chosen if texts is not None)])
+    if more or values is None or None in chosen or not all(denied):
         return None
-    whole, *more = _merged(plain)
-    left = _without(whole, list(map(_denied_values, others))).values
-    kept = _kept(Strings(left, whole.low, whole.high))
-    return kept if len(kept) > _FEW_STRINGS and not more else None
+    return _kept(Strings(values.difference(*denied), whole.low, whole.high))
+
+
+def _each_listed(parts: Iterable[Formula], deep: int) -> list[str] | None:
+    """The strings that parts list together, if each does."""
+    found = [_listed(part, deep) for part in parts]
+    told = [texts for texts in found if texts is not None]
+    return sorted({text for texts in told for text in texts}) if len(told) == len(found) else None
 
 
 def text_content(formula: Formula, spelling: Spelling) -> Expr:
