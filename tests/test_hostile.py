@@ -284,6 +284,7 @@ SCHEMAS = {
     "key patterns that no key has two of": json.dumps(
         {"type": "object", "patternProperties": {f"^k{n}:": {"minimum": n} for n in range(300)}}
     ),
+    "20,000 constants": json.dumps({"anyOf": [{"const": f"k{n}"} for n in range(20_000)]}),
     "what must not come, of 2^20 states": '{"type": "string", "not": {"pattern": "a.{20}b"}}',
     "conditions that settle which names there are": json.dumps(
         {
@@ -485,6 +486,8 @@ REFUSED_SCHEMAS = {
         8_000, lambda following: {**following, "minimum": int(following["$ref"][9:])}
     ),
     "a text without an end": "[" * 50_000,
+    "a pattern of half a million letters": json.dumps({"pattern": "a" * 500_000}),
+    "a string of five million letters": json.dumps({"const": "x" * 5_000_000}),
     "half of a character": '{"const": "\\ud800"}',
     "no number": '{"minimum": NaN}',
 }

@@ -17,11 +17,11 @@ together (`json_meaning`).
 """
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import partial
 from itertools import islice
 from typing import Final, assert_never, final
 
-from fairlead.errors import FairleadError, SourceError, UnsupportedError
+from fairlead.errors import FairleadError
 from fairlead.lowering.expr import EMPTY, alt, concat, literal
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.json_alike_texts import AlikeTexts, combines
@@ -50,10 +50,10 @@ from fairlead.lowering.json_leaves import Leaves, remembered
 from fairlead.lowering.json_meaning import Meaning
 from fairlead.lowering.json_members import MembersTemplate
 from fairlead.lowering.json_objects import Members, json_object
-from fairlead.lowering.json_patterns import strings_with
+from fairlead.lowering.json_patterns import lowers, plainly_lowers
 from fairlead.lowering.json_scalars import number, string
 from fairlead.lowering.json_tame import TameLowering
-from fairlead.lowering.json_text import JsonStyle, Spelling, json_style
+from fairlead.lowering.json_text import JsonStyle, json_style
 from fairlead.lowering.nodes import Expr, Rule
 from fairlead.syntax.json_schema import LooseParts, parse_json_schema
 from fairlead.syntax.json_schema_keywords import Draft, asserted
@@ -61,12 +61,11 @@ from fairlead.syntax.json_schema_parts import OF_SCALARS
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.json_schema_tame import read_tame
 from fairlead.syntax.json_schema_tame_tree import TameSchema
-from fairlead.syntax.json_schema_tame_values import is_plain_pattern
 from fairlead.syntax.json_schema_tree import KINDS, Address, Document, Kind
 from fairlead.syntax.json_text import Json, read_json, write_json
-from fairlead.syntax.regex_finding import parsed
 
 _MANY: Final = 64
+_LETTERS: Final = 10  # of a schema that cost a part: those of one string of 5 MB took 12 s, unpaid
 _parts: Leaves[Expr] = Leaves(most=512)
 _judged: Leaves[TameSchema] = Leaves(most=128)
 
@@ -97,9 +96,10 @@ def told_apart(source: JsonSchema, only: list[Json] | None = None) -> TameLoweri
     Raises:
         SourceError, UnsupportedError, LimitError: as `parse_json_schema` says, of wild parts.
     """
-    lowers = partial(_lowers, json_style(source).spelling)
+    spend(len(source.text) // _LETTERS)
+    told = partial(lowers, json_style(source).spelling)
     strict = source.formats == "strict"
-    tame = read_tame(source.value, strict=strict, lowers=lowers, only=only, pay=spend)
+    tame = read_tame(source.value, strict=strict, lowers=told, only=only, pay=spend)
     return None if tame is None else _apart(tame, source)
 
 
@@ -111,7 +111,8 @@ def judge_part(text: str, draft: Draft, *, strict: bool) -> bool:
     >>> judge_part('{"not":{}}', 2020, strict=True)
     False
     """
-    tame = read_tame(read_json(text), strict=strict, draft=draft, pay=spend)
+    raw = read_json(text)
+    tame = read_tame(raw, strict=strict, draft=draft, lowers=plainly_lowers, pay=spend)
     if tame is None or not tame.surely:
         return False
     _judged.put((strict, draft, text), tame)  # a mask waits while it is entered
@@ -151,18 +152,6 @@ def _whole(source: JsonSchema, draft: Draft, raw: Json) -> Expr:
     """The values of a part that names no other."""
     parts = LooseParts(raw, draft, strict=False)
     return Lowering(source, Document(parts.root, parts)).value(leaf(Holds(parts.root)))
-
-
-@lru_cache(maxsize=512)
-def _lowers(spelling: Spelling, pattern: str) -> bool:
-    """Whether a pattern is well formed and has an automaton, which is then kept."""
-    if is_plain_pattern(pattern):
-        return True
-    try:
-        strings_with(parsed(pattern), spelling)
-    except (SourceError, UnsupportedError):
-        return False
-    return True
 
 
 def _apart(schema: TameSchema, source: JsonSchema) -> TameLowering:
