@@ -1,10 +1,11 @@
 """Single values and containers: their schemas, and what of them is refused by name."""
 
 import datetime as dt
+import json
 import re
 from collections.abc import Callable
 from decimal import Decimal
-from enum import Enum
+from enum import Enum, IntEnum
 from math import inf, nan
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -18,6 +19,7 @@ from pydantic import (
     Strict,
     StringConstraints,
     TypeAdapter,
+    ValidationError,
 )
 from pydantic_core import core_schema
 
@@ -146,11 +148,51 @@ class Numbered(Enum):
     ONE = 1
 
 
+class Word(str, Enum):  # noqa: UP042  what 3.10 had
+    A = "a"
+    B = "b"
+
+
+class Count(IntEnum):
+    ONE = 1
+    TWO = 2
+
+
+class Share(float, Enum):
+    HALF = 0.5
+
+
+class Coded(str, Enum):  # noqa: UP042
+    A = ("a", "x")
+
+    def __new__(cls, text: str, code: str) -> "Coded":
+        made = str.__new__(cls, text)
+        made._value_ = code
+        return made
+
+
 def test_choices_are_split_into_whole_numbers_and_the_rest() -> None:
     assert schema_of(Half) == {"enum": [0.5, "t"]}
-    assert schema_of(Literal[1, Numbered.ONE, True, Half.TEXT]) == {
-        "anyOf": [{"enum": [True, "t"]}, {"$ref": INTEGER, "enum": [1, 1]}]
+    assert schema_of(Literal[1, Count.TWO, True, Word.A, Share.HALF]) == {
+        "anyOf": [{"enum": [True, "a", 0.5]}, {"$ref": INTEGER, "enum": [1, 2]}]
     }
+
+
+@pytest.mark.parametrize(
+    "member",
+    [*Half, Numbered.ONE, *Word, *Count, Share.HALF, Coded.A],
+)
+def test_a_member_in_a_literal_is_on_offer_if_it_is_read_from_its_value(member: Any) -> None:
+    literal: Any = Literal[member]
+    text = TypeAdapter(type(member)).dump_json(member)
+    try:
+        TypeAdapter(literal).validate_json(text)
+    except ValidationError:
+        for type_ in (literal, dict[literal, int]):
+            with pytest.raises(UnsupportedError, match=f"{member} in a Literal is not read back"):
+                type_schema(type_)
+    else:
+        assert json.loads(text) in schema_of(literal)["enum"]
 
 
 def test_keys_of_open_kinds_are_told_by_their_names() -> None:

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, cast
 
 from fairlead.syntax.python_types_patterns import FRACTION, integers, numerals, unsigned_to, whole
 from fairlead.syntax.python_types_place import Core, Place, Read, Schema, union_parts
-from fairlead.syntax.python_types_scalars import plain_value
+from fairlead.syntax.python_types_scalars import literal_values
 
 Keys: TypeAlias = "list[str] | Schema"
 Container: TypeAlias = Callable[[Core, Place, Read], Schema]
@@ -158,8 +158,7 @@ def _string(core: Core, at: Place, read: Read) -> Schema:
 
 def _named(core: Core, at: Place) -> list[str]:
     if core["type"] == "literal":
-        values = [plain_value(value) for value in core["expected"]]
-        names = [value for value in values if isinstance(value, str)]
+        names = [value for value in literal_values(core, at) if isinstance(value, str)]
     else:
         values: list[Any] = [member.value for member in core["members"]]
         whole_number = core.get("sub_type") == "int"  # only then pydantic looks a string up as one
