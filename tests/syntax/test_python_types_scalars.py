@@ -3,7 +3,9 @@
 import datetime as dt
 import json
 import re
+from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum, IntEnum
 from math import inf, nan
@@ -15,13 +17,16 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    JsonValue,
     PastDate,
     Strict,
     StringConstraints,
     TypeAdapter,
     ValidationError,
+    create_model,
 )
 from pydantic_core import core_schema
+from typing_extensions import TypeAliasType
 
 from fairlead.errors import UnsupportedError
 from fairlead.syntax.python_types import type_schema
@@ -44,6 +49,10 @@ class Pear(BaseModel):
     kind: Literal["pear"]
 
 
+class Loose(BaseModel):
+    pass
+
+
 class Listing(NamedTuple):
     names: list[str]
 
@@ -57,6 +66,7 @@ UNHASHABLE = [
     *(tuple, tuple[int, list[int]], tuple[Any, ...], Listing, Frozen, tuple[Frozen, int]),
     *(int | list[int], list[int] | None, Annotated[Listing | int, Field(union_mode="smart")]),
     Annotated[Apple | Pear, Field(discriminator="kind")],
+    *(defaultdict[str, int], JsonValue),
 ]
 
 
@@ -65,6 +75,54 @@ def test_items_of_a_set_can_be_hashed() -> None:
     for bare in (set, frozenset[Any], set[object]):
         assert schema_of(bare)["items"] == scalars
     assert "prefixItems" in schema_of(set[tuple[int, frozenset[int]]])["items"]
+
+
+class Knot(BaseModel):
+    model_config = ConfigDict(frozen=True)
+    ends: "tuple[Knot, ...]" = ()
+
+
+@dataclass
+class Mutable:
+    a: int = 0
+
+
+Name = TypeAliasType("Name", str)
+Numbers = TypeAliasType("Numbers", list[int])
+Fixed = TypeAliasType("Fixed", tuple[int, ...])
+
+
+def twice(item: Any) -> Any:
+    """A model with `item` in two places, so that pydantic writes references to it."""
+    return create_model("Twice", first=(item, ...), all=(set.__class_getitem__(item), ...))
+
+
+@pytest.mark.parametrize(
+    ("item", "text"),
+    [
+        *((Knot, "{}"), (Fixed, "[1]"), (tuple[Knot, int], "[{},1]"), (Apple, '{"kind":"apple"}')),
+        *((Loose, "{}"), (Mutable, '{"a":1}'), (Numbers, "[1]"), (tuple[Mutable, int], "[{},1]")),
+    ],
+)
+def test_items_of_a_set_are_looked_at_behind_references(item: Any, text: str) -> None:
+    adapter = TypeAdapter(twice(item))
+    try:
+        adapter.validate_json(f'{{"first":{text},"all":[{text}]}}')
+    except ValidationError:
+        with pytest.raises(UnsupportedError, match="unhashable") as refused:
+            type_schema(adapter)
+        assert refused.value.place == "Twice.all[]"
+    else:
+        assert "$ref" in str(schema_of(adapter)["properties"]["all"]["items"])
+
+
+class Roll(BaseModel):
+    first: Name
+    all: Annotated[set[Name], Field(min_length=2)]
+
+
+def test_a_set_of_strings_by_another_name_asks_for_distinct_ones() -> None:
+    assert schema_of(Roll)["properties"]["all"]["uniqueItems"] is True
 
 
 class Texts(BaseModel):
@@ -226,10 +284,6 @@ def test_counts_of_items_and_keys_are_kept() -> None:
 def test_a_set_asks_for_distinct_items_only_if_duplicates_would_leave_too_few() -> None:
     assert "uniqueItems" not in schema_of(set[int])
     assert schema_of(Annotated[set[int], Field(min_length=2)])["uniqueItems"] is True
-
-
-class Loose(BaseModel):
-    pass
 
 
 @pytest.mark.parametrize(

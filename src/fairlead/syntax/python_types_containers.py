@@ -36,10 +36,10 @@ def read_array(core: Core, at: Place, read: Read) -> Schema:
 
 def read_set(core: Core, at: Place, read: Read) -> Schema:
     """An array, of distinct items where their number matters."""
-    items = core.get("items_schema", {"type": "any"})
+    items = at.resolved(core.get("items_schema", {"type": "any"}))
     if _is_unhashable(items):
         raise at.child("[]").refuse("a set of unhashable items", "has only the empty set")
-    if items["type"] != "any" and _may_be_unhashable(items):
+    if items["type"] != "any" and _may_be_unhashable(items, at):
         raise at.child("[]").refuse("a set", "of items that may be unhashable is not supported")
     schema = read_array(core, at, read)
     if items["type"] == "any":
@@ -55,13 +55,17 @@ def _is_unhashable(core: Core) -> bool:
     return core["type"] in _UNHASHABLE or getattr(core.get("cls"), "__hash__", True) is None
 
 
-def _may_be_unhashable(core: Core) -> bool:
+def _may_be_unhashable(core: Core, at: Place) -> bool:
     """Whether values are unhashable, or hold some that are: they are hashed with what they hold."""
-    todo = [core]
+    todo, seen = [core], set[str]()
     for part in todo:  # grows while we go
         if part["type"] == "any" or _is_unhashable(part):
             return True
-        todo += _hashed_with(part)
+        if part["type"] != "definition-ref":
+            todo += _hashed_with(part)
+        elif part["schema_ref"] not in seen:
+            seen.add(part["schema_ref"])
+            todo.append(at.resolved(part))
     return False
 
 
@@ -79,7 +83,7 @@ def _hashed_with(core: Core) -> list[Core]:
         case _:
             fields: Any = core.get("fields", ())
             parts: list[Any] = [*(fields.values() if isinstance(fields, Mapping) else fields)]
-            parts += core.get("schema"), core.get("json_schema")
+            parts += (core.get(name) for name in ("schema", "json_schema", "lax_schema"))
             return [cast("Core", part) for part in parts if isinstance(part, Mapping)]
 
 

@@ -8,6 +8,7 @@ names.
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from math import inf
 from typing import cast, final
 
@@ -149,7 +150,7 @@ class _Reader:
         at = at.configured(core.get("config"))
         match core["type"]:
             case "definition-ref":
-                return self._tag(self._cores[core["schema_ref"]], names, at)
+                return self._tag(at.resolved(core), names, at)
             case "tagged-union":
                 return self._tag(next(iter(core["choices"].values())), names, at)
             case "model-fields" | "dataclass-args" | "typed-dict":
@@ -215,14 +216,14 @@ class _Reader:
     def _definitions(self, core: Core, at: Place) -> Schema:
         for definition in core["definitions"]:
             self._cores[definition["ref"]] = definition
-        return self.read(core["schema"], at)
+        return self.read(core["schema"], replace(at, definitions=self._cores))
 
     def _reference(self, core: Core, at: Place) -> Schema:
         ref: str = core["schema_ref"]
         if ref not in self._names:
             name = self._names[ref] = self._name(ref)
             self.definitions[name] = {}  # known before it is read: it may refer to itself
-            self.definitions[name] |= self.read(self._cores[ref], Place(name, at.config))
+            self.definitions[name] |= self.read(self._cores[ref], replace(at, path=name))
         return {"$ref": _DEFS + self._names[ref]}
 
     def _name(self, ref: str) -> str:
