@@ -1,5 +1,6 @@
 """Validators, hooks, unions and wrappers: what becomes of them, and what is refused by name."""
 
+import json
 import re
 from collections.abc import Callable, Hashable
 from decimal import Decimal
@@ -10,6 +11,7 @@ from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
 import pytest
+from jsonschema import Draft202012Validator
 from pydantic import (
     AfterValidator,
     Base64Bytes,
@@ -17,6 +19,7 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ByteSize,
+    ConfigDict,
     Discriminator,
     Field,
     FilePath,
@@ -24,10 +27,12 @@ from pydantic import (
     GetJsonSchemaHandler,
     InstanceOf,
     Json,
+    JsonValue,
     PlainValidator,
     PostgresDsn,
     Tag,
     TypeAdapter,
+    ValidationError,
     WithJsonSchema,
     WrapValidator,
     field_validator,
@@ -35,6 +40,7 @@ from pydantic import (
 )
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import core_schema
+from typing_extensions import TypeAliasType
 
 from fairlead.errors import UnsupportedError
 from fairlead.syntax.python_types import type_schema
@@ -279,6 +285,59 @@ def test_models_of_one_name_get_names_of_their_own() -> None:
         right: make(bool)  # pyright: ignore[reportInvalidTypeForm]
 
     assert list(schema_of(Pair)["$defs"]) == ["Node", "Node2"]
+
+
+Raw = TypeAliasType("Raw", bytes)
+Deep = TypeAliasType("Deep", "str | list[Deep]")
+
+
+class Encoded(BaseModel):
+    model_config = ConfigDict(
+        val_json_bytes="base64", ser_json_bytes="base64", str_max_length=1, extra="forbid"
+    )
+    raw: Raw = b""
+    any: JsonValue = None
+    deep: Deep = ""
+
+
+class Around(BaseModel):
+    raw: Raw = b""
+    inner: Encoded = Encoded()
+    any: JsonValue = None
+    deep: Deep = ""
+
+
+class Within(BaseModel):
+    inner: Encoded = Encoded()
+    raw: Raw = b""
+    deep: Deep = ""
+
+
+@pytest.mark.parametrize("type_", [Around, Within])
+@pytest.mark.parametrize(
+    "own", ['"raw":"%"', '"raw":""', '"deep":"ab"', '"deep":["ab"]', '"deep":[["a"]]']
+)
+def test_an_alias_is_read_under_the_configuration_of_each_place(type_: Any, own: str) -> None:
+    schema, adapter = type_schema(type_).schema, TypeAdapter(type_)
+    for text in (f"{{{own}}}", f'{{"inner":{{{own}}}}}', f'{{{own},"inner":{{{own}}}}}'):
+        try:
+            adapter.validate_json(text)
+        except ValidationError:
+            assert not Draft202012Validator(schema).is_valid(json.loads(text)), text
+        else:
+            assert Draft202012Validator(schema).is_valid(json.loads(text)), text
+
+
+def test_a_configuration_that_says_nothing_about_an_alias_makes_no_second_one() -> None:
+    class Forbidding(BaseModel):
+        model_config = ConfigDict(extra="forbid", validate_by_name=True)
+        any: JsonValue
+
+    class Plain(BaseModel):
+        inner: Forbidding
+        any: JsonValue
+
+    assert schema_of(Plain)["$defs"] == {"JsonValue": {}}
 
 
 def test_a_value_that_may_be_missing_is_on_offer_without_that() -> None:
