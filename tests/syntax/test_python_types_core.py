@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable
 from decimal import Decimal
 from fractions import Fraction
 from ipaddress import IPv6Network
+from math import nan
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
@@ -219,6 +220,32 @@ def test_descriptions_and_examples_are_told_where_they_are_json() -> None:
     assert properties["b"]["examples"] == [[1, 2]]
     assert properties["c"] == INT | {"default": 3, "description": "three"}
     assert properties["d"] == INT | {"default": 4}
+
+
+NO_JSON = [nan, 10**5000, "\ud800"]
+
+
+def untold(number: int = 10**5000) -> None:
+    "\ud800"
+
+
+@pytest.mark.parametrize("value", NO_JSON, ids=["NaN", "too long", "half of a pair"])
+def test_what_json_cannot_hold_is_not_told(value: Any) -> None:
+    class Said(BaseModel):
+        default: Any = value
+        example: Any = Field(examples=[value])
+        inside: Any = Field(examples=[{"x": [value]}])
+
+    assert schema_of(Said)["properties"] == {"default": {}, "example": {}, "inside": {}}
+
+
+def test_a_description_that_no_json_can_hold_is_not_told() -> None:
+    class Said(BaseModel):
+        number: bool = Field(description="\ud800")
+
+    assert schema_of(Said)["properties"] == {"number": {"type": "boolean"}}
+    assert schema_of(untold).keys() == {"title", "type", "properties", "additionalProperties"}
+    assert schema_of(untold)["properties"] == {"number": INT}
 
 
 class Circle(BaseModel):
