@@ -1,10 +1,13 @@
 """Single values and containers: their schemas, and what of them is refused by name."""
 
 import datetime as dt
+import json
 import re
+from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Decimal
-from enum import Enum
+from enum import Enum, IntEnum
 from math import inf, nan
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -14,12 +17,16 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    JsonValue,
     PastDate,
     Strict,
     StringConstraints,
     TypeAdapter,
+    ValidationError,
+    create_model,
 )
 from pydantic_core import core_schema
+from typing_extensions import TypeAliasType
 
 from fairlead.errors import UnsupportedError
 from fairlead.syntax.python_types import type_schema
@@ -42,6 +49,10 @@ class Pear(BaseModel):
     kind: Literal["pear"]
 
 
+class Loose(BaseModel):
+    pass
+
+
 class Listing(NamedTuple):
     names: list[str]
 
@@ -55,6 +66,7 @@ UNHASHABLE = [
     *(tuple, tuple[int, list[int]], tuple[Any, ...], Listing, Frozen, tuple[Frozen, int]),
     *(int | list[int], list[int] | None, Annotated[Listing | int, Field(union_mode="smart")]),
     Annotated[Apple | Pear, Field(discriminator="kind")],
+    *(defaultdict[str, int], JsonValue),
 ]
 
 
@@ -63,6 +75,54 @@ def test_items_of_a_set_can_be_hashed() -> None:
     for bare in (set, frozenset[Any], set[object]):
         assert schema_of(bare)["items"] == scalars
     assert "prefixItems" in schema_of(set[tuple[int, frozenset[int]]])["items"]
+
+
+class Knot(BaseModel):
+    model_config = ConfigDict(frozen=True)
+    ends: "tuple[Knot, ...]" = ()
+
+
+@dataclass
+class Mutable:
+    a: int = 0
+
+
+Name = TypeAliasType("Name", str)
+Numbers = TypeAliasType("Numbers", list[int])
+Fixed = TypeAliasType("Fixed", tuple[int, ...])
+
+
+def twice(item: Any) -> Any:
+    """A model with `item` in two places, so that pydantic writes references to it."""
+    return create_model("Twice", first=(item, ...), all=(set.__class_getitem__(item), ...))
+
+
+@pytest.mark.parametrize(
+    ("item", "text"),
+    [
+        *((Knot, "{}"), (Fixed, "[1]"), (tuple[Knot, int], "[{},1]"), (Apple, '{"kind":"apple"}')),
+        *((Loose, "{}"), (Mutable, '{"a":1}'), (Numbers, "[1]"), (tuple[Mutable, int], "[{},1]")),
+    ],
+)
+def test_items_of_a_set_are_looked_at_behind_references(item: Any, text: str) -> None:
+    adapter = TypeAdapter(twice(item))
+    try:
+        adapter.validate_json(f'{{"first":{text},"all":[{text}]}}')
+    except ValidationError:
+        with pytest.raises(UnsupportedError, match="unhashable") as refused:
+            type_schema(adapter)
+        assert refused.value.place == "Twice.all[]"
+    else:
+        assert "$ref" in str(schema_of(adapter)["properties"]["all"]["items"])
+
+
+class Roll(BaseModel):
+    first: Name
+    all: Annotated[set[Name], Field(min_length=2)]
+
+
+def test_a_set_of_strings_by_another_name_asks_for_distinct_ones() -> None:
+    assert schema_of(Roll)["properties"]["all"]["uniqueItems"] is True
 
 
 class Texts(BaseModel):
@@ -146,11 +206,51 @@ class Numbered(Enum):
     ONE = 1
 
 
+class Word(str, Enum):  # noqa: UP042  what 3.10 had
+    A = "a"
+    B = "b"
+
+
+class Count(IntEnum):
+    ONE = 1
+    TWO = 2
+
+
+class Share(float, Enum):
+    HALF = 0.5
+
+
+class Coded(str, Enum):  # noqa: UP042
+    A = ("a", "x")
+
+    def __new__(cls, text: str, code: str) -> "Coded":
+        made = str.__new__(cls, text)
+        made._value_ = code
+        return made
+
+
 def test_choices_are_split_into_whole_numbers_and_the_rest() -> None:
     assert schema_of(Half) == {"enum": [0.5, "t"]}
-    assert schema_of(Literal[1, Numbered.ONE, True, Half.TEXT]) == {
-        "anyOf": [{"enum": [True, "t"]}, {"$ref": INTEGER, "enum": [1, 1]}]
+    assert schema_of(Literal[1, Count.TWO, True, Word.A, Share.HALF]) == {
+        "anyOf": [{"enum": [True, "a", 0.5]}, {"$ref": INTEGER, "enum": [1, 2]}]
     }
+
+
+@pytest.mark.parametrize(
+    "member",
+    [*Half, Numbered.ONE, *Word, *Count, Share.HALF, Coded.A],
+)
+def test_a_member_in_a_literal_is_on_offer_if_it_is_read_from_its_value(member: Any) -> None:
+    literal: Any = Literal[member]
+    text = TypeAdapter(type(member)).dump_json(member)
+    try:
+        TypeAdapter(literal).validate_json(text)
+    except ValidationError:
+        for type_ in (literal, dict[literal, int]):
+            with pytest.raises(UnsupportedError, match=f"{member} in a Literal is not read back"):
+                type_schema(type_)
+    else:
+        assert json.loads(text) in schema_of(literal)["enum"]
 
 
 def test_keys_of_open_kinds_are_told_by_their_names() -> None:
@@ -186,10 +286,6 @@ def test_a_set_asks_for_distinct_items_only_if_duplicates_would_leave_too_few() 
     assert schema_of(Annotated[set[int], Field(min_length=2)])["uniqueItems"] is True
 
 
-class Loose(BaseModel):
-    pass
-
-
 @pytest.mark.parametrize(
     ("type_", "message"),
     [
@@ -222,6 +318,38 @@ class Loose(BaseModel):
 def test_what_no_schema_says_is_refused_by_name(type_: Any, message: str) -> None:
     with pytest.raises(UnsupportedError, match=re.escape(message)):
         type_schema(type_)
+
+
+LOWER = Annotated[str, StringConstraints(to_lower=True)]
+UPPER = Annotated[str, StringConstraints(to_upper=True)]
+AS_IT_IS = Annotated[str, StringConstraints(to_lower=False)]
+
+
+CASES = [str, LOWER, UPPER, AS_IT_IS, Literal["a", "A"]]
+
+
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        *((set.__class_getitem__(item), '["a","A"]') for item in CASES),
+        *((dict.__class_getitem__((item, int)), '{"a":1,"A":1}') for item in CASES),
+        *((set[Literal[1, True]], "[1,true]"), (frozenset[Literal[1, True, "a"]], "[1,true]")),
+        (dict[Any, int], '{"a":1,"A":1}'),
+    ],
+)
+def test_a_least_count_is_refused_where_different_texts_are_one_value(
+    kind: Any, text: str, lower: bool
+) -> None:
+    limited: Any = Annotated[kind, Field(min_length=2)]
+    adapter = TypeAdapter(limited, config=ConfigDict(str_to_lower=lower))
+    try:
+        adapter.validate_json(text)
+    except ValidationError:
+        with pytest.raises(UnsupportedError, match="min_length is not supported for"):
+            type_schema(adapter)
+    else:
+        assert {"minItems", "minProperties"} & type_schema(adapter).schema.keys()
 
 
 @pytest.mark.parametrize("value", [inf, -inf, nan])

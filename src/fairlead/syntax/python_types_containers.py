@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, cast
 
 from fairlead.syntax.python_types_patterns import FRACTION, integers, numerals, unsigned_to, whole
 from fairlead.syntax.python_types_place import Core, Place, Read, Schema, union_parts
-from fairlead.syntax.python_types_scalars import plain_value
+from fairlead.syntax.python_types_scalars import literal_values
 
 Keys: TypeAlias = "list[str] | Schema"
 Container: TypeAlias = Callable[[Core, Place, Read], Schema]
@@ -24,7 +24,7 @@ _FLOAT_KEY = (  # plain, or scientific with one digit before the point, and neve
     rf"|(?:{unsigned_to(Decimal(repr(float_info.max).partition('e')[0]), exclusive=False)})"
     rf"[eE]\+?{float_info.max_10_exp})"
 )
-_DISTINCT = frozenset(("str", "int", "bool", "literal", "enum", "date"))
+_DISTINCT = frozenset(("int", "bool", "enum", "date"))
 _UNHASHABLE = frozenset(("list", "deque", "dict", "set", "typed-dict", "ordered-dict", "counter"))
 _TRANSPARENT = ("function-after", "function-before", "function-wrap", "default")
 
@@ -36,32 +36,48 @@ def read_array(core: Core, at: Place, read: Read) -> Schema:
 
 def read_set(core: Core, at: Place, read: Read) -> Schema:
     """An array, of distinct items where their number matters."""
-    items = core.get("items_schema", {"type": "any"})
+    items = at.resolved(core.get("items_schema", {"type": "any"}))
     if _is_unhashable(items):
         raise at.child("[]").refuse("a set of unhashable items", "has only the empty set")
-    if items["type"] != "any" and _may_be_unhashable(items):
+    if items["type"] != "any" and _may_be_unhashable(items, at):
         raise at.child("[]").refuse("a set", "of items that may be unhashable is not supported")
     schema = read_array(core, at, read)
     if items["type"] == "any":
         schema["items"] = {"type": ["null", "boolean", "number", "string"]}
     if (core.get("min_length") or 0) > 1:
-        if items["type"] not in _DISTINCT:
+        if not _is_told_apart(items, at):
             raise at.refuse("min_length", "is not supported for sets of these items", "min_length")
         schema["uniqueItems"] = True
     return schema
+
+
+def _is_told_apart(core: Core, at: Place) -> bool:
+    """Whether texts that JSON tells apart are read as different values."""
+    match core["type"]:
+        case "str":
+            cases = ("to_lower", "to_upper")
+            return not any(core.get(case, at.config.get(f"str_{case}")) for case in cases)
+        case "literal":  # 1 == True
+            return len(set(core["expected"])) == len(core["expected"])
+        case kind:
+            return kind in _DISTINCT
 
 
 def _is_unhashable(core: Core) -> bool:
     return core["type"] in _UNHASHABLE or getattr(core.get("cls"), "__hash__", True) is None
 
 
-def _may_be_unhashable(core: Core) -> bool:
+def _may_be_unhashable(core: Core, at: Place) -> bool:
     """Whether values are unhashable, or hold some that are: they are hashed with what they hold."""
-    todo = [core]
+    todo, seen = [core], set[str]()
     for part in todo:  # grows while we go
         if part["type"] == "any" or _is_unhashable(part):
             return True
-        todo += _hashed_with(part)
+        if part["type"] != "definition-ref":
+            todo += _hashed_with(part)
+        elif part["schema_ref"] not in seen:
+            seen.add(part["schema_ref"])
+            todo.append(at.resolved(part))
     return False
 
 
@@ -79,7 +95,7 @@ def _hashed_with(core: Core) -> list[Core]:
         case _:
             fields: Any = core.get("fields", ())
             parts: list[Any] = [*(fields.values() if isinstance(fields, Mapping) else fields)]
-            parts += core.get("schema"), core.get("json_schema")
+            parts += (core.get(name) for name in ("schema", "json_schema", "lax_schema"))
             return [cast("Core", part) for part in parts if isinstance(part, Mapping)]
 
 
@@ -104,7 +120,8 @@ def read_dict(core: Core, at: Place, read: Read) -> Schema:
     counted = {"type": "int" if core["type"] == "counter" else "any"}
     values = read(core.get("values_schema", counted), at.child("{}"))
     keys = core.get("keys_schema", {"type": "any"})
-    if (core.get("min_length") or 0) > 1 and keys["type"] not in _DISTINCT | {"any"}:
+    distinct = keys["type"] == "any" or _is_told_apart(keys, at)
+    if (core.get("min_length") or 0) > 1 and not distinct:
         raise at.refuse("min_length", "is not supported for dicts with these keys", "min_length")
     names = read_keys(keys, at.child("{key}"), read)
     schema: Schema = {"type": "object"}
@@ -158,8 +175,7 @@ def _string(core: Core, at: Place, read: Read) -> Schema:
 
 def _named(core: Core, at: Place) -> list[str]:
     if core["type"] == "literal":
-        values = [plain_value(value) for value in core["expected"]]
-        names = [value for value in values if isinstance(value, str)]
+        names = [value for value in literal_values(core, at) if isinstance(value, str)]
     else:
         values: list[Any] = [member.value for member in core["members"]]
         whole_number = core.get("sub_type") == "int"  # only then pydantic looks a string up as one

@@ -8,6 +8,7 @@ names.
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from math import inf
 from typing import cast, final
 
@@ -37,6 +38,7 @@ from fairlead.syntax.python_types_place import (
 from fairlead.syntax.python_types_scalars import LENGTHS, SCALARS
 
 _DEFS = "#/$defs/"
+_OF_A_CLASS = ("title", "extra_fields_behavior", "validate_by_alias", "validate_by_name")
 
 
 def read_core(core: Core, at: Place) -> Schema:
@@ -74,7 +76,7 @@ class _Reader:
     def __init__(self) -> None:
         self.definitions: dict[str, Schema] = {}
         self._cores: dict[str, Core] = {}
-        self._names: dict[str, str] = {}
+        self._names: dict[tuple[str, str], str] = {}
         self._wrappers: dict[str, Callable[[Core, Place], Schema]] = {
             "nullable": self._nullable,
             "union": self._union,
@@ -149,7 +151,7 @@ class _Reader:
         at = at.configured(core.get("config"))
         match core["type"]:
             case "definition-ref":
-                return self._tag(self._cores[core["schema_ref"]], names, at)
+                return self._tag(at.resolved(core), names, at)
             case "tagged-union":
                 return self._tag(next(iter(core["choices"].values())), names, at)
             case "model-fields" | "dataclass-args" | "typed-dict":
@@ -215,15 +217,17 @@ class _Reader:
     def _definitions(self, core: Core, at: Place) -> Schema:
         for definition in core["definitions"]:
             self._cores[definition["ref"]] = definition
-        return self.read(core["schema"], at)
+        return self.read(core["schema"], replace(at, definitions=self._cores))
 
     def _reference(self, core: Core, at: Place) -> Schema:
         ref: str = core["schema_ref"]
-        if ref not in self._names:
-            name = self._names[ref] = self._name(ref)
+        # An alias brings no configuration: it is read under that of each place.
+        used = (ref, "" if "config" in self._cores[ref] else _settings(at.config))
+        if used not in self._names:
+            name = self._names[used] = self._name(ref)
             self.definitions[name] = {}  # known before it is read: it may refer to itself
-            self.definitions[name] |= self.read(self._cores[ref], Place(name, at.config))
-        return {"$ref": _DEFS + self._names[ref]}
+            self.definitions[name] |= self.read(self._cores[ref], replace(at, path=name))
+        return {"$ref": _DEFS + self._names[used]}
 
     def _name(self, ref: str) -> str:
         cls = self._cores[ref].get("cls")
@@ -257,6 +261,11 @@ class _Handler:
     def resolve_ref_schema(self, schema: Schema) -> Schema:
         """The schema that a reference stands for."""
         return self._reader.resolve(schema)
+
+
+def _settings(config: Core) -> str:
+    """What a configuration says that may bear on other types than the class that has it."""
+    return repr(sorted((name, said) for name, said in config.items() if name not in _OF_A_CLASS))
 
 
 def _with_key(schema: Schema, key: str) -> Schema:

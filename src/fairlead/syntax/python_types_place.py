@@ -25,10 +25,12 @@ class Place:
     Attributes:
         path: how to get there.
         config: pydantic's configuration that holds there.
+        definitions: what the references in the type stand for.
     """
 
     path: str
     config: Core = field(default_factory=dict[str, Any])
+    definitions: Mapping[str, Core] = field(default_factory=dict[str, Core])
 
     def child(self, step: str) -> "Place":
         """A part of this."""
@@ -37,6 +39,12 @@ class Place:
     def configured(self, config: Core | None) -> "Place":
         """This, under the configuration that the type brings, if it brings one."""
         return self if config is None else replace(self, config=config)
+
+    def resolved(self, core: Core) -> Core:
+        """`core`, or what it stands for if it is a reference."""
+        while core["type"] == "definition-ref":
+            core = self.definitions[core["schema_ref"]]
+        return core
 
     def refuse(self, what: str, why: str, feature: str = "") -> UnsupportedError:
         """The error for something at this place that no schema can say exactly."""

@@ -215,7 +215,7 @@ def read_url(core: Core, at: Place) -> Schema:
 
 def read_literal(core: Core, at: Place) -> Schema:
     """One of some values."""
-    return choice([plain_value(value) for value in core["expected"]], at)
+    return choice(literal_values(core, at), at)
 
 
 def read_enum(core: Core, at: Place) -> Schema:
@@ -223,9 +223,21 @@ def read_enum(core: Core, at: Place) -> Schema:
     return choice([member.value for member in core["members"]], at)
 
 
-def plain_value(value: object) -> object:
-    """A member of an Enum is written as its value."""
-    return value.value if isinstance(value, Enum) else value
+def literal_values(core: Core, at: Place) -> list[Any]:
+    """The values of a Literal; a member of an Enum is written as its value.
+
+    Raises:
+        UnsupportedError: a member is not equal to its value, by which pydantic looks for it.
+    """
+    for value in core["expected"]:
+        if isinstance(value, Enum) and value != value.value:
+            enum = type(value).__name__
+            raise at.refuse(
+                f"{value} in a Literal",
+                f"is not read back from its value, which it does not equal; mix str into {enum}",
+                "Literal",
+            )
+    return [value.value if isinstance(value, Enum) else value for value in core["expected"]]
 
 
 def choice(values: list[Any], at: Place) -> Schema:
