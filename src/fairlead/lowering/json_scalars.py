@@ -14,6 +14,7 @@ from itertools import groupby
 from typing import Final, cast
 
 from fairlead.errors import LimitError
+from fairlead.lowering.alphabets import surely_apart
 from fairlead.lowering.expr import (
     EMPTY,
     EPSILON,
@@ -52,12 +53,13 @@ from fairlead.lowering.numbers import (
     lower_other_numbers,
     number_range,
 )
-from fairlead.lowering.regex import lower_regex
+from fairlead.lowering.regex import lower_regex, lower_search
 from fairlead.lowering.unicode import SCALARS
 from fairlead.syntax.collecting import uncollected
 from fairlead.syntax.json_schema_multiples import factor_of
 from fairlead.syntax.json_schema_tree import Numbers, Schema, Strings
 from fairlead.syntax.regex import parse_regex
+from fairlead.syntax.regex_tree import Pattern
 
 _FEW_STRINGS: Final = 64
 _DEEPEST: Final = 8
@@ -224,7 +226,21 @@ def _strings(parts: list[Strings], spelling: Spelling, outer: bool = False) -> l
             found.append(strings_with(part.pattern, spelling))
         if part.format is not None:
             found.append(_format(part.format, spelling, outer))
+    patterns = [part.pattern for part in parts if part.pattern is not None]
+    formats = [part.format for part in parts if part.format is not None]
+    if any(_are_apart(one, name) for one in patterns for name in formats):
+        return [EMPTY]
     return found or [spelling.content]
+
+
+@lru_cache(maxsize=512)
+def _are_apart(pattern: Pattern, name: str) -> bool:
+    """Whether a pattern plainly matches no string of a format; in UTF-8, which has few escapes."""
+
+    def match(pattern: str) -> Expr:
+        return lower_regex(parse_regex(pattern, "ecma"))
+
+    return surely_apart(lower_search(pattern), format_bound(name, match))
 
 
 def _kept(part: Strings) -> list[str]:
