@@ -7,6 +7,9 @@ from hypothesis import strategies as st
 from fairlead.lowering import edges
 from fairlead.lowering.edges import NEWLINE, NOTHING, OTHER, WORD, Edge
 from fairlead.lowering.expr import alt, byte_set, concat, literal, optional, repeat
+from fairlead.lowering.fuel import metered
+from fairlead.lowering.regex import lower_regex
+from fairlead.syntax.regex import parse_regex
 from toys import expressions, language
 
 KINDS = {WORD: byte_set(b"a"), OTHER: byte_set(b"b"), NEWLINE: byte_set(b",")}
@@ -46,3 +49,17 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for text in (b"aaa", b"bbb", b"a,b", b"ba", b"ab", b"ba"):
         assert here.restrict(literal(text), WORD).nullable is False
         assert (here.restrict(literal(text), WORD) is literal(text)) == text.startswith(b"a")
+    there = edge(at_end=False, known=True)
+    for text in (b"aa", b"ab", b"bb", b"ba"):
+        either = alt(literal(text), literal(text[::-1] + b"b"))
+        assert language(there.restrict(either, WORD), SIZE) == {
+            one for one in language(either, SIZE) if one.startswith(b"a")
+        }
+
+
+def test_what_is_cut_in_many_places_is_cut_once() -> None:
+    # Rounds of rounds share their parts: each way to them was gone, which took 8 s.
+    spent: list[int] = []
+    with metered(spent.append):
+        lower_regex(parse_regex(r"(?:(?:[^b]|\B){2})+"))
+    assert sum(spent) < 50_000
