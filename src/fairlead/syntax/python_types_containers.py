@@ -10,6 +10,7 @@ from decimal import Decimal
 from sys import float_info
 from typing import Any, TypeAlias, cast
 
+from fairlead.syntax.python_types_hooks import unwrapped
 from fairlead.syntax.python_types_patterns import FRACTION, integers, numerals, unsigned_to, whole
 from fairlead.syntax.python_types_place import Core, Place, Read, Schema, union_parts
 from fairlead.syntax.python_types_scalars import literal_values
@@ -26,7 +27,7 @@ _FLOAT_KEY = (  # plain, or scientific with one digit before the point, and neve
 )
 _DISTINCT = frozenset(("str", "int", "bool", "literal", "enum", "date"))
 _UNHASHABLE = frozenset(("list", "deque", "dict", "set", "typed-dict", "ordered-dict", "counter"))
-_TRANSPARENT = ("function-after", "function-before", "function-wrap", "default")
+_VALIDATED = ("function-after", "function-before", "function-wrap")
 
 
 def read_array(core: Core, at: Place, read: Read) -> Schema:
@@ -125,13 +126,15 @@ def read_keys(core: Core, at: Place, read: Read) -> Keys:
     Raises:
         UnsupportedError: no JSON key is read back as such a value.
     """
+    core = at.resolved(core)
     match core["type"]:
-        case "nullable":
+        case "nullable" | "default":
             return read_keys(core["schema"], at, read)
         case "union":
             return _either([read_keys(part, at, read) for part in union_parts(core)])
-        case kind if kind in _TRANSPARENT:
-            return read_keys(core["schema"], at, read)
+        case kind if kind in _VALIDATED:
+            inner = unwrapped(core, at)
+            return _string(core, at, read) if inner is None else read_keys(inner, at, read)
         case _:
             return _plain_keys(core, at, read)
 

@@ -17,13 +17,10 @@ from fairlead.syntax.python_types_hooks import (
     LIMITS,
     Hook,
     claimed_format,
-    constrained,
-    constraints_of,
     described,
-    is_harmless,
     is_hidden,
-    is_own,
     name_of,
+    unwrapped,
     users_hooks,
 )
 from fairlead.syntax.python_types_objects import OBJECTS, fields_of
@@ -167,13 +164,10 @@ class _Reader:
         return self.read(core["schema"], at)
 
     def _validated(self, core: Core, at: Place) -> Schema:
-        function = core["function"]["function"]
-        constraints = constraints_of(function)
-        if constraints is not None:
-            return self.read(constrained(core["schema"], constraints, at), at)
-        if not is_own(function) or is_harmless(function):
-            return self.read(core.get("json_schema_input_schema", core["schema"]), at)
-        return self._claimed(core, function, at)
+        inner = unwrapped(core, at)
+        if inner is None:
+            return self._claimed(core, core["function"]["function"], at)
+        return self.read(inner, at)
 
     def _plain(self, core: Core, at: Place) -> Schema:
         if "json_schema_input_schema" in core:

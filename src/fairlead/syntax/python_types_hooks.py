@@ -138,12 +138,28 @@ def _is_json(value: object) -> bool:
             return False
 
 
+def unwrapped(core: Core, at: Place) -> Core | None:
+    """What a validator is put around, with what it asks of that; None if it decides alone.
+
+    Raises:
+        UnsupportedError: as `constrained`.
+    """
+    function = core["function"]["function"]
+    constraints = constraints_of(function)
+    if constraints is not None:
+        return constrained(core["schema"], constraints, at)
+    if not is_own(function) or is_harmless(function):
+        return core.get("json_schema_input_schema", core["schema"])
+    return None
+
+
 def constrained(core: Core, constraints: Mapping[str, Any], at: Place) -> Core:
     """`core`, with constraints that pydantic checks after reading it.
 
     Raises:
         UnsupportedError: they are said about a type that cannot say them itself.
     """
+    core = at.resolved(core)
     kind = core["type"]
     if kind == "union":
         parts = [constrained(part, constraints, at) for part in union_parts(core)]
