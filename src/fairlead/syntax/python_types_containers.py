@@ -10,6 +10,7 @@ from decimal import Decimal
 from sys import float_info
 from typing import Any, TypeAlias, cast
 
+from fairlead.syntax.python_types_bounds import BOUNDS, bounds_of
 from fairlead.syntax.python_types_hooks import unwrapped
 from fairlead.syntax.python_types_patterns import FRACTION, integers, numerals, unsigned_to, whole
 from fairlead.syntax.python_types_place import Core, Place, Read, Schema, union_parts
@@ -148,7 +149,7 @@ def _plain_keys(core: Core, at: Place, read: Read) -> Keys:
         case "literal" | "enum":
             return _named(core, at)
         case "int" if "multiple_of" not in core:
-            digits = integers(*_range(core), LONGEST_INTEGER)
+            digits = integers(*_range(core, at), LONGEST_INTEGER)
             return {"pattern": whole(digits), "$comment": "integer"}
         case "float" if not _is_bounded(core):
             return {"pattern": whole(_FLOAT_KEY), "$comment": "number"}
@@ -189,17 +190,19 @@ def _either(options: list[Keys]) -> Keys:
     return {"anyOf": [*schemas, {"enum": listed}] if listed else schemas}
 
 
-def _range(core: Core) -> tuple[int | None, int | None]:
-    lows = [core["ge"]] if "ge" in core else []
-    highs = [core["le"]] if "le" in core else []
-    lows += [core["gt"] + 1] if "gt" in core else []
-    highs += [core["lt"] - 1] if "lt" in core else []
+def _range(core: Core, at: Place) -> tuple[int | None, int | None]:
+    bounds = bounds_of(core, at)
+    lows = [bounds["ge"]] if "ge" in bounds else []
+    highs = [bounds["le"]] if "le" in bounds else []
+    lows += [bounds["gt"] + 1] if "gt" in bounds else []
+    highs += [bounds["lt"] - 1] if "lt" in bounds else []
     return max(lows, default=None), min(highs, default=None)
 
 
 def _is_bounded(core: Core) -> bool:
-    names = ("ge", "gt", "le", "lt", "multiple_of")
-    return any(name in core for name in names) or core.get("allow_inf_nan") is False
+    return (
+        any(name in core for name in (*BOUNDS, "multiple_of")) or core.get("allow_inf_nan") is False
+    )
 
 
 def _items(core: Core, at: Place, read: Read) -> Schema:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from math import inf
 from typing import cast, final
 
+from fairlead.errors import FairleadError, SourceError
 from fairlead.syntax.python_types_containers import CONTAINERS
 from fairlead.syntax.python_types_hooks import (
     LIMITS,
@@ -101,7 +102,7 @@ class _Reader:
         self, hook: Hook, core: Core, reading: Callable[[Core], Schema], at: Place
     ) -> Callable[[Core], Schema]:
         handler = _Handler(self, core, reading, at)
-        return lambda inner: dict(hook(inner, handler))
+        return lambda inner: _told_by(hook, inner, handler, at)
 
     def _node(self, core: Core, at: Place) -> Schema:
         kind: str = core["type"]
@@ -252,6 +253,17 @@ class _Handler:
     def resolve_ref_schema(self, schema: Schema) -> Schema:
         """The schema that a reference stands for."""
         return self._reader.resolve(schema)
+
+
+def _told_by(hook: Hook, core: Core, handler: _Handler, at: Place) -> Schema:
+    """What a JSON Schema function of the user's returns."""
+    try:
+        return dict(hook(core, handler))
+    except FairleadError:  # of the handler
+        raise
+    except Exception as error:
+        told = f"{type(error).__name__}: {error}"[:300]
+        raise SourceError(f"{name_of(hook)} failed with {told}", place=at.path) from error
 
 
 def _with_key(schema: Schema, key: str) -> Schema:

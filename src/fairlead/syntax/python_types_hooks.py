@@ -10,8 +10,10 @@ word. `json_schema_extra` describes and does not validate, so only descriptions 
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from math import lcm
 from typing import Any, TypeAlias, cast, final
 
+from fairlead.syntax.python_types_bounds import BOUNDS, outer_bound, own_bound, worded
 from fairlead.syntax.python_types_formats import FORMATS
 from fairlead.syntax.python_types_place import Core, Place, Schema, union_parts
 
@@ -26,7 +28,7 @@ _HARMLESS = (
     "deque_validator",
     "_BaseUrl.__get_pydantic_core_schema__.<locals>.wrap_val",
 )
-LIMITS = ("ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "pattern")
+LIMITS = (*BOUNDS, "multiple_of", "min_length", "max_length", "pattern")
 """Constraints by their names in core schemas."""
 
 
@@ -174,9 +176,10 @@ def constrained(core: Core, constraints: Mapping[str, Any], at: Place) -> Core:
             return core
         return {**core, "schema": constrained(core["schema"], constraints, at)}
     if not all(kind in _TAKEN_BY[name] for name in constraints):
-        listed = ", ".join(f"{name}={value!r}" for name, value in constraints.items())
+        listed = ", ".join(worded(name, value) for name, value in constraints.items())
         raise at.refuse(listed, f"is not supported for {kind}", next(iter(constraints)))
-    return {**core, **{name: _stricter(core, name, value) for name, value in constraints.items()}}
+    both = {name: _both(core, name, value, at) for name, value in constraints.items()}
+    return {**core, **both}
 
 
 _NUMBERS: frozenset[str] = frozenset(("int", "float", "decimal", "date"))
@@ -185,7 +188,7 @@ _SIZED: frozenset[str] = frozenset(
 )
 _NEVER: frozenset[str] = frozenset()
 _TAKEN_BY: dict[str, frozenset[str]] = {
-    **dict.fromkeys(("ge", "gt", "le", "lt"), _NUMBERS),
+    **dict.fromkeys(BOUNDS, _NUMBERS),
     "multiple_of": frozenset(("int",)),
     "pattern": _NEVER,
     "min_length": _SIZED,
@@ -193,7 +196,16 @@ _TAKEN_BY: dict[str, frozenset[str]] = {
 }
 
 
-def _stricter(core: Core, name: str, value: Any) -> Any:
-    if core.get(name) is None or name == "multiple_of":
+def _both(core: Core, name: str, value: Any, at: Place) -> Any:
+    """What `core` asks under this name, and `value` as well."""
+    own: Any = core.get(name)
+    if name == "multiple_of":
+        if type(value) is not int or value == 0:  # the rest of a float is rounded
+            raise at.refuse(worded(name, value), "is not supported for int", name)
+        return lcm(1 if own is None else int(own), value)
+    if name in BOUNDS:
+        value = outer_bound(core["type"], name, value, at)
+        own = None if own is None else own_bound(core["type"], name, own, at)
+    if own is None:
         return value
-    return max(core[name], value) if name in ("ge", "gt", "min_length") else min(core[name], value)
+    return max(own, value) if name in ("ge", "gt", "min_length") else min(own, value)

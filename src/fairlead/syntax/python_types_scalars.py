@@ -16,6 +16,8 @@ from math import inf, isfinite, nextafter
 from sys import float_info
 from typing import Any, TypeAlias
 
+from fairlead.syntax.json_text import MAX_DIGITS
+from fairlead.syntax.python_types_bounds import BOUNDS, bounds_of
 from fairlead.syntax.python_types_decimals import decimal_patterns
 from fairlead.syntax.python_types_formats import BASE64_URL
 from fairlead.syntax.python_types_patterns import either, ordered, whole
@@ -55,35 +57,47 @@ def read_bool(core: Core, at: Place) -> Schema:
 
 def read_int(core: Core, at: Place) -> Schema:
     """Digits, with or without a minus."""
-    bounds = {_BOUNDS[name]: core[name] for name in _BOUNDS if name in core}
+    limits = {_BOUNDS[name]: value for name, value in bounds_of(core, at).items()}
     if "multiple_of" in core:
-        bounds["multipleOf"] = core["multiple_of"]
-    return integer(**bounds)
+        limits["multipleOf"] = int(core["multiple_of"])
+    return integer(**limits)
 
 
 def read_float(core: Core, at: Place) -> Schema:
     """A finite number; open bounds become closed ones of the next float, as texts are rounded."""
     if "multiple_of" in core:
         raise at.refuse("multiple_of", "is not supported for float")
-    lows = [float(core["ge"])] if "ge" in core else []
-    highs = [float(core["le"])] if "le" in core else []
-    lows += [nextafter(float(core["gt"]), inf)] if "gt" in core else []
-    highs += [nextafter(float(core["lt"]), -inf)] if "lt" in core else []
+    bounds = bounds_of(core, at)
     greatest = float_info.max  # beyond, pydantic reads infinity, which it writes as null
-    low, high = max([-greatest, *lows]), min([greatest, *highs])
+    lows, highs = [-greatest, bounds.get("ge", -inf)], [greatest, bounds.get("le", inf)]
+    lows.append(nextafter(bounds.get("gt", -inf), inf))
+    highs.append(nextafter(bounds.get("lt", inf), -inf))
+    low, high = max(lows), min(highs)
+    if low == inf or high == -inf:
+        raise at.refuse(_in_words("a float", bounds), "is not finite")
     schema: Schema = {"type": "number", "minimum": low, "maximum": high}
-    return schema | (
-        {"$comment": _in_words("number", core)} if "gt" in core or "lt" in core else {}
-    )
+    if "gt" in bounds or "lt" in bounds:
+        schema["$comment"] = _in_words("number", {name: core[name] for name in bounds})
+    return schema
 
 
 def read_decimal(core: Core, at: Place) -> Schema:
     """A decimal number in quotes."""
     if "multiple_of" in core:
         raise at.refuse("multiple_of", "is not supported for Decimal")
+    bounds = bounds_of(core, at)
     infinite = core.get("allow_inf_nan", at.config.get("allow_inf_nan"))
-    patterns = decimal_patterns(core, infinite=bool(infinite))
-    return _string(*patterns, called=_in_words("decimal", core))
+    if any(name in core for name in BOUNDS):
+        infinite = False
+    asked = {name: core[name] for name in ("max_digits", "decimal_places") if name in core}
+    if asked.get("max_digits") == 0:
+        raise at.refuse("max_digits=0", "leaves no number, as 0 has a digit", "max_digits")
+    if (asked.get("decimal_places") or 0) > MAX_DIGITS:
+        raise at.refuse(
+            "decimal_places", f"of more than {MAX_DIGITS} is not supported", "decimal_places"
+        )
+    patterns = decimal_patterns({**asked, **bounds}, infinite=bool(infinite))
+    return _string(*patterns, called=_in_words("decimal", {**bounds, **asked}))
 
 
 def _string(*patterns: str, called: str = "") -> Schema:
@@ -140,11 +154,9 @@ def read_bytes(core: Core, at: Place) -> Schema:
 def read_date(core: Core, at: Place) -> Schema:
     """A date of the years 1 to 9999."""
     patterns = [NO_YEAR_ZERO]
-    for name in ("ge", "gt", "le", "lt"):
-        if name in core:
-            text = core[name].isoformat()
-            compared = ordered(text, least=name[0] == "g", exclusive=name[1] == "t")
-            patterns.append(whole(compared))
+    for name, day in bounds_of(core, at).items():
+        compared = ordered(day.isoformat(), least=name[0] == "g", exclusive=name[1] == "t")
+        patterns.append(whole(compared))
     told = _in_words("date", core) if len(patterns) > 1 else ""
     return {**_string(*patterns, called=told), "format": "date"}
 
@@ -173,7 +185,7 @@ def read_timedelta(core: Core, at: Place) -> Schema:
 
 
 def _refuse_bounds(core: Core, at: Place, what: str) -> None:
-    for name in ("ge", "gt", "le", "lt"):
+    for name in BOUNDS:
         if name in core:
             raise at.refuse(f"{name}={core[name]!r}", f"is not supported for {what}", name)
 
