@@ -4,12 +4,12 @@ import datetime as dt
 import random
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, Union
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import Field, TypeAdapter
+from pydantic import BaseModel, Field, TypeAdapter
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.lowering.sources import lower_source
@@ -185,6 +185,23 @@ def test_plain_form_keeps_the_declared_order_and_natural_whitespace() -> None:
 
 def test_a_type_is_read_once() -> None:
     assert type_schema(Person) is type_schema(Person)
+
+
+class Low(BaseModel):
+    number: int = 1
+
+
+class High(BaseModel):
+    number: int = 2
+
+
+def test_a_union_is_read_as_its_own_members_come_in_order() -> None:
+    for types in (Union[Low, High], Union[High, Low]):  # noqa: UP007
+        for type_ in (types, tuple[types]):
+            text = "{}" if type_ is types else "[{}]"
+            assert type_schema(type_).adapter.validate_json(text) == (
+                TypeAdapter(type_).validate_json(text)
+            )
 
 
 def test_a_callable_gives_the_dict_of_its_arguments_without_being_called() -> None:

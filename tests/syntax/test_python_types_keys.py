@@ -1,71 +1,167 @@
-"""Keys of dicts: all that the type asks of a key counts, with pydantic as the oracle."""
+"""Keys that two fields are read from, and keys under which a field is written."""
 
+import itertools
+import json
 import re
-from decimal import Decimal
-from pathlib import Path
-from typing import Annotated, Any
+from collections.abc import Iterator
+from typing import Any
 
-import pydantic.networks
 import pytest
-from pydantic import AfterValidator, Base64Bytes, BaseModel, ByteSize, EmailStr, Field
-from typing_extensions import TypeAliasType
+from pydantic import AliasChoices, AliasPath, BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import ValidationError as Invalid
+from pydantic.json_schema import SkipJsonSchema
+from typing_extensions import TypedDict
 
+from fairlead.automata.derivative import Derivatives
 from fairlead.errors import UnsupportedError
+from fairlead.lowering.sources import lower_source
 from fairlead.syntax.python_types import type_schema
-from type_oracle import check_offers
+from fairlead.syntax.sources import PythonType
 
-A_OR_B = Annotated[str, Field(pattern="^a")] | Annotated[str, Field(pattern="^b")]
-Short = TypeAliasType("Short", Annotated[str, Field(max_length=2)])
-Small = TypeAliasType("Small", Annotated[int, Field(ge=0)])
-
-
-class TwiceShort(BaseModel):
-    marks: dict[Short, int]
-    mark: Short = ""
+ABSENT = object()
+VALUES = (ABSENT, 1, "s", ["s"], [1])
 
 
-class TwiceSmall(BaseModel):
-    marks: dict[Annotated[Small | Decimal, Field(lt=5)], int]
-    mark: Small = 0
+class Beside(BaseModel):
+    a: int = Field(0, validation_alias=AliasChoices("a", "b"))
+    b: str
 
 
-def same(value: Any) -> Any:
-    return value
+class BesidePath(BaseModel):
+    a: int = Field(0, validation_alias=AliasChoices("a", AliasPath("b", 0)))
+    b: list[str] = []
+
+
+class Required(BaseModel):
+    a: int = Field(validation_alias=AliasChoices("a", "b"))
+    b: str = ""
+
+
+class IntoItself(BaseModel):
+    a: list[int] = Field([], validation_alias=AliasChoices("a", AliasPath("a", 0)))
+    b: str = ""
+
+
+class ByName(BaseModel):
+    model_config = ConfigDict(populate_by_name=True)
+    a: int = Field(0, alias="b")
+    b: str = Field("", alias="c")
+
+
+class Extra(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    a: int = Field(0, validation_alias=AliasChoices("a", "b"))
+
+
+class ExtraPath(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    a: int = Field(0, validation_alias=AliasChoices(AliasPath("b", 0), "a"))
+
+
+class ExtraHidden(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    a: int = 0
+    b: SkipJsonSchema[int] = 0
+
+
+class Written(BaseModel):
+    a: int = Field(0, validation_alias=AliasChoices("a", "b"), serialization_alias="b")
+
+
+class WrittenByName(BaseModel):
+    model_config = ConfigDict(populate_by_name=True)
+    a: int = Field(0, validation_alias="b")
+
+
+class OwnName(BaseModel):
+    a: int = Field(0, validation_alias=AliasChoices("b", "a"))
+
+
+class Partly(TypedDict, total=False):
+    a: int
+    b: str
+
+
+OBJECTS = [
+    *(Beside, BesidePath, Required, IntoItself, ByName, Extra, ExtraPath, ExtraHidden),
+    *(Written, WrittenByName, OwnName, Partly),
+]
+
+
+def texts() -> Iterator[str]:
+    for values in itertools.product(VALUES, repeat=3):
+        pairs = zip("abc", values, strict=True)
+        yield json.dumps({key: value for key, value in pairs if value is not ABSENT})
+
+
+def is_read(adapter: Any, text: bytes | str) -> bool:
+    try:
+        adapter.validate_json(text)
+    except Invalid:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("type_", OBJECTS)
+def test_what_is_on_offer_is_read_and_what_is_written_and_read_is_on_offer(type_: Any) -> None:
+    language, adapter = Derivatives(lower_source(PythonType(type_))), TypeAdapter(type_)
+
+    def offers(text: bytes) -> bool:
+        state: Any = language.start()
+        for byte in text:
+            state = None if state is None else language.step(state, byte)
+        return state is not None and language.accepts(state)
+
+    offered = 0
+    for text in texts():
+        if not is_read(adapter, text):
+            assert not offers(text.encode()), text
+            continue
+        written = adapter.dump_json(adapter.validate_json(text), by_alias=True)
+        if is_read(adapter, written) and not type_.__name__.startswith("Extra"):
+            assert offers(written), text
+            offered += 1
+    assert offered or type_.__name__.startswith("Extra")
+
+
+def test_a_field_that_would_be_read_from_the_key_of_another_has_its_own_beside_it() -> None:
+    assert type_schema(Beside).schema["dependentRequired"] == {"b": ["a"]}
+    for type_ in (Required, IntoItself, Written):
+        assert "dependentRequired" not in type_schema(type_).schema
+
+
+def test_an_undeclared_key_is_none_that_a_field_is_read_from() -> None:
+    for type_ in (Extra, ExtraPath, ExtraHidden):
+        assert type_schema(type_).schema["properties"]["b"] is False
+
+
+class Same(BaseModel):
+    a: int = Field(alias="x")
+    b: str = Field(alias="x")
+
+
+class PathFirst(BaseModel):
+    a: int = Field(0, validation_alias=AliasChoices(AliasPath("b", 0), "a"))
+    b: list[str]
+
+
+class HiddenSame(BaseModel):
+    a: SkipJsonSchema[int] = Field(0, alias="b")
+    b: str
 
 
 @pytest.mark.parametrize(
-    ("type_", "offered", "beyond"),
+    ("type_", "key", "owner", "reader"),
     [
-        (dict[Base64Bytes, int], ['{"abcd":1}', '{"YQ==":1}', '{"":1}'], ['{"abc":1}']),
-        (
-            dict[Annotated[int | Decimal, Field(ge=5)], int],
-            ['{"5":1}', '{"5.5":1}'],
-            ['{"3":1}', '{"4.5":1}'],
-        ),
-        (
-            dict[Annotated[A_OR_B, Field(max_length=3)], int],
-            ['{"aaa":1}', '{"b":1}'],
-            ['{"aaaa":1}', '{"bbbb":1}', '{"c":1}'],
-        ),
-        (dict[Path, int], ['{"a/b":1}'], []),
-        (dict[Annotated[bool, AfterValidator(same)], int], ['{"true":1}'], ['{"a":1}']),
-        (TwiceShort, ['{"marks":{"k":1},"mark":"ab"}'], ['{"marks":{"abc":1},"mark":""}']),
-        (TwiceSmall, ['{"marks":{"4":1}}'], ['{"marks":{"-1.a":1}}', '{"marks":{"5":1}}']),
+        (Same, "x", "a", "b"),
+        (PathFirst, "b", "b", "a"),
+        (HiddenSame, "b", "b", "a"),
     ],
 )
-def test_keys_keep_what_their_type_asks(type_: Any, offered: list[str], beyond: list[str]) -> None:
-    check_offers(type_, offered, beyond)
-
-
-def test_keys_that_a_validator_of_pydantics_decides_alone_are_refused() -> None:
-    message = re.escape("ByteSize._validate decides alone")
-    with pytest.raises(UnsupportedError, match=message) as refused:
-        type_schema(dict[ByteSize, int])
-    assert refused.value.place == "dict[ByteSize, int]{key}"
-
-
-def test_keys_that_are_addresses_are_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The package that checks addresses need not be here."""
-    monkeypatch.setattr(pydantic.networks, "import_email_validator", lambda: None)
-    names = type_schema(dict[EmailStr, int]).schema["propertyNames"]
-    assert names == {k: v for k, v in type_schema(EmailStr).schema.items() if k != "type"}
+def test_a_key_that_two_fields_are_read_from_is_refused(
+    type_: Any, key: str, owner: str, reader: str
+) -> None:
+    told = f"the key '{key}' of the field {owner} is read for the field {reader} as well"
+    with pytest.raises(UnsupportedError, match=re.escape(told)) as refused:
+        type_schema(type_)
+    assert refused.value.place == f"{type_.__name__}.{reader}"

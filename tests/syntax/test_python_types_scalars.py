@@ -320,6 +320,38 @@ def test_what_no_schema_says_is_refused_by_name(type_: Any, message: str) -> Non
         type_schema(type_)
 
 
+LOWER = Annotated[str, StringConstraints(to_lower=True)]
+UPPER = Annotated[str, StringConstraints(to_upper=True)]
+AS_IT_IS = Annotated[str, StringConstraints(to_lower=False)]
+
+
+CASES = [str, LOWER, UPPER, AS_IT_IS, Literal["a", "A"]]
+
+
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        *((set.__class_getitem__(item), '["a","A"]') for item in CASES),
+        *((dict.__class_getitem__((item, int)), '{"a":1,"A":1}') for item in CASES),
+        *((set[Literal[1, True]], "[1,true]"), (frozenset[Literal[1, True, "a"]], "[1,true]")),
+        (dict[Any, int], '{"a":1,"A":1}'),
+    ],
+)
+def test_a_least_count_is_refused_where_different_texts_are_one_value(
+    kind: Any, text: str, lower: bool
+) -> None:
+    limited: Any = Annotated[kind, Field(min_length=2)]
+    adapter = TypeAdapter(limited, config=ConfigDict(str_to_lower=lower))
+    try:
+        adapter.validate_json(text)
+    except ValidationError:
+        with pytest.raises(UnsupportedError, match="min_length is not supported for"):
+            type_schema(adapter)
+    else:
+        assert {"minItems", "minProperties"} & type_schema(adapter).schema.keys()
+
+
 @pytest.mark.parametrize("value", [inf, -inf, nan])
 def test_numbers_that_json_does_not_have_are_refused_in_choices(value: float) -> None:
     with pytest.raises(UnsupportedError, match="has no JSON"):

@@ -4,7 +4,9 @@ import typing
 from typing import Annotated, Any, Literal, NotRequired, Optional, Required, TypedDict
 
 import pytest
+import typing_extensions
 from pydantic import Field
+from typing_extensions import ReadOnly
 
 from fairlead.syntax.python_types import type_schema
 from fairlead.syntax.python_types_typed_dicts import with_typed_dicts
@@ -55,6 +57,33 @@ def test_required_keys_are_kept_through_inheritance():
     schema = type_schema(Point).schema
     assert set(schema["required"]) == {"a", "b"}
     assert with_typed_dicts(Base).__doc__ == "A base."
+
+
+class Said(TypedDict):
+    """As under `from __future__ import annotations`."""
+
+    a: "NotRequired[int]"
+    b: "str"
+    c: "Annotated[NotRequired[int], Field(ge=1)]"
+    d: "ReadOnly[NotRequired[int]]"
+    e: "NotRequired[ReadOnly[int]]"
+    f: "ReadOnly[Annotated[int, Field(ge=1)]]"
+
+
+class SaidAgain(Said, total=False):
+    g: "Required[int]"
+    h: "int"
+    i: "ReadOnly[int]"
+
+
+@pytest.mark.parametrize("type_", [Said, SaidAgain])
+def test_annotations_that_are_strings_say_which_keys_are_required(type_: Any):
+    hints = typing.get_type_hints(type_, include_extras=True)
+    total = {**hints, **{key: NotRequired[int] for key in ("h", "i") if key in hints}}
+    expected = typing_extensions.TypedDict("Expected", total).__required_keys__
+    schema = type_schema(type_).schema
+    assert set(schema["required"]) == expected
+    assert schema["properties"]["c"]["minimum"] == schema["properties"]["f"]["minimum"] == 1
 
 
 def test_their_configuration_is_kept():

@@ -1,5 +1,6 @@
 """Sources are values, combine like sets, and refuse what is none."""
 
+from typing import Literal as OneOf
 from typing import Optional, Union
 
 import pytest
@@ -53,6 +54,21 @@ def test_types_and_unions_with_sources_are_sources():
     assert source(Optional[int] | A) == Either((PythonType(int), PythonType(type(None)), A))  # noqa: UP045
     assert source(Union[int, A]) == Either((PythonType(int), A))  # noqa: UP007
     assert source(Optional[int]) == PythonType(Optional[int])  # noqa: UP045
+
+
+def test_types_are_equal_if_their_members_come_in_the_same_order():
+    one, other = Union[int, str], Union[str, int]  # noqa: UP007
+    assert one == other
+    assert PythonType(one) != PythonType(other)
+    assert list[one] == list[other]
+    assert PythonType(list[one]) != PythonType(list[other])
+    assert PythonType(list[one]) == PythonType(list[Union[int, str]])  # noqa: UP007
+
+
+def test_types_are_equal_to_their_like_alone():
+    assert PythonType(OneOf[1]) != PythonType(OneOf[2])
+    assert PythonType(int) != PythonType(int, plain=True)
+    assert PythonType(int) != Regex("[0-9]+")
 
 
 def test_types_that_do_not_hash_are_told_apart_by_identity():

@@ -26,7 +26,7 @@ _FLOAT_KEY = (  # plain, or scientific with one digit before the point, and neve
     rf"|(?:{unsigned_to(Decimal(repr(float_info.max).partition('e')[0]), exclusive=False)})"
     rf"[eE]\+?{float_info.max_10_exp})"
 )
-_DISTINCT = frozenset(("str", "int", "bool", "literal", "enum", "date"))
+_DISTINCT = frozenset(("int", "bool", "enum", "date"))
 _UNHASHABLE = frozenset(("list", "deque", "dict", "set", "typed-dict", "ordered-dict", "counter"))
 _VALIDATED = ("function-after", "function-before", "function-wrap")
 
@@ -47,10 +47,22 @@ def read_set(core: Core, at: Place, read: Read) -> Schema:
     if items["type"] == "any":
         schema["items"] = {"type": ["null", "boolean", "number", "string"]}
     if (core.get("min_length") or 0) > 1:
-        if items["type"] not in _DISTINCT:
+        if not _is_told_apart(items, at):
             raise at.refuse("min_length", "is not supported for sets of these items", "min_length")
         schema["uniqueItems"] = True
     return schema
+
+
+def _is_told_apart(core: Core, at: Place) -> bool:
+    """Whether texts that JSON tells apart are read as different values."""
+    match core["type"]:
+        case "str":
+            cases = ("to_lower", "to_upper")
+            return not any(core.get(case, at.config.get(f"str_{case}")) for case in cases)
+        case "literal":  # 1 == True
+            return len(set(core["expected"])) == len(core["expected"])
+        case kind:
+            return kind in _DISTINCT
 
 
 def _is_unhashable(core: Core) -> bool:
@@ -110,7 +122,8 @@ def read_dict(core: Core, at: Place, read: Read) -> Schema:
     counted = {"type": "int" if core["type"] == "counter" else "any"}
     values = read(core.get("values_schema", counted), at.child("{}"))
     keys = core.get("keys_schema", {"type": "any"})
-    if (core.get("min_length") or 0) > 1 and keys["type"] not in _DISTINCT | {"any"}:
+    distinct = keys["type"] == "any" or _is_told_apart(keys, at)
+    if (core.get("min_length") or 0) > 1 and not distinct:
         raise at.refuse("min_length", "is not supported for dicts with these keys", "min_length")
     names = read_keys(keys, at.child("{key}"), read)
     schema: Schema = {"type": "object"}

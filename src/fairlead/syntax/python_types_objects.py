@@ -1,34 +1,22 @@
 """Core schemas of things with named fields: models, dataclasses, typed dicts, named tuples.
 
-Keys are the aliases that pydantic reads by, in the order of declaration; fields with a default may
-be left out; undeclared keys are on offer where `extra="allow"` keeps them, not where they would be
+Keys are those of `python_types_keys`, in the order of declaration; fields with a default may be
+left out; undeclared keys are on offer where `extra="allow"` keeps them, not where they would be
 ignored. Fields that are no input are not on offer: `init=False`, computed fields, `SkipJsonSchema`.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from inspect import cleandoc
 from math import isfinite
-from typing import Any, TypeAlias, cast, final
+from typing import Any, TypeAlias, cast
 
 from fairlead.syntax.python_types_hooks import is_hidden
+from fairlead.syntax.python_types_keys import Field, key_on_offer, key_paths, shared_keys
 from fairlead.syntax.python_types_place import Core, Place, Read, Schema
 
 _SHOWN = (str, int, bool, type(None))
 
 Object: TypeAlias = Callable[[Core, Place, Read], Schema]
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Field:
-    """One field of an object: its name in Python, its key in JSON, its type."""
-
-    name: str
-    key: str
-    required: bool
-    core: Core
-    value: Core
 
 
 def read_model(core: Core, at: Place, read: Read) -> Schema:
@@ -49,7 +37,8 @@ def named(cls: type) -> Schema:
 def read_fields(core: Core, at: Place, read: Read) -> Schema:
     """The fields of a model, a dataclass or a typed dict."""
     inside = at.configured(core.get("config"))
-    fields = [field for field in fields_of(core, inside) if not _is_left_out(field, inside)]
+    every = list(fields_of(core, inside))
+    fields = [field for field in every if not _is_left_out(field, inside)]
     schema: Schema = {
         "type": "object",
         "properties": {
@@ -59,10 +48,12 @@ def read_fields(core: Core, at: Place, read: Read) -> Schema:
     required = [field.key for field in fields if field.required]
     if required:
         schema["required"] = required
+    schema |= shared_keys(every, fields, inside)
     schema["additionalProperties"] = _additional(core, inside, read)
-    if schema["additionalProperties"] is not False and _by_name(inside):
-        for field in fields:  # such a key would be read as the field, not kept as an extra one
-            schema["properties"].setdefault(field.name, False)
+    if schema["additionalProperties"] is not False:
+        for field in every:  # such a key would be read as the field, not kept as an extra one
+            for path in field.paths:
+                schema["properties"].setdefault(path[0], False)
     titled = named(core["cls"]) if core["type"] == "typed-dict" and "cls" in core else {}
     return {**titled, **schema}
 
@@ -93,26 +84,11 @@ def fields_of(core: Core, at: Place) -> Iterator[Field]:
         required = value["type"] != "default"
         if core["type"] == "typed-dict":
             required = required and field.get("required", core.get("total", True))
-        yield Field(name, _key(name, field, at), required, field, value)
-
-
-def _by_name(at: Place) -> bool:
-    return bool(at.config.get("validate_by_name") or at.config.get("populate_by_name"))
-
-
-def _key(name: str, field: Core, at: Place) -> str:
-    """The key by which pydantic reads a field."""
-    alias: Any = field.get("validation_alias")
-    if alias is None or at.config.get("validate_by_alias") is False:
-        return name
-    # A key; or a path of keys and indices; or several paths, of which the first found counts.
-    paths: Any = [[alias]] if isinstance(alias, str) else alias
-    for path in paths if isinstance(paths[0], list) else [paths]:
-        if len(path) == 1 and isinstance(path[0], str):
-            return path[0]
-    if _by_name(at):
-        return name
-    raise at.child(f".{name}").refuse("AliasPath", "into other keys is not supported")
+        paths = key_paths(name, field, at)
+        key = key_on_offer(name, field, paths)
+        if key is None:
+            raise at.child(f".{name}").refuse("AliasPath", "into other keys is not supported")
+        yield Field(name, key, paths, required, field, value)
 
 
 def _additional(core: Core, at: Place, read: Read) -> Any:

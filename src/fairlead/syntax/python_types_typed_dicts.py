@@ -1,7 +1,7 @@
 """`typing.TypedDict` as pydantic wants it.
 
 Before Python 3.12 pydantic takes the TypedDict of typing_extensions alone, as that of typing did
-not always know which keys are required. It is made again from what the class knows now.
+not always know which keys are required. It is made again from what its annotations say now.
 """
 
 import functools
@@ -19,7 +19,7 @@ from typing import (
     is_typeddict,
 )
 
-from typing_extensions import TypedDict
+from typing_extensions import ReadOnly, TypedDict
 
 
 def with_typed_dicts(type_: Any) -> Any:
@@ -53,11 +53,26 @@ def _may_hold(part: object) -> bool:
 def _made_again(type_: Any) -> Any:
     fields: dict[str, Any] = {}
     for name, hint in get_type_hints(type_, include_extras=True).items():
-        inner = get_args(hint)[0] if get_origin(hint) in (Required, NotRequired) else hint
+        inner, required = _unqualified(hint)
+        # The class has not looked into annotations that were strings when it was made, as all are
+        # after `from __future__ import annotations`.
+        if required is None:
+            required = name in type_.__required_keys__
         changed = inner if inner is type_ else with_typed_dicts(inner)
-        fields[name] = changed if name in type_.__required_keys__ else NotRequired[changed]
+        fields[name] = changed if required else NotRequired[changed]
     made = cast("Any", TypedDict)(type_.__name__, fields)
     made.__doc__ = type_.__doc__
     if hasattr(type_, "__pydantic_config__"):
         made.__pydantic_config__ = type_.__pydantic_config__
     return made
+
+
+def _unqualified(hint: Any) -> tuple[Any, bool | None]:
+    """A hint without Required, NotRequired and ReadOnly, and what the first two say."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin not in (Annotated, Required, NotRequired, ReadOnly):
+        return hint, None
+    inner, said = _unqualified(parts[0])
+    if origin is Annotated:
+        return Annotated[(inner, *parts[1:])], said
+    return inner, said if origin is ReadOnly else origin is Required

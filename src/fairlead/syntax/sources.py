@@ -220,12 +220,30 @@ class PythonType(Source):
     type: object
     plain: bool = False
 
+    def __eq__(self, other: object) -> bool:
+        """Of the same type, its members in the same order: that decides what is read."""
+        if not isinstance(other, PythonType):
+            return NotImplemented
+        return self.plain == other.plain and _is_same(self.type, other.type)
+
     def __hash__(self) -> int:
         """Types hash by themselves; what does not is told apart by identity."""
         try:
             return hash(self.type)
         except TypeError:
             return id(self.type)
+
+
+def _is_same(one: object, other: object) -> bool:
+    """Whether two types are equal and so are their arguments in turn.
+
+    >>> Union[int, bool] == Union[bool, int], _is_same(Union[int, bool], Union[bool, int])
+    (True, False)
+    """
+    if one is other:
+        return True
+    equal = type(one) is type(other) and one == other
+    return equal and all(map(_is_same, get_args(one), get_args(other)))
 
 
 def _parts(item: Source, kind: type[Sequence] | type[Either] | type[Both]) -> tuple[Source, ...]:
