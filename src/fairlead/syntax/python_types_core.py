@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from math import inf
+from pathlib import Path, PosixPath, WindowsPath
 from typing import cast, final
 
 from fairlead.errors import FairleadError, SourceError
@@ -17,9 +18,11 @@ from fairlead.syntax.python_types_containers import CONTAINERS
 from fairlead.syntax.python_types_hooks import (
     LIMITS,
     Hook,
+    asked_of_strings,
     claimed_format,
     described,
     is_hidden,
+    is_users,
     name_of,
     unwrapped,
     users_hooks,
@@ -33,7 +36,7 @@ from fairlead.syntax.python_types_place import (
     Schema,
     union_parts,
 )
-from fairlead.syntax.python_types_scalars import LENGTHS, SCALARS
+from fairlead.syntax.python_types_scalars import SCALARS, read_str
 
 _DEFS = "#/$defs/"
 
@@ -184,16 +187,11 @@ class _Reader:
                 "decides alone what is valid; say it with WithJsonSchema",
                 name_of(function),
             )
-        inner = core.get("schema", {})
-        said = [name for name in LIMITS if inner.get(name) is not None]
-        if any(name not in LENGTHS or inner["type"] != "str" for name in said):
-            raise at.refuse(said[0], "is not supported for such a type")
-        lengths = {LENGTHS[name]: inner[name] for name in said}
-        least = min(lengths.get("maxLength", inf), schema.get("maxLength", inf))
-        return schema | lengths | ({"maxLength": least} if least < inf else {})
+        return _as_text(schema, core, at)
 
     def _lax(self, core: Core, at: Place) -> Schema:
-        return claimed_format(core) or self.read(core["lax_schema"], at)
+        claimed = claimed_format(core)
+        return self.read(core["lax_schema"], at) if claimed is None else _as_text(claimed, core, at)
 
     def _json(self, core: Core, at: Place) -> Schema:
         return self.read(core["json_schema"], at)
@@ -204,6 +202,9 @@ class _Reader:
             if step["type"] != "any" and not step["type"].startswith("function-"):
                 after = f"{step['type']} after {first['type']}"
                 raise at.refuse(after, "is not supported", "chain")
+            asked = [] if is_users(first) else asked_of_strings(step)
+            if asked:
+                raise at.refuse(asked[0], "is not supported for such a type")
         return self.read(first, at)
 
     # Definitions
@@ -253,6 +254,53 @@ class _Handler:
     def resolve_ref_schema(self, schema: Schema) -> Schema:
         """The schema that a reference stands for."""
         return self._reader.resolve(schema)
+
+
+_INSIDE = {
+    "json-or-python": "json_schema",
+    **dict.fromkeys(("function-after", "function-before", "function-wrap"), "schema"),
+}
+
+
+def _as_text(claimed: Schema, core: Core, at: Place) -> Schema:
+    """A format, of which pydantic first reads a string, or bytes, as the configuration has it."""
+    text = _first_read(core, at)
+    if text["type"] != "str":
+        return _as_bytes(claimed, text, at)
+    asked = read_str(text, at)
+    limits = {name: asked[name] for name in ("minLength", "maxLength") if name in asked}
+    patterns = [{"pattern": asked["pattern"]}] if "pattern" in asked else asked.get("allOf", [])
+    if "maxLength" in limits:
+        limits["maxLength"] = min(limits["maxLength"], claimed.get("maxLength", inf))
+    if patterns:
+        limits["allOf"] = [*claimed.get("allOf", ()), *patterns]
+    return claimed | limits
+
+
+def _first_read(core: Core, at: Place) -> Core:
+    """What pydantic reads from JSON before its own functions see it."""
+    while core["type"] in ("union", "lax-or-strict", *_INSIDE):
+        if core["type"] == "union":  # of two ways to the same string
+            core = next(union_parts(core))
+        elif core["type"] == "lax-or-strict":
+            core = core["strict_schema" if at.is_strict(core) else "lax_schema"]
+        else:
+            cls = core.get("python_schema", {}).get("cls")
+            if cls in (PosixPath, WindowsPath) and not isinstance(Path(), cls):
+                raise at.refuse(cls.__name__, "does not exist on this system", cls.__name__)
+            core = core[_INSIDE[core["type"]]]
+    return core
+
+
+def _as_bytes(claimed: Schema, core: Core, at: Place) -> Schema:
+    for name in LIMITS:
+        if core.get(name) is not None:  # of the bytes that the text stands for
+            raise at.refuse(name, "is not supported for such a type")
+    encoding = at.config.get("val_json_bytes", "utf8")
+    if core["type"] == "bytes" and encoding != "utf8":
+        what = f"val_json_bytes={encoding!r}"
+        raise at.refuse(what, "is not supported for such a type", "val_json_bytes")
+    return claimed
 
 
 def _told_by(hook: Hook, core: Core, handler: _Handler, at: Place) -> Schema:

@@ -43,6 +43,19 @@ def is_harmless(function: object) -> bool:
     return getattr(_inner(function), "__qualname__", "") in _HARMLESS
 
 
+def asked_of_strings(core: Core) -> list[str]:
+    """What one of pydantic's functions checks by having a string read once more."""
+    own = core["type"] == "function-wrap" and is_own(core["function"]["function"])
+    again: Core = core["schema"] if own else {}
+    changing = ("type", "to_lower", "to_upper", "strip_whitespace")  # these reject nothing
+    return [name for name in again if name not in changing] if again.get("type") == "str" else []
+
+
+def is_users(core: Core) -> bool:
+    """Whether a function of the user's is the core schema."""
+    return "function" in core and not is_own(core["function"]["function"])
+
+
 def name_of(function: object) -> str:
     """The name of a function, for a message."""
     inner = _inner(function)

@@ -46,6 +46,11 @@ class Place:
             core = self.definitions[core["schema_ref"]]
         return core
 
+    def is_strict(self, core: Core) -> bool:
+        """Whether `core` is read strictly: as it says itself, or else as is configured."""
+        own = core.get("strict")
+        return bool(self.config.get("strict") if own is None else own)
+
     def refuse(self, what: str, why: str, feature: str = "") -> UnsupportedError:
         """The error for something at this place that no schema can say exactly."""
         return UnsupportedError(f"{what} {why}", feature=feature or what, place=self.path)
