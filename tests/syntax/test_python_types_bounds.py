@@ -108,7 +108,7 @@ def test_numbers_that_python_cannot_write_are_refused(inner: Any) -> None:
     """pydantic itself cannot name such a type, so the core schema is made from another."""
     core: Any = TypeAdapter(told(inner, ge=1)).core_schema
     core["function"]["function"].keywords["ge"] = 10**5000
-    with pytest.raises(UnsupportedError, match=r"^ge(=\.\.\. \(an int of 16610 bits\)| with 4000)"):
+    with pytest.raises(UnsupportedError, match=r"^ge(=an int of 16610 bits| with 4000)"):
         read_core(core, Place("T"))
     with pytest.raises(
         SourceError, match=r"reading of \w+ \| Decimal failed with ValueError: Exceeds"

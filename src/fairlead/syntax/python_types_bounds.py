@@ -89,13 +89,13 @@ _OUTER: dict[str, Callable[[Decimal, bool], Number]] = {
 
 def _date(name: str, value: Any, at: Place) -> date:
     if not isinstance(value, date) or isinstance(value, datetime):
-        raise at.refuse(worded(name, value), "is not supported for date", name)
+        raise at.refuse(f"{name}={written(value)}", "is not supported for date", name)
     return value
 
 
 def _exact(kind: str, name: str, value: Any, at: Place) -> Decimal:
     if not isinstance(value, int | float | Decimal):
-        raise at.refuse(worded(name, value), f"is not supported for {kind}", name)
+        raise at.refuse(f"{name}={written(value)}", f"is not supported for {kind}", name)
     exact = Decimal(value)
     if exact.is_nan():
         raise at.refuse(f"{name}={value}", "is no bound: no number is beside it", name)
@@ -105,12 +105,12 @@ def _exact(kind: str, name: str, value: Any, at: Place) -> Decimal:
     return exact
 
 
-def worded(name: str, value: object) -> str:
-    """A constraint in a message; long whole numbers have no text in Python.
+def written(value: object) -> str:
+    """A value in a message; long whole numbers have no text in Python.
 
-    >>> worded("ge", 2), worded("ge", 10**5000)
-    ('ge=2', 'ge=... (an int of 16610 bits)')
+    >>> written(2), written(10**5000)
+    ('2', 'an int of 16610 bits')
     """
     if isinstance(value, int) and value.bit_length() > 1000:
-        return f"{name}=... (an int of {value.bit_length()} bits)"
-    return f"{name}={value!r}"
+        return f"an int of {value.bit_length()} bits"
+    return repr(value)

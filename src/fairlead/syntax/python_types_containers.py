@@ -14,7 +14,7 @@ from fairlead.syntax.python_types_bounds import BOUNDS, bounds_of
 from fairlead.syntax.python_types_hooks import unwrapped
 from fairlead.syntax.python_types_patterns import FRACTION, integers, numerals, unsigned_to, whole
 from fairlead.syntax.python_types_place import Core, Place, Read, Schema, union_parts
-from fairlead.syntax.python_types_scalars import literal_values
+from fairlead.syntax.python_types_scalars import literal_values, refuse_long
 
 Keys: TypeAlias = "list[str] | Schema"
 Container: TypeAlias = Callable[[Core, Place, Read], Schema]
@@ -183,11 +183,10 @@ def _named(core: Core, at: Place) -> list[str]:
     else:
         values: list[Any] = [member.value for member in core["members"]]
         whole_number = core.get("sub_type") == "int"  # only then pydantic looks a string up as one
-        names = [
-            str.__str__(value) if isinstance(value, str) else str(int(value))
-            for value in values
-            if isinstance(value, str) or whole_number
-        ]
+        values = [value for value in values if isinstance(value, str) or whole_number]
+        for value in values:
+            refuse_long(value, at)
+        names = [str.__str__(v) if isinstance(v, str) else str(int(v)) for v in values]
     if not names:
         raise at.refuse("a choice without strings", "has no JSON keys", core["type"])
     return names

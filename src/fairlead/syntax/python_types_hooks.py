@@ -13,7 +13,7 @@ from functools import partial
 from math import lcm
 from typing import Any, TypeAlias, cast, final
 
-from fairlead.syntax.python_types_bounds import BOUNDS, outer_bound, own_bound, worded
+from fairlead.syntax.python_types_bounds import BOUNDS, outer_bound, own_bound, written
 from fairlead.syntax.python_types_formats import FORMATS
 from fairlead.syntax.python_types_place import Core, Place, Schema, union_parts
 
@@ -189,7 +189,7 @@ def constrained(core: Core, constraints: Mapping[str, Any], at: Place) -> Core:
             return core
         return {**core, "schema": constrained(core["schema"], constraints, at)}
     if not all(kind in _TAKEN_BY[name] for name in constraints):
-        listed = ", ".join(worded(name, value) for name, value in constraints.items())
+        listed = ", ".join(f"{name}={written(value)}" for name, value in constraints.items())
         raise at.refuse(listed, f"is not supported for {kind}", next(iter(constraints)))
     both = {name: _both(core, name, value, at) for name, value in constraints.items()}
     return {**core, **both}
@@ -214,7 +214,7 @@ def _both(core: Core, name: str, value: Any, at: Place) -> Any:
     own: Any = core.get(name)
     if name == "multiple_of":
         if type(value) is not int or value == 0:  # the rest of a float is rounded
-            raise at.refuse(worded(name, value), "is not supported for int", name)
+            raise at.refuse(f"{name}={written(value)}", "is not supported for int", name)
         return lcm(1 if own is None else int(own), value)
     if name in BOUNDS:
         value = outer_bound(core["type"], name, value, at)

@@ -17,7 +17,7 @@ from sys import float_info
 from typing import Any, TypeAlias
 
 from fairlead.syntax.json_text import MAX_DIGITS
-from fairlead.syntax.python_types_bounds import BOUNDS, bounds_of
+from fairlead.syntax.python_types_bounds import BOUNDS, bounds_of, written
 from fairlead.syntax.python_types_decimals import decimal_patterns
 from fairlead.syntax.python_types_formats import BASE64_URL
 from fairlead.syntax.python_types_patterns import either, ordered, whole
@@ -263,8 +263,7 @@ def choice(values: list[Any], at: Place) -> Schema:
         plain = value is None or isinstance(value, str | int | float)
         if not plain or (isinstance(value, float) and not isfinite(value)):
             raise at.refuse(repr(value), "has no JSON that would be read back as it", "enum")
-        if isinstance(value, int) and abs(value) >= 2**63:  # beside True, pydantic loses these
-            raise at.refuse(str(value), "in a choice is not supported beyond 64 bits", "enum")
+        refuse_long(value, at)
     whole_numbers = [int(v) for v in values if isinstance(v, int) and not isinstance(v, bool)]
     others = [_bare(v) for v in values if isinstance(v, bool) or not isinstance(v, int)]
     schemas: list[Schema] = []
@@ -273,6 +272,17 @@ def choice(values: list[Any], at: Place) -> Schema:
     if whole_numbers:
         schemas.append(integer(enum=whole_numbers))
     return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+
+
+def refuse_long(value: object, at: Place) -> None:
+    """Whole numbers beyond 64 bits are not read as members of an Enum, and get lost beside True.
+
+    Raises:
+        UnsupportedError: `value` is one.
+    """
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        told = written(int(value))
+        raise at.refuse(told, "in a choice is not supported beyond 64 bits", "enum")
 
 
 def _bare(value: Any) -> Any:
