@@ -1,15 +1,18 @@
 """Validators, hooks, unions and wrappers: what becomes of them, and what is refused by name."""
 
+import json
 import re
 from collections.abc import Callable, Hashable
 from decimal import Decimal
 from fractions import Fraction
 from ipaddress import IPv6Network
+from math import nan
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
 import pytest
+from jsonschema import Draft202012Validator
 from pydantic import (
     AfterValidator,
     Base64Bytes,
@@ -17,6 +20,7 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ByteSize,
+    ConfigDict,
     Discriminator,
     Field,
     FilePath,
@@ -24,10 +28,12 @@ from pydantic import (
     GetJsonSchemaHandler,
     InstanceOf,
     Json,
+    JsonValue,
     PlainValidator,
     PostgresDsn,
     Tag,
     TypeAdapter,
+    ValidationError,
     WithJsonSchema,
     WrapValidator,
     field_validator,
@@ -35,6 +41,7 @@ from pydantic import (
 )
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import core_schema
+from typing_extensions import TypeAliasType
 
 from fairlead.errors import UnsupportedError
 from fairlead.syntax.python_types import type_schema
@@ -215,6 +222,32 @@ def test_descriptions_and_examples_are_told_where_they_are_json() -> None:
     assert properties["d"] == INT | {"default": 4}
 
 
+NO_JSON = [nan, 10**5000, "\ud800"]
+
+
+def untold(number: int = 10**5000) -> None:
+    "\ud800"
+
+
+@pytest.mark.parametrize("value", NO_JSON, ids=["NaN", "too long", "half of a pair"])
+def test_what_json_cannot_hold_is_not_told(value: Any) -> None:
+    class Said(BaseModel):
+        default: Any = value
+        example: Any = Field(examples=[value])
+        inside: Any = Field(examples=[{"x": [value]}])
+
+    assert schema_of(Said)["properties"] == {"default": {}, "example": {}, "inside": {}}
+
+
+def test_a_description_that_no_json_can_hold_is_not_told() -> None:
+    class Said(BaseModel):
+        number: bool = Field(description="\ud800")
+
+    assert schema_of(Said)["properties"] == {"number": {"type": "boolean"}}
+    assert schema_of(untold).keys() == {"title", "type", "properties", "additionalProperties"}
+    assert schema_of(untold)["properties"] == {"number": INT}
+
+
 class Circle(BaseModel):
     shape: Literal["circle"] = Field("circle", alias="Shape")
     radius: int
@@ -279,6 +312,59 @@ def test_models_of_one_name_get_names_of_their_own() -> None:
         right: make(bool)  # pyright: ignore[reportInvalidTypeForm]
 
     assert list(schema_of(Pair)["$defs"]) == ["Node", "Node2"]
+
+
+Raw = TypeAliasType("Raw", bytes)
+Deep = TypeAliasType("Deep", "str | list[Deep]")
+
+
+class Encoded(BaseModel):
+    model_config = ConfigDict(
+        val_json_bytes="base64", ser_json_bytes="base64", str_max_length=1, extra="forbid"
+    )
+    raw: Raw = b""
+    any: JsonValue = None
+    deep: Deep = ""
+
+
+class Around(BaseModel):
+    raw: Raw = b""
+    inner: Encoded = Encoded()
+    any: JsonValue = None
+    deep: Deep = ""
+
+
+class Within(BaseModel):
+    inner: Encoded = Encoded()
+    raw: Raw = b""
+    deep: Deep = ""
+
+
+@pytest.mark.parametrize("type_", [Around, Within])
+@pytest.mark.parametrize(
+    "own", ['"raw":"%"', '"raw":""', '"deep":"ab"', '"deep":["ab"]', '"deep":[["a"]]']
+)
+def test_an_alias_is_read_under_the_configuration_of_each_place(type_: Any, own: str) -> None:
+    schema, adapter = type_schema(type_).schema, TypeAdapter(type_)
+    for text in (f"{{{own}}}", f'{{"inner":{{{own}}}}}', f'{{{own},"inner":{{{own}}}}}'):
+        try:
+            adapter.validate_json(text)
+        except ValidationError:
+            assert not Draft202012Validator(schema).is_valid(json.loads(text)), text
+        else:
+            assert Draft202012Validator(schema).is_valid(json.loads(text)), text
+
+
+def test_a_configuration_that_says_nothing_about_an_alias_makes_no_second_one() -> None:
+    class Forbidding(BaseModel):
+        model_config = ConfigDict(extra="forbid", validate_by_name=True)
+        any: JsonValue
+
+    class Plain(BaseModel):
+        inner: Forbidding
+        any: JsonValue
+
+    assert schema_of(Plain)["$defs"] == {"JsonValue": {}}
 
 
 def test_a_value_that_may_be_missing_is_on_offer_without_that() -> None:

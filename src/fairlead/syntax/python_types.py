@@ -9,8 +9,13 @@ schema that it publishes; where texts are accepted but never written, only the w
 offer: a Decimal stands in quotes, an int is digits, a bool is no 1.
 
 Not held, since pydantic's reader gives up on them: values nested deeper than 200 levels, and whole
-numbers of more than 4,300 digits. Not in the schema, though pydantic may write them: computed
-fields, fields with `init=False`, and what a serializer of the user's makes.
+numbers of more than 4,300 digits. Not in the schema, though pydantic may write them:
+
+- computed fields, fields with `init=False`, and what a serializer of the user's makes;
+- times, durations and infinite floats in the forms that `ser_json_timedelta`, `ser_json_temporal`
+  and `ser_json_inf_nan` ask for: the usual ones are on offer;
+- flags combined, or none of them: an IntFlag is on offer as each of its members;
+- undeclared keys that `extra="allow"` has kept, if a field is read by them too.
 """
 
 from dataclasses import dataclass

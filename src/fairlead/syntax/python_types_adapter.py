@@ -24,6 +24,7 @@ from typing_extensions import TypedDict
 
 from fairlead.errors import FairleadError, SourceError, UnsupportedError
 from fairlead.syntax.python_types_core import read_core
+from fairlead.syntax.python_types_hooks import is_json
 from fairlead.syntax.python_types_place import Place, Schema
 from fairlead.syntax.python_types_typed_dicts import with_typed_dicts
 
@@ -124,7 +125,7 @@ def _is_callable(type_: object) -> bool:
 
 def _documented(function: object) -> Schema:
     text = inspect.getdoc(function) if not isinstance(function, functools.partial) else None
-    return {"description": text} if text else {}
+    return {"description": text} if text and is_json(text) else {}
 
 
 def _arguments(function: Any) -> Any:

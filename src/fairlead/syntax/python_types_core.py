@@ -9,14 +9,12 @@ names.
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from math import inf
-from pathlib import Path, PosixPath, WindowsPath
 from typing import cast, final
 
 from fairlead.errors import FairleadError, SourceError
+from fairlead.syntax.python_types_claimed import as_text
 from fairlead.syntax.python_types_containers import CONTAINERS
 from fairlead.syntax.python_types_hooks import (
-    LIMITS,
     Hook,
     asked_of_strings,
     claimed_format,
@@ -36,9 +34,10 @@ from fairlead.syntax.python_types_place import (
     Schema,
     union_parts,
 )
-from fairlead.syntax.python_types_scalars import SCALARS, read_str
+from fairlead.syntax.python_types_scalars import SCALARS
 
 _DEFS = "#/$defs/"
+_OF_A_CLASS = ("title", "extra_fields_behavior", "validate_by_alias", "validate_by_name")
 
 
 def read_core(core: Core, at: Place) -> Schema:
@@ -76,7 +75,7 @@ class _Reader:
     def __init__(self) -> None:
         self.definitions: dict[str, Schema] = {}
         self._cores: dict[str, Core] = {}
-        self._names: dict[str, str] = {}
+        self._names: dict[tuple[str, str], str] = {}
         self._wrappers: dict[str, Callable[[Core, Place], Schema]] = {
             "nullable": self._nullable,
             "union": self._union,
@@ -187,11 +186,11 @@ class _Reader:
                 "decides alone what is valid; say it with WithJsonSchema",
                 name_of(function),
             )
-        return _as_text(schema, core, at)
+        return as_text(schema, core, at)
 
     def _lax(self, core: Core, at: Place) -> Schema:
         claimed = claimed_format(core)
-        return self.read(core["lax_schema"], at) if claimed is None else _as_text(claimed, core, at)
+        return self.read(core["lax_schema"], at) if claimed is None else as_text(claimed, core, at)
 
     def _json(self, core: Core, at: Place) -> Schema:
         return self.read(core["json_schema"], at)
@@ -216,11 +215,13 @@ class _Reader:
 
     def _reference(self, core: Core, at: Place) -> Schema:
         ref: str = core["schema_ref"]
-        if ref not in self._names:
-            name = self._names[ref] = self._name(ref)
+        # An alias brings no configuration: it is read under that of each place.
+        used = (ref, "" if "config" in self._cores[ref] else _settings(at.config))
+        if used not in self._names:
+            name = self._names[used] = self._name(ref)
             self.definitions[name] = {}  # known before it is read: it may refer to itself
             self.definitions[name] |= self.read(self._cores[ref], replace(at, path=name))
-        return {"$ref": _DEFS + self._names[ref]}
+        return {"$ref": _DEFS + self._names[used]}
 
     def _name(self, ref: str) -> str:
         cls = self._cores[ref].get("cls")
@@ -256,53 +257,6 @@ class _Handler:
         return self._reader.resolve(schema)
 
 
-_INSIDE = {
-    "json-or-python": "json_schema",
-    **dict.fromkeys(("function-after", "function-before", "function-wrap"), "schema"),
-}
-
-
-def _as_text(claimed: Schema, core: Core, at: Place) -> Schema:
-    """A format, of which pydantic first reads a string, or bytes, as the configuration has it."""
-    text = _first_read(core, at)
-    if text["type"] != "str":
-        return _as_bytes(claimed, text, at)
-    asked = read_str(text, at)
-    limits = {name: asked[name] for name in ("minLength", "maxLength") if name in asked}
-    patterns = [{"pattern": asked["pattern"]}] if "pattern" in asked else asked.get("allOf", [])
-    if "maxLength" in limits:
-        limits["maxLength"] = min(limits["maxLength"], claimed.get("maxLength", inf))
-    if patterns:
-        limits["allOf"] = [*claimed.get("allOf", ()), *patterns]
-    return claimed | limits
-
-
-def _first_read(core: Core, at: Place) -> Core:
-    """What pydantic reads from JSON before its own functions see it."""
-    while core["type"] in ("union", "lax-or-strict", *_INSIDE):
-        if core["type"] == "union":  # of two ways to the same string
-            core = next(union_parts(core))
-        elif core["type"] == "lax-or-strict":
-            core = core["strict_schema" if at.is_strict(core) else "lax_schema"]
-        else:
-            cls = core.get("python_schema", {}).get("cls")
-            if cls in (PosixPath, WindowsPath) and not isinstance(Path(), cls):
-                raise at.refuse(cls.__name__, "does not exist on this system", cls.__name__)
-            core = core[_INSIDE[core["type"]]]
-    return core
-
-
-def _as_bytes(claimed: Schema, core: Core, at: Place) -> Schema:
-    for name in LIMITS:
-        if core.get(name) is not None:  # of the bytes that the text stands for
-            raise at.refuse(name, "is not supported for such a type")
-    encoding = at.config.get("val_json_bytes", "utf8")
-    if core["type"] == "bytes" and encoding != "utf8":
-        what = f"val_json_bytes={encoding!r}"
-        raise at.refuse(what, "is not supported for such a type", "val_json_bytes")
-    return claimed
-
-
 def _told_by(hook: Hook, core: Core, handler: _Handler, at: Place) -> Schema:
     """What a JSON Schema function of the user's returns."""
     try:
@@ -312,6 +266,11 @@ def _told_by(hook: Hook, core: Core, handler: _Handler, at: Place) -> Schema:
     except Exception as error:
         told = f"{type(error).__name__}: {error}"[:300]
         raise SourceError(f"{name_of(hook)} failed with {told}", place=at.path) from error
+
+
+def _settings(config: Core) -> str:
+    """What a configuration says that may bear on other types than the class that has it."""
+    return repr(sorted((name, said) for name, said in config.items() if name not in _OF_A_CLASS))
 
 
 def _with_key(schema: Schema, key: str) -> Schema:

@@ -13,6 +13,8 @@ from functools import partial
 from math import lcm
 from typing import Any, TypeAlias, cast, final
 
+from fairlead.errors import FairleadError
+from fairlead.syntax.json_text import copy_json
 from fairlead.syntax.python_types_bounds import BOUNDS, outer_bound, own_bound, written
 from fairlead.syntax.python_types_formats import FORMATS
 from fairlead.syntax.python_types_place import Core, Place, Schema, union_parts
@@ -135,22 +137,18 @@ def described(core: Core) -> Schema:
     for said in (metadata.get("pydantic_js_updates"), metadata.get("pydantic_js_extra")):
         if isinstance(said, Mapping):
             for name, value in cast("Schema", said).items():
-                if name in ("description", "examples") and _is_json(value):
+                if name in ("description", "examples") and is_json(value):
                     found[name] = value
     return found
 
 
-def _is_json(value: object) -> bool:
-    match value:
-        case None | bool() | int() | float() | str():
-            return True
-        case list():
-            return all(map(_is_json, cast("list[object]", value)))
-        case dict():
-            items = cast("dict[object, object]", value).items()
-            return all(isinstance(key, str) and _is_json(part) for key, part in items)
-        case _:
-            return False
+def is_json(value: object) -> bool:
+    """Whether JSON has such a value; what only describes a type and is none is not told."""
+    try:
+        copy_json(value)
+    except FairleadError:
+        return False
+    return True
 
 
 def unwrapped(core: Core, at: Place) -> Core | None:

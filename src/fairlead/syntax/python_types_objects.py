@@ -7,10 +7,9 @@ ignored. Fields that are no input are not on offer: `init=False`, computed field
 
 from collections.abc import Callable, Iterator
 from inspect import cleandoc
-from math import isfinite
 from typing import Any, TypeAlias, cast
 
-from fairlead.syntax.python_types_hooks import is_hidden
+from fairlead.syntax.python_types_hooks import is_hidden, is_json
 from fairlead.syntax.python_types_keys import Field, key_on_offer, key_paths, shared_keys
 from fairlead.syntax.python_types_place import Core, Place, Read, Schema
 
@@ -109,7 +108,7 @@ def read_default(core: Core, at: Place, read: Read) -> Schema:
     """What has a default is of its type all the same."""
     schema = read(core["schema"], at)
     shown = core.get("default", ...)
-    if type(shown) in _SHOWN or (isinstance(shown, float) and isfinite(shown)):
+    if (type(shown) in _SHOWN or isinstance(shown, float)) and is_json(shown):
         return {**schema, "default": shown}
     return schema
 
