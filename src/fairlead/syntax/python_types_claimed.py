@@ -56,6 +56,7 @@ def _first_read(core: Core, at: Place) -> Core:
 
 
 def _as_bytes(claimed: Schema, core: Core, at: Place) -> Schema:
+    at.check_strict(core, ("bytes",))
     for name in LIMITS:
         if core.get(name) is not None:  # of the bytes that the text stands for
             raise at.refuse(name, "is not supported for such a type")

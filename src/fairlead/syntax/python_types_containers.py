@@ -148,12 +148,15 @@ def read_keys(core: Core, at: Place, read: Read) -> Keys:
             return _either([read_keys(part, at, read) for part in union_parts(core)])
         case kind if kind in _VALIDATED:
             inner = unwrapped(core, at)
-            return _string(core, at, read) if inner is None else read_keys(inner, at, read)
+            if inner is None:
+                return _string(core, at, read)
+            return read_keys(inner, at.behind(core), read)
         case _:
             return _plain_keys(core, at, read)
 
 
 def _plain_keys(core: Core, at: Place, read: Read) -> Keys:
+    at.check_strict(core, ("bool", "int", "float"))
     match core["type"]:
         case "any":
             return {}

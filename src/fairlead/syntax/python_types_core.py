@@ -37,6 +37,12 @@ from fairlead.syntax.python_types_place import (
 from fairlead.syntax.python_types_scalars import SCALARS
 
 _DEFS = "#/$defs/"
+_STRICT = frozenset(  # what a strict type takes as a Python object only
+    [
+        *("bytes", "decimal", "date", "time", "datetime", "timedelta"),
+        *("tuple", "set", "frozenset", "deque", "ordered-dict", "counter"),
+    ]
+)
 _OF_A_CLASS = ("title", "extra_fields_behavior", "validate_by_alias", "validate_by_name")
 
 
@@ -75,7 +81,7 @@ class _Reader:
     def __init__(self) -> None:
         self.definitions: dict[str, Schema] = {}
         self._cores: dict[str, Core] = {}
-        self._names: dict[tuple[str, str], str] = {}
+        self._names: dict[tuple[str, str, bool], str] = {}
         self._wrappers: dict[str, Callable[[Core, Place], Schema]] = {
             "nullable": self._nullable,
             "union": self._union,
@@ -108,6 +114,7 @@ class _Reader:
 
     def _node(self, core: Core, at: Place) -> Schema:
         kind: str = core["type"]
+        at.check_strict(core, _STRICT)
         if kind in SCALARS:
             return SCALARS[kind](core, at)
         if kind in CONTAINERS:
@@ -170,7 +177,7 @@ class _Reader:
         inner = unwrapped(core, at)
         if inner is None:
             return self._claimed(core, core["function"]["function"], at)
-        return self.read(inner, at)
+        return self.read(inner, at.behind(core))
 
     def _plain(self, core: Core, at: Place) -> Schema:
         if "json_schema_input_schema" in core:
@@ -216,10 +223,13 @@ class _Reader:
     def _reference(self, core: Core, at: Place) -> Schema:
         ref: str = core["schema_ref"]
         # An alias brings no configuration: it is read under that of each place.
-        used = (ref, "" if "config" in self._cores[ref] else _settings(at.config))
+        settings = "" if "config" in self._cores[ref] else _settings(at.config)
+        used = (ref, settings, at.in_python)
         if used not in self._names:
-            name = self._names[used] = self._name(ref)
-            self.definitions[name] = {}  # known before it is read: it may refer to itself
+            # Behind a function the schema is the same, if it is not refused there.
+            same = self._names.get((ref, settings, not at.in_python))
+            name = self._names[used] = same or self._name(ref)
+            self.definitions.setdefault(name, {})  # known before it is read: it may refer to itself
             self.definitions[name] |= self.read(self._cores[ref], replace(at, path=name))
         return {"$ref": _DEFS + self._names[used]}
 
