@@ -17,6 +17,8 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    FileUrl,
+    HttpUrl,
     JsonValue,
     PastDate,
     Strict,
@@ -188,6 +190,14 @@ def test_urls_keep_their_greatest_length() -> None:
     schema = schema_of(Short)
     assert schema["maxLength"] == 20
     assert re.search(schema["pattern"], "a+b://host.name/path?q#f")
+
+
+def test_urls_of_files_have_no_port() -> None:
+    for kind in (AnyUrl, FileUrl):
+        check_offers(kind, ['"file://x/"', '"file://x"'], ['"file://x:80"', '"file://x:80/"'])
+    near = ("f", "fi", "fil", "files", "file+a", "fa", "fia", "fila", "a", "http")
+    check_offers(AnyUrl, [f'"{scheme}://x:80/"' for scheme in near], [])
+    check_offers(HttpUrl, ['"http://x:80/"'], ['"file://x/"'])
 
 
 class Half(Enum):

@@ -37,6 +37,10 @@ _WORDS = {
     "max_digits": "with at most {} digits",
     "decimal_places": "with at most {} decimal places",
 }
+_NOT_FILE = (  # a scheme
+    "(?:[a-eg-z]|f[a-hj-z0-9+.-]|fi[a-km-z0-9+.-]|fil[a-df-z0-9+.-]|file[a-z0-9+.-])"
+    "[a-z0-9+.-]*|f|fi|fil"
+)
 NO_YEAR_ZERO = "^0{0,3}[1-9]"
 
 
@@ -213,13 +217,16 @@ def read_uuid(core: Core, at: Place) -> Schema:
 
 def read_url(core: Core, at: Place) -> Schema:
     """A URL with an ASCII host, no user, and a path of unreserved characters."""
-    schemes = core.get("allowed_schemes") or ["[a-z][a-z0-9+.-]*"]
+    schemes: list[str] | None = core.get("allowed_schemes")
     label = "[a-z0-9]+(?:-[a-z0-9]+)*"
     host = rf"(?:{label}\.)*[a-z][a-z0-9]*(?:-[a-z0-9]+)*"
     safe = "[A-Za-z0-9_.~!$&'()*+,;=:@-]|%[0-9A-F]{2}"
     tail = rf"(?:/(?:{safe}|/)*)?(?:\?(?:{safe}|[/?])*)?(?:#(?:{safe}|[/?])*)?"
-    named = either([scheme.replace("+", r"\+") for scheme in schemes])
-    schema = _string(whole(rf"(?:{named})://{host}(?::[1-9][0-9]{{0,3}})?{tail}"), called="url")
+    named = [s.replace("+", r"\+") for s in schemes if s != "file"] if schemes else [_NOT_FILE]
+    roots = [rf"(?:{either(named)})://{host}(?::[1-9][0-9]{{0,3}})?"] if named else []
+    if not schemes or "file" in schemes:  # a file has no port
+        roots.append(f"file://{host}")
+    schema = _string(whole(f"(?:{either(roots)}){tail}"), called="url")
     if core.get("max_length") is not None:
         schema["maxLength"] = core["max_length"]
     return schema
