@@ -5,7 +5,8 @@ from datetime import date
 from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import BaseModel, Field, Strict, TypeAdapter
+from pydantic import BaseModel, Field, Strict, TypeAdapter, create_model
+from pydantic_core import core_schema
 
 from fairlead.errors import SourceError, UnsupportedError
 from fairlead.syntax import python_types_adapter
@@ -47,6 +48,63 @@ def test_what_pydantic_does_not_know_is_not_supported(type_: Any, message: str) 
 def test_what_pydantic_refuses_is_a_wrong_source(type_: Any, message: str) -> None:
     with pytest.raises(SourceError, match=message):
         type_schema(type_)
+
+
+class Failing:
+    """A type whose methods fail with what is asked for."""
+
+    def __init__(self, method: str, error: type[Exception]) -> None:
+        self.method, self.error = method, error
+
+    def __get_pydantic_core_schema__(self, *_: Any) -> Any:
+        if self.method == "core":
+            raise self.error("nope")
+        return core_schema.bool_schema()
+
+    def __get_pydantic_json_schema__(self, *_: Any) -> Any:
+        raise self.error("nope")
+
+
+@pytest.mark.parametrize("error", [KeyError, ValueError, AttributeError, ZeroDivisionError])
+def test_errors_of_a_users_methods_do_not_leave_as_they_are(error: type[Exception]) -> None:
+    told = f"failed with {error.__name__}: '?nope"
+    with pytest.raises(SourceError, match=rf"^pydantic's reading of bool {told}"):
+        type_schema(Annotated[bool, Failing("core", error)])
+    name = "Failing.__get_pydantic_json_schema__"
+    with pytest.raises(SourceError, match=rf"^{name} {told}"):
+        type_schema(Annotated[bool, Failing("json", error)])
+
+
+def test_a_refusal_within_a_method_of_the_users_stays_one() -> None:
+    class Asking(BaseModel):
+        x: complex
+
+        @classmethod
+        def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> Any:
+            return handler(core)
+
+    with pytest.raises(UnsupportedError, match="complex has no JSON"):
+        type_schema(Asking)
+
+
+def test_what_has_no_name_is_called_by_its_class() -> None:
+    with pytest.raises(
+        SourceError, match="reading of GenericAlias failed with ValueError: Exceeds"
+    ):
+        type_schema(list[Annotated[int, Field(ge=10**5000)]])
+
+
+def nested(depth: int) -> Any:
+    type_: Any = bool
+    for number in range(depth):
+        type_ = create_model(f"N{number}", n=(type_ | None, None))
+    return type_
+
+
+def test_types_nested_beyond_pythons_stack_are_refused_as_that() -> None:
+    with pytest.raises(UnsupportedError, match=r"N\d+ nests its types deeper than Python's stack"):
+        type_schema(nested(70))
+    assert type_schema(nested(20)).schema["title"] == "N19"
 
 
 def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,18 +1,31 @@
 """Addresses and encodings, against the standard library; e-mail by examples."""
 
 import base64
+import os
 import re
-from ipaddress import AddressValueError, IPv4Interface, IPv6Address, IPv6Interface
+from ipaddress import AddressValueError, IPv4Address, IPv4Interface, IPv6Address, IPv6Interface
+from pathlib import Path, PosixPath, PurePosixPath, PureWindowsPath, WindowsPath
 from typing import Annotated, Any
 
 import pydantic.networks
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import EmailStr, Field
+from pydantic import (
+    AfterValidator,
+    Base64Bytes,
+    ConfigDict,
+    EmailStr,
+    Field,
+    NewPath,
+    StringConstraints,
+    create_model,
+)
 
+from fairlead.errors import UnsupportedError
 from fairlead.syntax.python_types import type_schema
 from fairlead.syntax.python_types_formats import FORMATS, other_words
+from type_oracle import check_offers
 
 
 def matches(name: str, text: str) -> bool:
@@ -93,3 +106,66 @@ def email(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 def test_usual_addresses_are_on_offer(email: dict[str, Any], text: str, offered: bool) -> None:
     assert all(re.search(part["pattern"], text) for part in email["allOf"]) is offered
     assert email["maxLength"] == 30
+
+
+def configured(type_: Any, **config: Any) -> Any:
+    return create_model("M", x=(type_, ...), __config__=ConfigDict(**config))
+
+
+def texts(*values: str) -> list[str]:
+    return [f'{{"x":{value}}}' for value in values]
+
+
+@pytest.mark.parametrize(
+    ("type_", "config", "offered", "beyond"),
+    [
+        (Path, {"str_max_length": 3, "str_min_length": 1}, ['"abc"'], ['"abcd"', '""']),
+        (PurePosixPath, {"str_max_length": 3, "strict": True}, ['"abc"'], ['"abcd"']),
+        (NewPath, {"str_max_length": 3}, [], ['"abcd"']),
+        (set[Path], {"str_max_length": 3}, ['["abc"]'], ['["abcd"]']),
+        (dict[Path, int], {"str_max_length": 3}, ['{"abc":1}'], ['{"abcd":1}']),
+        (Path, {"str_min_length": 1, "str_strip_whitespace": True}, ['"a b"'], ['" "']),
+        (IPv4Address, {"str_max_length": 9}, ['"100.100.100.100"'], []),
+        (IPv4Address, {"str_max_length": 9, "strict": True}, ['"1.2.3.4"'], ['"10.10.10.10"']),
+        (Base64Bytes, {"val_json_bytes": "utf8"}, ['"YQ=="'], ['"YQ="']),
+    ],
+)
+def test_the_configuration_holds_for_types_with_a_validator_of_their_own(
+    type_: Any, config: dict[str, Any], offered: list[str], beyond: list[str]
+) -> None:
+    check_offers(configured(type_, **config), texts(*offered), texts(*beyond))
+
+
+@pytest.mark.parametrize("encoding", ["hex", "base64"])
+def test_bytes_that_are_encoded_twice_are_refused(encoding: Any) -> None:
+    with pytest.raises(UnsupportedError, match=f"val_json_bytes='{encoding}' is not supported"):
+        type_schema(configured(Base64Bytes, val_json_bytes=encoding))
+
+
+def test_the_configuration_holds_for_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pydantic.networks, "import_email_validator", lambda: None)
+    stripped = configured(EmailStr, str_max_length=9, str_strip_whitespace=True)
+    schema = type_schema(stripped).schema["properties"]["x"]
+    assert schema["maxLength"] == 9
+    assert len(schema["allOf"]) == 4
+    long = type_schema(configured(EmailStr, str_max_length=999)).schema["properties"]["x"]
+    assert long["maxLength"] == 254
+
+
+def test_what_is_asked_of_a_string_that_a_format_has_read_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pydantic.networks, "import_email_validator", lambda: None)
+    with pytest.raises(UnsupportedError, match="pattern is not supported for such a type"):
+        type_schema(Annotated[EmailStr, Field(pattern="^a")])
+    lowered = Annotated[EmailStr, StringConstraints(to_lower=True)]
+    assert type_schema(lowered).schema == type_schema(EmailStr).schema
+    users = Annotated[str, AfterValidator(str), Field(pattern="^a")]
+    assert type_schema(users).schema == {"type": "string"}
+
+
+def test_paths_of_another_system_are_refused() -> None:
+    other = PosixPath if os.name == "nt" else WindowsPath
+    with pytest.raises(UnsupportedError, match=f"{other.__name__} does not exist on this system"):
+        type_schema(other)
+    check_offers(PureWindowsPath, ['"C:"'], [])

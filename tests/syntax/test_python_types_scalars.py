@@ -17,6 +17,8 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    FileUrl,
+    HttpUrl,
     JsonValue,
     PastDate,
     Strict,
@@ -32,6 +34,7 @@ from fairlead.errors import UnsupportedError
 from fairlead.syntax.python_types import type_schema
 from fairlead.syntax.python_types_core import read_core
 from fairlead.syntax.python_types_place import INTEGER, Place
+from type_oracle import check_offers
 
 BOOL = {"type": "boolean"}
 
@@ -187,6 +190,14 @@ def test_urls_keep_their_greatest_length() -> None:
     schema = schema_of(Short)
     assert schema["maxLength"] == 20
     assert re.search(schema["pattern"], "a+b://host.name/path?q#f")
+
+
+def test_urls_of_files_have_no_port() -> None:
+    for kind in (AnyUrl, FileUrl):
+        check_offers(kind, ['"file://x/"', '"file://x"'], ['"file://x:80"', '"file://x:80/"'])
+    near = ("f", "fi", "fil", "files", "file+a", "fa", "fia", "fila", "a", "http")
+    check_offers(AnyUrl, [f'"{scheme}://x:80/"' for scheme in near], [])
+    check_offers(HttpUrl, ['"http://x:80/"'], ['"file://x/"'])
 
 
 class Half(Enum):
@@ -350,6 +361,38 @@ def test_a_least_count_is_refused_where_different_texts_are_one_value(
             type_schema(adapter)
     else:
         assert {"minItems", "minProperties"} & type_schema(adapter).schema.keys()
+
+
+class Ends(IntEnum):
+    FIRST = -(2**63)
+    LAST = 2**63 - 1
+
+
+class Long(IntEnum):
+    ONE = 1
+    LONG = 2**63
+
+
+class Least(IntEnum):
+    LEAST = -(2**63) - 1
+
+
+def test_whole_numbers_of_64_bits_are_choices() -> None:
+    first, last = int(Ends.FIRST), int(Ends.LAST)
+    check_offers(Ends, [str(first), str(last)], ["0", str(first - 1), str(last + 1)])
+    check_offers(dict[Ends, int], [f'{{"{first}":1}}'], [f'{{"{first - 1}":1}}', '{"0":1}'])
+    check_offers(Literal[-(2**63), True], [str(first), "true"], [str(first - 1)])
+
+
+@pytest.mark.parametrize("type_", [Long, Least, dict[Long, int], dict[Least, int]])
+def test_whole_numbers_of_more_than_64_bits_are_refused(type_: Any) -> None:
+    with pytest.raises(UnsupportedError, match="in a choice is not supported beyond 64"):
+        type_schema(type_)
+
+
+def test_a_whole_number_that_python_cannot_write_is_told_by_its_bits() -> None:
+    with pytest.raises(UnsupportedError, match="an int of 16610 bits in a choice"):
+        read_core(core_schema.literal_schema([10**5000]), Place("T"))
 
 
 @pytest.mark.parametrize("value", [inf, -inf, nan])

@@ -1,5 +1,6 @@
 """TypedDicts of typing, wherever they stand in a type."""
 
+import sys
 import typing
 from typing import Annotated, Any, Literal, NotRequired, Optional, Required, TypedDict
 
@@ -8,6 +9,7 @@ import typing_extensions
 from pydantic import Field
 from typing_extensions import ReadOnly
 
+from fairlead.errors import SourceError
 from fairlead.syntax.python_types import type_schema
 from fairlead.syntax.python_types_typed_dicts import with_typed_dicts
 
@@ -93,3 +95,22 @@ def test_their_configuration_is_kept():
 @pytest.mark.parametrize("type_", [int, list[int], Literal["a"], Annotated[int, Field(ge=1)], Any])
 def test_other_types_stay_as_they_are(type_: Any):
     assert with_typed_dicts(type_) == type_
+
+
+class Tree(TypedDict):
+    children: "list[Tree]"
+
+
+class Ping(TypedDict):
+    pong: "Pong | None"
+
+
+class Pong(TypedDict):
+    ping: dict[str, Ping]
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="pydantic takes those of typing there")
+@pytest.mark.parametrize("type_", [Tree, list[Tree], Ping, Pong])
+def test_those_that_hold_themselves_are_refused_for_what_they_are(type_: Any):
+    with pytest.raises(SourceError, match=r"Please use `typing_extensions\.TypedDict` instead"):
+        type_schema(type_)

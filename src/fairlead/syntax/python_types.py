@@ -2,11 +2,13 @@
 
     Person ─ pydantic's core schema ─▶ JSON Schema document ─ as any other ─▶ constraint
 
-Two laws hold: `TypeAdapter(T).validate_json` reads every text of the schema without an error (a
-validator that a user wrote may still object), and what `dump_json(..., by_alias=True)` writes for a
-value of T is a text of the schema. So the document is made from what pydantic checks, not from the
-schema that it publishes; where texts are accepted but never written, only the written form is on
-offer: a Decimal stands in quotes, an int is digits, a bool is no 1.
+Two laws hold: `TypeAdapter(T).validate_json` reads every text of the schema without an error, and
+what `dump_json(..., by_alias=True)` writes for a value of T is a text of the schema. Only functions
+of the user's may still object: a validator, also by what it returns where more is asked of that
+(`Field(gt=3)` behind it), and a callable discriminator that finds no tag. So the document is made
+from what pydantic checks, not from the schema that it publishes; where texts are accepted but never
+written, only the written form is on offer: a Decimal stands in quotes, an int is digits, a bool is
+no 1.
 
 Not held, since pydantic's reader gives up on them: values nested deeper than 200 levels, and whole
 numbers of more than 4,300 digits. Not in the schema, though pydantic may write them:

@@ -7,6 +7,7 @@ would call it while validating.
 import functools
 import inspect
 import re
+import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Annotated, Any, NotRequired, cast, get_args, get_origin, get_type_hints
@@ -69,8 +70,12 @@ def type_name(type_: object) -> str:
         return type_.__name__
     if _is_callable(type_):
         return str(getattr(type_, "__name__", "a function"))
-    # repr, without modules and without addresses
-    return re.sub(r"\b(?:[a-z_]\w*\.)+(?=\w)| at 0x[0-9a-f]+|<locals>\.", "", repr(type_))[:80]
+    try:
+        written = repr(type_)
+    except Exception:  # noqa: BLE001  a user's, or of an int that is too long for a text
+        written = type(type_).__name__
+    # without modules and without addresses
+    return re.sub(r"\b(?:[a-z_]\w*\.)+(?=\w)| at 0x[0-9a-f]+|<locals>\.", "", written)[:80]
 
 
 @contextmanager
@@ -92,9 +97,19 @@ def _as_ours(name: str) -> Generator[None]:
         raise UnsupportedError(
             f"{name} needs a package that is not here: {error}", feature=name
         ) from None
+    except RecursionError:
+        raise UnsupportedError(
+            f"{name} nests its types deeper than Python's stack of {sys.getrecursionlimit()} calls "
+            "allows, in pydantic or here; nest them less, or raise sys.setrecursionlimit",
+            feature="nesting",
+        ) from None
     except (SchemaError, SyntaxError, TypeError, RuntimeError, NameError) as error:
         # A constraint on the wrong type, a forward reference to nothing, ...
-        raise SourceError(f"{name} is no type that pydantic can read: {error}") from error
+        told = str(error)[:300]
+        raise SourceError(f"{name} is no type that pydantic can read: {told}") from error
+    except Exception as error:  # of a method of the user's, above all
+        told = f"{type(error).__name__}: {error}"[:300]
+        raise SourceError(f"pydantic's reading of {name} failed with {told}") from error
 
 
 def _adapter(type_: object) -> TypeAdapter[Any]:

@@ -10,9 +10,11 @@ from decimal import Decimal
 from sys import float_info
 from typing import Any, TypeAlias, cast
 
+from fairlead.syntax.python_types_bounds import BOUNDS, bounds_of
+from fairlead.syntax.python_types_hooks import unwrapped
 from fairlead.syntax.python_types_patterns import FRACTION, integers, numerals, unsigned_to, whole
 from fairlead.syntax.python_types_place import Core, Place, Read, Schema, union_parts
-from fairlead.syntax.python_types_scalars import literal_values
+from fairlead.syntax.python_types_scalars import literal_values, refuse_long
 
 Keys: TypeAlias = "list[str] | Schema"
 Container: TypeAlias = Callable[[Core, Place, Read], Schema]
@@ -26,7 +28,7 @@ _FLOAT_KEY = (  # plain, or scientific with one digit before the point, and neve
 )
 _DISTINCT = frozenset(("int", "bool", "enum", "date"))
 _UNHASHABLE = frozenset(("list", "deque", "dict", "set", "typed-dict", "ordered-dict", "counter"))
-_TRANSPARENT = ("function-after", "function-before", "function-wrap", "default")
+_VALIDATED = ("function-after", "function-before", "function-wrap")
 
 
 def read_array(core: Core, at: Place, read: Read) -> Schema:
@@ -138,18 +140,23 @@ def read_keys(core: Core, at: Place, read: Read) -> Keys:
     Raises:
         UnsupportedError: no JSON key is read back as such a value.
     """
+    core = at.resolved(core)
     match core["type"]:
-        case "nullable":
+        case "nullable" | "default":
             return read_keys(core["schema"], at, read)
         case "union":
             return _either([read_keys(part, at, read) for part in union_parts(core)])
-        case kind if kind in _TRANSPARENT:
-            return read_keys(core["schema"], at, read)
+        case kind if kind in _VALIDATED:
+            inner = unwrapped(core, at)
+            if inner is None:
+                return _string(core, at, read)
+            return read_keys(inner, at.behind(core), read)
         case _:
             return _plain_keys(core, at, read)
 
 
 def _plain_keys(core: Core, at: Place, read: Read) -> Keys:
+    at.check_strict(core, ("bool", "int", "float"))
     match core["type"]:
         case "any":
             return {}
@@ -158,7 +165,7 @@ def _plain_keys(core: Core, at: Place, read: Read) -> Keys:
         case "literal" | "enum":
             return _named(core, at)
         case "int" if "multiple_of" not in core:
-            digits = integers(*_range(core), LONGEST_INTEGER)
+            digits = integers(*_range(core, at), LONGEST_INTEGER)
             return {"pattern": whole(digits), "$comment": "integer"}
         case "float" if not _is_bounded(core):
             return {"pattern": whole(_FLOAT_KEY), "$comment": "number"}
@@ -179,11 +186,10 @@ def _named(core: Core, at: Place) -> list[str]:
     else:
         values: list[Any] = [member.value for member in core["members"]]
         whole_number = core.get("sub_type") == "int"  # only then pydantic looks a string up as one
-        names = [
-            str.__str__(value) if isinstance(value, str) else str(int(value))
-            for value in values
-            if isinstance(value, str) or whole_number
-        ]
+        values = [value for value in values if isinstance(value, str) or whole_number]
+        for value in values:
+            refuse_long(value, at)
+        names = [str.__str__(v) if isinstance(v, str) else str(int(v)) for v in values]
     if not names:
         raise at.refuse("a choice without strings", "has no JSON keys", core["type"])
     return names
@@ -199,17 +205,19 @@ def _either(options: list[Keys]) -> Keys:
     return {"anyOf": [*schemas, {"enum": listed}] if listed else schemas}
 
 
-def _range(core: Core) -> tuple[int | None, int | None]:
-    lows = [core["ge"]] if "ge" in core else []
-    highs = [core["le"]] if "le" in core else []
-    lows += [core["gt"] + 1] if "gt" in core else []
-    highs += [core["lt"] - 1] if "lt" in core else []
+def _range(core: Core, at: Place) -> tuple[int | None, int | None]:
+    bounds = bounds_of(core, at)
+    lows = [bounds["ge"]] if "ge" in bounds else []
+    highs = [bounds["le"]] if "le" in bounds else []
+    lows += [bounds["gt"] + 1] if "gt" in bounds else []
+    highs += [bounds["lt"] - 1] if "lt" in bounds else []
     return max(lows, default=None), min(highs, default=None)
 
 
 def _is_bounded(core: Core) -> bool:
-    names = ("ge", "gt", "le", "lt", "multiple_of")
-    return any(name in core for name in names) or core.get("allow_inf_nan") is False
+    return (
+        any(name in core for name in (*BOUNDS, "multiple_of")) or core.get("allow_inf_nan") is False
+    )
 
 
 def _items(core: Core, at: Place, read: Read) -> Schema:

@@ -9,21 +9,20 @@ names.
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from math import inf
 from typing import cast, final
 
+from fairlead.errors import FairleadError, SourceError
+from fairlead.syntax.python_types_claimed import as_text
 from fairlead.syntax.python_types_containers import CONTAINERS
 from fairlead.syntax.python_types_hooks import (
-    LIMITS,
     Hook,
+    asked_of_strings,
     claimed_format,
-    constrained,
-    constraints_of,
     described,
-    is_harmless,
     is_hidden,
-    is_own,
+    is_users,
     name_of,
+    unwrapped,
     users_hooks,
 )
 from fairlead.syntax.python_types_objects import OBJECTS, fields_of
@@ -35,9 +34,15 @@ from fairlead.syntax.python_types_place import (
     Schema,
     union_parts,
 )
-from fairlead.syntax.python_types_scalars import LENGTHS, SCALARS
+from fairlead.syntax.python_types_scalars import SCALARS
 
 _DEFS = "#/$defs/"
+_STRICT = frozenset(  # what a strict type takes as a Python object only
+    [
+        *("bytes", "decimal", "date", "time", "datetime", "timedelta"),
+        *("tuple", "set", "frozenset", "deque", "ordered-dict", "counter"),
+    ]
+)
 _OF_A_CLASS = ("title", "extra_fields_behavior", "validate_by_alias", "validate_by_name")
 
 
@@ -76,7 +81,7 @@ class _Reader:
     def __init__(self) -> None:
         self.definitions: dict[str, Schema] = {}
         self._cores: dict[str, Core] = {}
-        self._names: dict[tuple[str, str], str] = {}
+        self._names: dict[tuple[str, str, bool], str] = {}
         self._wrappers: dict[str, Callable[[Core, Place], Schema]] = {
             "nullable": self._nullable,
             "union": self._union,
@@ -105,10 +110,11 @@ class _Reader:
         self, hook: Hook, core: Core, reading: Callable[[Core], Schema], at: Place
     ) -> Callable[[Core], Schema]:
         handler = _Handler(self, core, reading, at)
-        return lambda inner: dict(hook(inner, handler))
+        return lambda inner: _told_by(hook, inner, handler, at)
 
     def _node(self, core: Core, at: Place) -> Schema:
         kind: str = core["type"]
+        at.check_strict(core, _STRICT)
         if kind in SCALARS:
             return SCALARS[kind](core, at)
         if kind in CONTAINERS:
@@ -168,13 +174,10 @@ class _Reader:
         return self.read(core["schema"], at)
 
     def _validated(self, core: Core, at: Place) -> Schema:
-        function = core["function"]["function"]
-        constraints = constraints_of(function)
-        if constraints is not None:
-            return self.read(constrained(core["schema"], constraints, at), at)
-        if not is_own(function) or is_harmless(function):
-            return self.read(core.get("json_schema_input_schema", core["schema"]), at)
-        return self._claimed(core, function, at)
+        inner = unwrapped(core, at)
+        if inner is None:
+            return self._claimed(core, core["function"]["function"], at)
+        return self.read(inner, at.behind(core))
 
     def _plain(self, core: Core, at: Place) -> Schema:
         if "json_schema_input_schema" in core:
@@ -190,16 +193,11 @@ class _Reader:
                 "decides alone what is valid; say it with WithJsonSchema",
                 name_of(function),
             )
-        inner = core.get("schema", {})
-        said = [name for name in LIMITS if inner.get(name) is not None]
-        if any(name not in LENGTHS or inner["type"] != "str" for name in said):
-            raise at.refuse(said[0], "is not supported for such a type")
-        lengths = {LENGTHS[name]: inner[name] for name in said}
-        least = min(lengths.get("maxLength", inf), schema.get("maxLength", inf))
-        return schema | lengths | ({"maxLength": least} if least < inf else {})
+        return as_text(schema, core, at)
 
     def _lax(self, core: Core, at: Place) -> Schema:
-        return claimed_format(core) or self.read(core["lax_schema"], at)
+        claimed = claimed_format(core)
+        return self.read(core["lax_schema"], at) if claimed is None else as_text(claimed, core, at)
 
     def _json(self, core: Core, at: Place) -> Schema:
         return self.read(core["json_schema"], at)
@@ -210,6 +208,9 @@ class _Reader:
             if step["type"] != "any" and not step["type"].startswith("function-"):
                 after = f"{step['type']} after {first['type']}"
                 raise at.refuse(after, "is not supported", "chain")
+            asked = [] if is_users(first) else asked_of_strings(step)
+            if asked:
+                raise at.refuse(asked[0], "is not supported for such a type")
         return self.read(first, at)
 
     # Definitions
@@ -222,10 +223,13 @@ class _Reader:
     def _reference(self, core: Core, at: Place) -> Schema:
         ref: str = core["schema_ref"]
         # An alias brings no configuration: it is read under that of each place.
-        used = (ref, "" if "config" in self._cores[ref] else _settings(at.config))
+        settings = "" if "config" in self._cores[ref] else _settings(at.config)
+        used = (ref, settings, at.in_python)
         if used not in self._names:
-            name = self._names[used] = self._name(ref)
-            self.definitions[name] = {}  # known before it is read: it may refer to itself
+            # Behind a function the schema is the same, if it is not refused there.
+            same = self._names.get((ref, settings, not at.in_python))
+            name = self._names[used] = same or self._name(ref)
+            self.definitions.setdefault(name, {})  # known before it is read: it may refer to itself
             self.definitions[name] |= self.read(self._cores[ref], replace(at, path=name))
         return {"$ref": _DEFS + self._names[used]}
 
@@ -261,6 +265,17 @@ class _Handler:
     def resolve_ref_schema(self, schema: Schema) -> Schema:
         """The schema that a reference stands for."""
         return self._reader.resolve(schema)
+
+
+def _told_by(hook: Hook, core: Core, handler: _Handler, at: Place) -> Schema:
+    """What a JSON Schema function of the user's returns."""
+    try:
+        return dict(hook(core, handler))
+    except FairleadError:  # of the handler
+        raise
+    except Exception as error:
+        told = f"{type(error).__name__}: {error}"[:300]
+        raise SourceError(f"{name_of(hook)} failed with {told}", place=at.path) from error
 
 
 def _settings(config: Core) -> str:

@@ -10,10 +10,12 @@ word. `json_schema_extra` describes and does not validate, so only descriptions 
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from math import lcm
 from typing import Any, TypeAlias, cast, final
 
 from fairlead.errors import FairleadError
 from fairlead.syntax.json_text import copy_json
+from fairlead.syntax.python_types_bounds import BOUNDS, outer_bound, own_bound, written
 from fairlead.syntax.python_types_formats import FORMATS
 from fairlead.syntax.python_types_place import Core, Place, Schema, union_parts
 
@@ -28,7 +30,7 @@ _HARMLESS = (
     "deque_validator",
     "_BaseUrl.__get_pydantic_core_schema__.<locals>.wrap_val",
 )
-LIMITS = ("ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "pattern")
+LIMITS = (*BOUNDS, "multiple_of", "min_length", "max_length", "pattern")
 """Constraints by their names in core schemas."""
 
 
@@ -41,6 +43,19 @@ def is_own(function: object) -> bool:
 def is_harmless(function: object) -> bool:
     """Whether one of pydantic's own validators takes all that its schema allows."""
     return getattr(_inner(function), "__qualname__", "") in _HARMLESS
+
+
+def asked_of_strings(core: Core) -> list[str]:
+    """What one of pydantic's functions checks by having a string read once more."""
+    own = core["type"] == "function-wrap" and is_own(core["function"]["function"])
+    again: Core = core["schema"] if own else {}
+    changing = ("type", "to_lower", "to_upper", "strip_whitespace")  # these reject nothing
+    return [name for name in again if name not in changing] if again.get("type") == "str" else []
+
+
+def is_users(core: Core) -> bool:
+    """Whether a function of the user's is the core schema."""
+    return "function" in core and not is_own(core["function"]["function"])
 
 
 def name_of(function: object) -> str:
@@ -136,12 +151,28 @@ def is_json(value: object) -> bool:
     return True
 
 
+def unwrapped(core: Core, at: Place) -> Core | None:
+    """What a validator is put around, with what it asks of that; None if it decides alone.
+
+    Raises:
+        UnsupportedError: as `constrained`.
+    """
+    function = core["function"]["function"]
+    constraints = constraints_of(function)
+    if constraints is not None:
+        return constrained(core["schema"], constraints, at)
+    if not is_own(function) or is_harmless(function):
+        return core.get("json_schema_input_schema", core["schema"])
+    return None
+
+
 def constrained(core: Core, constraints: Mapping[str, Any], at: Place) -> Core:
     """`core`, with constraints that pydantic checks after reading it.
 
     Raises:
         UnsupportedError: they are said about a type that cannot say them itself.
     """
+    core = at.resolved(core)
     kind = core["type"]
     if kind == "union":
         parts = [constrained(part, constraints, at) for part in union_parts(core)]
@@ -156,9 +187,10 @@ def constrained(core: Core, constraints: Mapping[str, Any], at: Place) -> Core:
             return core
         return {**core, "schema": constrained(core["schema"], constraints, at)}
     if not all(kind in _TAKEN_BY[name] for name in constraints):
-        listed = ", ".join(f"{name}={value!r}" for name, value in constraints.items())
+        listed = ", ".join(f"{name}={written(value)}" for name, value in constraints.items())
         raise at.refuse(listed, f"is not supported for {kind}", next(iter(constraints)))
-    return {**core, **{name: _stricter(core, name, value) for name, value in constraints.items()}}
+    both = {name: _both(core, name, value, at) for name, value in constraints.items()}
+    return {**core, **both}
 
 
 _NUMBERS: frozenset[str] = frozenset(("int", "float", "decimal", "date"))
@@ -167,7 +199,7 @@ _SIZED: frozenset[str] = frozenset(
 )
 _NEVER: frozenset[str] = frozenset()
 _TAKEN_BY: dict[str, frozenset[str]] = {
-    **dict.fromkeys(("ge", "gt", "le", "lt"), _NUMBERS),
+    **dict.fromkeys(BOUNDS, _NUMBERS),
     "multiple_of": frozenset(("int",)),
     "pattern": _NEVER,
     "min_length": _SIZED,
@@ -175,7 +207,16 @@ _TAKEN_BY: dict[str, frozenset[str]] = {
 }
 
 
-def _stricter(core: Core, name: str, value: Any) -> Any:
-    if core.get(name) is None or name == "multiple_of":
+def _both(core: Core, name: str, value: Any, at: Place) -> Any:
+    """What `core` asks under this name, and `value` as well."""
+    own: Any = core.get(name)
+    if name == "multiple_of":
+        if type(value) is not int or value == 0:  # the rest of a float is rounded
+            raise at.refuse(f"{name}={written(value)}", "is not supported for int", name)
+        return lcm(1 if own is None else int(own), value)
+    if name in BOUNDS:
+        value = outer_bound(core["type"], name, value, at)
+        own = None if own is None else own_bound(core["type"], name, own, at)
+    if own is None:
         return value
-    return max(core[name], value) if name in ("ge", "gt", "min_length") else min(core[name], value)
+    return max(own, value) if name in ("ge", "gt", "min_length") else min(own, value)

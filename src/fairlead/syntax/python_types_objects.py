@@ -6,6 +6,7 @@ ignored. Fields that are no input are not on offer: `init=False`, computed field
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from inspect import cleandoc
 from typing import Any, TypeAlias, cast
 
@@ -21,6 +22,8 @@ Object: TypeAlias = Callable[[Core, Place, Read], Schema]
 def read_model(core: Core, at: Place, read: Read) -> Schema:
     """A pydantic model, a dataclass or a root model."""
     inside = at.configured(core.get("config"))
+    if core.get("custom_init"):  # which gets Python objects
+        inside = replace(inside, in_python=True)
     return {**named(core["cls"]), **read(core["schema"], inside)}
 
 

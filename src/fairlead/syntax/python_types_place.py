@@ -7,7 +7,7 @@ publishes does not: that is why fairlead reads the former.
 This module knows no kind of type.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, cast, final
 
@@ -15,6 +15,8 @@ from fairlead.errors import UnsupportedError
 
 Core: TypeAlias = Mapping[str, Any]
 Schema: TypeAlias = dict[str, Any]
+
+_SAID = "json_schema_input_schema"
 
 
 @final
@@ -26,11 +28,13 @@ class Place:
         path: how to get there.
         config: pydantic's configuration that holds there.
         definitions: what the references in the type stand for.
+        in_python: whether a function has made Python objects of the JSON that stands there.
     """
 
     path: str
     config: Core = field(default_factory=dict[str, Any])
     definitions: Mapping[str, Core] = field(default_factory=dict[str, Core])
+    in_python: bool = False
 
     def child(self, step: str) -> "Place":
         """A part of this."""
@@ -45,6 +49,30 @@ class Place:
         while core["type"] == "definition-ref":
             core = self.definitions[core["schema_ref"]]
         return core
+
+    def is_strict(self, core: Core) -> bool:
+        """Whether `core` is read strictly: as it says itself, or else as is configured."""
+        own = core.get("strict")
+        return bool(self.config.get("strict") if own is None else own)
+
+    def behind(self, core: Core) -> "Place":
+        """What the function `core` is put around, unless it says itself what JSON it takes."""
+        first = core["type"] in ("function-before", "function-wrap")
+        return replace(self, in_python=True) if first and _SAID not in core else self
+
+    def check_strict(self, core: Core, kinds: Collection[str]) -> None:
+        """Refuse a strict type among `kinds` behind a function.
+
+        Raises:
+            UnsupportedError: it is one; there it is given a str or a list, and takes neither.
+        """
+        if self.in_python and core["type"] in kinds and self.is_strict(core):
+            raise self.refuse(
+                f"a strict {core['type']} behind a function",
+                "does not take the Python objects of JSON; make it lax, "
+                "or give a validator a json_schema_input_type",
+                "strict",
+            )
 
     def refuse(self, what: str, why: str, feature: str = "") -> UnsupportedError:
         """The error for something at this place that no schema can say exactly."""

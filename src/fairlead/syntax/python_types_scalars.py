@@ -16,6 +16,8 @@ from math import inf, isfinite, nextafter
 from sys import float_info
 from typing import Any, TypeAlias
 
+from fairlead.syntax.json_text import MAX_DIGITS
+from fairlead.syntax.python_types_bounds import BOUNDS, bounds_of, written
 from fairlead.syntax.python_types_decimals import decimal_patterns
 from fairlead.syntax.python_types_formats import BASE64_URL
 from fairlead.syntax.python_types_patterns import either, ordered, whole
@@ -35,6 +37,10 @@ _WORDS = {
     "max_digits": "with at most {} digits",
     "decimal_places": "with at most {} decimal places",
 }
+_NOT_FILE = (  # a scheme
+    "(?:[a-eg-z]|f[a-hj-z0-9+.-]|fi[a-km-z0-9+.-]|fil[a-df-z0-9+.-]|file[a-z0-9+.-])"
+    "[a-z0-9+.-]*|f|fi|fil"
+)
 NO_YEAR_ZERO = "^0{0,3}[1-9]"
 
 
@@ -55,35 +61,47 @@ def read_bool(core: Core, at: Place) -> Schema:
 
 def read_int(core: Core, at: Place) -> Schema:
     """Digits, with or without a minus."""
-    bounds = {_BOUNDS[name]: core[name] for name in _BOUNDS if name in core}
+    limits = {_BOUNDS[name]: value for name, value in bounds_of(core, at).items()}
     if "multiple_of" in core:
-        bounds["multipleOf"] = core["multiple_of"]
-    return integer(**bounds)
+        limits["multipleOf"] = int(core["multiple_of"])
+    return integer(**limits)
 
 
 def read_float(core: Core, at: Place) -> Schema:
     """A finite number; open bounds become closed ones of the next float, as texts are rounded."""
     if "multiple_of" in core:
         raise at.refuse("multiple_of", "is not supported for float")
-    lows = [float(core["ge"])] if "ge" in core else []
-    highs = [float(core["le"])] if "le" in core else []
-    lows += [nextafter(float(core["gt"]), inf)] if "gt" in core else []
-    highs += [nextafter(float(core["lt"]), -inf)] if "lt" in core else []
+    bounds = bounds_of(core, at)
     greatest = float_info.max  # beyond, pydantic reads infinity, which it writes as null
-    low, high = max([-greatest, *lows]), min([greatest, *highs])
+    lows, highs = [-greatest, bounds.get("ge", -inf)], [greatest, bounds.get("le", inf)]
+    lows.append(nextafter(bounds.get("gt", -inf), inf))
+    highs.append(nextafter(bounds.get("lt", inf), -inf))
+    low, high = max(lows), min(highs)
+    if low == inf or high == -inf:
+        raise at.refuse(_in_words("a float", bounds), "is not finite")
     schema: Schema = {"type": "number", "minimum": low, "maximum": high}
-    return schema | (
-        {"$comment": _in_words("number", core)} if "gt" in core or "lt" in core else {}
-    )
+    if "gt" in bounds or "lt" in bounds:
+        schema["$comment"] = _in_words("number", {name: core[name] for name in bounds})
+    return schema
 
 
 def read_decimal(core: Core, at: Place) -> Schema:
     """A decimal number in quotes."""
     if "multiple_of" in core:
         raise at.refuse("multiple_of", "is not supported for Decimal")
+    bounds = bounds_of(core, at)
     infinite = core.get("allow_inf_nan", at.config.get("allow_inf_nan"))
-    patterns = decimal_patterns(core, infinite=bool(infinite))
-    return _string(*patterns, called=_in_words("decimal", core))
+    if any(name in core for name in BOUNDS):
+        infinite = False
+    asked = {name: core[name] for name in ("max_digits", "decimal_places") if name in core}
+    if asked.get("max_digits") == 0:
+        raise at.refuse("max_digits=0", "leaves no number, as 0 has a digit", "max_digits")
+    if (asked.get("decimal_places") or 0) > MAX_DIGITS:
+        raise at.refuse(
+            "decimal_places", f"of more than {MAX_DIGITS} is not supported", "decimal_places"
+        )
+    patterns = decimal_patterns({**asked, **bounds}, infinite=bool(infinite))
+    return _string(*patterns, called=_in_words("decimal", {**bounds, **asked}))
 
 
 def _string(*patterns: str, called: str = "") -> Schema:
@@ -140,11 +158,9 @@ def read_bytes(core: Core, at: Place) -> Schema:
 def read_date(core: Core, at: Place) -> Schema:
     """A date of the years 1 to 9999."""
     patterns = [NO_YEAR_ZERO]
-    for name in ("ge", "gt", "le", "lt"):
-        if name in core:
-            text = core[name].isoformat()
-            compared = ordered(text, least=name[0] == "g", exclusive=name[1] == "t")
-            patterns.append(whole(compared))
+    for name, day in bounds_of(core, at).items():
+        compared = ordered(day.isoformat(), least=name[0] == "g", exclusive=name[1] == "t")
+        patterns.append(whole(compared))
     told = _in_words("date", core) if len(patterns) > 1 else ""
     return {**_string(*patterns, called=told), "format": "date"}
 
@@ -173,7 +189,7 @@ def read_timedelta(core: Core, at: Place) -> Schema:
 
 
 def _refuse_bounds(core: Core, at: Place, what: str) -> None:
-    for name in ("ge", "gt", "le", "lt"):
+    for name in BOUNDS:
         if name in core:
             raise at.refuse(f"{name}={core[name]!r}", f"is not supported for {what}", name)
 
@@ -201,13 +217,16 @@ def read_uuid(core: Core, at: Place) -> Schema:
 
 def read_url(core: Core, at: Place) -> Schema:
     """A URL with an ASCII host, no user, and a path of unreserved characters."""
-    schemes = core.get("allowed_schemes") or ["[a-z][a-z0-9+.-]*"]
+    schemes: list[str] | None = core.get("allowed_schemes")
     label = "[a-z0-9]+(?:-[a-z0-9]+)*"
     host = rf"(?:{label}\.)*[a-z][a-z0-9]*(?:-[a-z0-9]+)*"
     safe = "[A-Za-z0-9_.~!$&'()*+,;=:@-]|%[0-9A-F]{2}"
     tail = rf"(?:/(?:{safe}|/)*)?(?:\?(?:{safe}|[/?])*)?(?:#(?:{safe}|[/?])*)?"
-    named = either([scheme.replace("+", r"\+") for scheme in schemes])
-    schema = _string(whole(rf"(?:{named})://{host}(?::[1-9][0-9]{{0,3}})?{tail}"), called="url")
+    named = [s.replace("+", r"\+") for s in schemes if s != "file"] if schemes else [_NOT_FILE]
+    roots = [rf"(?:{either(named)})://{host}(?::[1-9][0-9]{{0,3}})?"] if named else []
+    if not schemes or "file" in schemes:  # a file has no port
+        roots.append(f"file://{host}")
+    schema = _string(whole(f"(?:{either(roots)}){tail}"), called="url")
     if core.get("max_length") is not None:
         schema["maxLength"] = core["max_length"]
     return schema
@@ -251,8 +270,7 @@ def choice(values: list[Any], at: Place) -> Schema:
         plain = value is None or isinstance(value, str | int | float)
         if not plain or (isinstance(value, float) and not isfinite(value)):
             raise at.refuse(repr(value), "has no JSON that would be read back as it", "enum")
-        if isinstance(value, int) and abs(value) >= 2**63:  # beside True, pydantic loses these
-            raise at.refuse(str(value), "in a choice is not supported beyond 64 bits", "enum")
+        refuse_long(value, at)
     whole_numbers = [int(v) for v in values if isinstance(v, int) and not isinstance(v, bool)]
     others = [_bare(v) for v in values if isinstance(v, bool) or not isinstance(v, int)]
     schemas: list[Schema] = []
@@ -261,6 +279,17 @@ def choice(values: list[Any], at: Place) -> Schema:
     if whole_numbers:
         schemas.append(integer(enum=whole_numbers))
     return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+
+
+def refuse_long(value: object, at: Place) -> None:
+    """Whole numbers beyond 64 bits are not read as members of an Enum, and get lost beside True.
+
+    Raises:
+        UnsupportedError: `value` is one.
+    """
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        told = written(int(value))
+        raise at.refuse(told, "in a choice is not supported beyond 64 bits", "enum")
 
 
 def _bare(value: Any) -> Any:

@@ -22,21 +22,27 @@ from typing import (
 from typing_extensions import ReadOnly, TypedDict
 
 
-def with_typed_dicts(type_: Any) -> Any:
+def with_typed_dicts(type_: Any, within: frozenset[Any] = frozenset()) -> Any:
     """`type_`, in which every TypedDict is one of typing_extensions.
+
+    One that holds itself stays what it is, and pydantic says, before Python 3.12, what it wants.
 
     >>> from typing import TypedDict
     >>> class Point(TypedDict):
     ...     x: int
     >>> with_typed_dicts(list[Point]).__args__[0].__required_keys__
     frozenset({'x'})
+
+    Args:
+        type_: any type.
+        within: the TypedDicts that it is a part of.
     """
     if isinstance(type_, type) and is_typeddict(type_):
-        return _made_again(type_)
+        return type_ if type_ in within else _made_again(type_, within)
     parts = get_args(type_)
     if get_origin(type_) is Annotated:
-        return Annotated[(with_typed_dicts(parts[0]), *parts[1:])]
-    changed = tuple(with_typed_dicts(part) if _may_hold(part) else part for part in parts)
+        return Annotated[(with_typed_dicts(parts[0], within), *parts[1:])]
+    changed = tuple(with_typed_dicts(part, within) if _may_hold(part) else part for part in parts)
     if all(new is old for new, old in zip(changed, parts, strict=True)):
         return type_
     origin: Any = get_origin(type_)
@@ -50,7 +56,7 @@ def _may_hold(part: object) -> bool:
 
 
 @functools.lru_cache(256)
-def _made_again(type_: Any) -> Any:
+def _made_again(type_: Any, within: frozenset[Any]) -> Any:
     fields: dict[str, Any] = {}
     for name, hint in get_type_hints(type_, include_extras=True).items():
         inner, required = _unqualified(hint)
@@ -58,7 +64,7 @@ def _made_again(type_: Any) -> Any:
         # after `from __future__ import annotations`.
         if required is None:
             required = name in type_.__required_keys__
-        changed = inner if inner is type_ else with_typed_dicts(inner)
+        changed = with_typed_dicts(inner, within | {type_})
         fields[name] = changed if required else NotRequired[changed]
     made = cast("Any", TypedDict)(type_.__name__, fields)
     made.__doc__ = type_.__doc__

@@ -1,0 +1,71 @@
+"""Keys of dicts: all that the type asks of a key counts, with pydantic as the oracle."""
+
+import re
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any
+
+import pydantic.networks
+import pytest
+from pydantic import AfterValidator, Base64Bytes, BaseModel, ByteSize, EmailStr, Field
+from typing_extensions import TypeAliasType
+
+from fairlead.errors import UnsupportedError
+from fairlead.syntax.python_types import type_schema
+from type_oracle import check_offers
+
+A_OR_B = Annotated[str, Field(pattern="^a")] | Annotated[str, Field(pattern="^b")]
+Short = TypeAliasType("Short", Annotated[str, Field(max_length=2)])
+Small = TypeAliasType("Small", Annotated[int, Field(ge=0)])
+
+
+class TwiceShort(BaseModel):
+    marks: dict[Short, int]
+    mark: Short = ""
+
+
+class TwiceSmall(BaseModel):
+    marks: dict[Annotated[Small | Decimal, Field(lt=5)], int]
+    mark: Small = 0
+
+
+def same(value: Any) -> Any:
+    return value
+
+
+@pytest.mark.parametrize(
+    ("type_", "offered", "beyond"),
+    [
+        (dict[Base64Bytes, int], ['{"abcd":1}', '{"YQ==":1}', '{"":1}'], ['{"abc":1}']),
+        (
+            dict[Annotated[int | Decimal, Field(ge=5)], int],
+            ['{"5":1}', '{"5.5":1}'],
+            ['{"3":1}', '{"4.5":1}'],
+        ),
+        (
+            dict[Annotated[A_OR_B, Field(max_length=3)], int],
+            ['{"aaa":1}', '{"b":1}'],
+            ['{"aaaa":1}', '{"bbbb":1}', '{"c":1}'],
+        ),
+        (dict[Path, int], ['{"a/b":1}'], []),
+        (dict[Annotated[bool, AfterValidator(same)], int], ['{"true":1}'], ['{"a":1}']),
+        (TwiceShort, ['{"marks":{"k":1},"mark":"ab"}'], ['{"marks":{"abc":1},"mark":""}']),
+        (TwiceSmall, ['{"marks":{"4":1}}'], ['{"marks":{"-1.a":1}}', '{"marks":{"5":1}}']),
+    ],
+)
+def test_keys_keep_what_their_type_asks(type_: Any, offered: list[str], beyond: list[str]) -> None:
+    check_offers(type_, offered, beyond)
+
+
+def test_keys_that_a_validator_of_pydantics_decides_alone_are_refused() -> None:
+    message = re.escape("ByteSize._validate decides alone")
+    with pytest.raises(UnsupportedError, match=message) as refused:
+        type_schema(dict[ByteSize, int])
+    assert refused.value.place == "dict[ByteSize, int]{key}"
+
+
+def test_keys_that_are_addresses_are_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package that checks addresses need not be here."""
+    monkeypatch.setattr(pydantic.networks, "import_email_validator", lambda: None)
+    names = type_schema(dict[EmailStr, int]).schema["propertyNames"]
+    assert names == {k: v for k, v in type_schema(EmailStr).schema.items() if k != "type"}

@@ -1,0 +1,153 @@
+"""Strict types: behind a function pydantic gives them what JSON became in Python."""
+
+import datetime as dt
+from collections import Counter, OrderedDict, defaultdict, deque
+from decimal import Decimal
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+from uuid import UUID
+
+import pytest
+from pydantic import (
+    AfterValidator,
+    Base64Bytes,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    Strict,
+    WrapValidator,
+    create_model,
+    model_validator,
+)
+from typing_extensions import TypeAliasType
+
+from fairlead.errors import UnsupportedError
+from fairlead.syntax.python_types import type_schema
+from type_oracle import check_offers, is_read
+
+
+class Level(Enum):
+    LOW = "low"
+
+
+class Model(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+
+class Looking(Model):
+    @model_validator(mode="before")
+    @classmethod
+    def looks(cls, data: Any) -> Any:
+        return data
+
+
+class Made(Model):
+    def __init__(self, **data: Any) -> None:
+        super().__init__(**data)
+
+
+Day = TypeAliasType("Day", Annotated[dt.date, Strict()])
+SAMPLES = [
+    (bool, "true"),
+    (float, "1.5"),
+    (list[int], "[1]"),
+    (dict[str, int], '{"a":1}'),
+    (defaultdict[str, int], '{"a":1}'),
+    (UUID, '"00000000-0000-4000-8000-000000000000"'),
+    (Level, '"low"'),
+    (Path, '"a"'),
+]
+PYTHONS = [
+    (bytes, '"a"'),
+    (Decimal, '"1"'),
+    (dt.date, '"2020-01-01"'),
+    (dt.time, '"12:00"'),
+    (dt.datetime, '"2020-01-01T00:00"'),
+    (dt.timedelta, '"P1D"'),
+    (tuple[int], "[1]"),
+    (set[int], "[1]"),
+    (frozenset[int], "[1]"),
+    (deque[int], "[1]"),
+    (OrderedDict[str, int], '{"a":1}'),
+    (Counter[str], '{"a":1}'),
+    (dict[int, int], '{"1":1}'),
+    (dict[float, int], '{"1":1}'),
+    (dict[bool, int], '{"true":1}'),
+    (dict[dt.date, int], '{"2020-01-01":1}'),
+    (Base64Bytes, '"YQ=="'),
+]
+
+
+def field(base: type[BaseModel], type_: Any) -> Any:
+    return create_model("M", __base__=base, x=(type_, ...))
+
+
+def same(value: Any) -> Any:
+    return value
+
+
+def wrap(value: Any, handler: Any) -> Any:
+    return handler(value)
+
+
+@pytest.mark.parametrize(("type_", "text"), SAMPLES + PYTHONS)
+def test_strict_types_are_read_from_json(type_: Any, text: str) -> None:
+    check_offers(field(Model, type_), [f'{{"x":{text}}}'], [])
+
+
+@pytest.mark.parametrize(("type_", "text"), SAMPLES)
+def test_what_json_has_is_read_strictly_behind_a_function(type_: Any, text: str) -> None:
+    check_offers(field(Looking, type_), [f'{{"x":{text}}}'], [])
+
+
+@pytest.mark.parametrize(("type_", "text"), PYTHONS)
+def test_what_json_has_not_is_refused_behind_a_function(type_: Any, text: str) -> None:
+    for base in (Looking, Made):
+        model = field(base, type_)
+        assert not is_read(model, f'{{"x":{text}}}')
+        with pytest.raises(UnsupportedError, match=r"a strict [a-z-]+ behind a function does not"):
+            type_schema(model)
+
+
+@pytest.mark.parametrize(
+    "type_",
+    [
+        Annotated[dt.date, Strict(), BeforeValidator(same)],
+        Annotated[dt.date, Strict(), WrapValidator(wrap)],
+        defaultdict[Annotated[int, Strict()], int],
+        defaultdict[str, list[Annotated[dt.date, Strict()]]],
+        dict[Annotated[int, Strict(), BeforeValidator(same)], int],
+        create_model("Both", first=(Day, ...), then=(defaultdict[str, list[Day]], ...)),
+    ],
+)
+def test_functions_of_pydantics_count_and_the_use_counts_not_the_type(type_: Any) -> None:
+    with pytest.raises(UnsupportedError, match=r"a strict [a-z]+ behind a function does not take"):
+        type_schema(type_)
+
+
+class Loose(BaseModel):
+    model_config = ConfigDict(strict=True)
+    day: Annotated[dt.date, Field(strict=False)]
+
+    @model_validator(mode="before")
+    @classmethod
+    def looks(cls, data: Any) -> Any:
+        return data
+
+
+class Kept(BaseModel):
+    first: Loose
+    then: defaultdict[str, list[Loose]]
+
+
+def test_what_is_lax_or_told_or_checked_afterwards_is_on_offer() -> None:
+    check_offers(Annotated[dt.date, Strict(), AfterValidator(same)], ['"2020-01-01"'], ['"a"'])
+    check_offers(Loose, ['{"day":"2020-01-01"}'], ['{"day":"a"}'])
+    told = BeforeValidator(dt.date.fromisoformat, json_schema_input_type=dt.date)
+    check_offers(Annotated[dt.date, Strict(), told], ['"2020-01-01"'], [])
+    assert list(type_schema(Kept).schema["$defs"]) == ["Loose"]
+    plain = PlainValidator(same, json_schema_input_type=Annotated[dt.date, Strict()])
+    assert type_schema(Annotated[int, plain]).schema["format"] == "date"
