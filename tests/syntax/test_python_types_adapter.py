@@ -8,7 +8,8 @@ import pytest
 from pydantic import BaseModel, Field, Strict, TypeAdapter, create_model
 from pydantic_core import core_schema
 
-from fairlead.errors import SourceError, UnsupportedError
+import fairlead as fl
+from fairlead.errors import LimitError, SourceError, UnsupportedError
 from fairlead.syntax import python_types_adapter
 from fairlead.syntax.python_types import type_schema
 from fairlead.syntax.python_types_adapter import type_name
@@ -193,3 +194,12 @@ def test_an_annotation_that_means_nothing_is_a_wrong_source() -> None:
 )
 def test_a_type_is_called_by_its_short_name(type_: Any, name: str) -> None:
     assert type_name(type_) == name
+
+
+def test_a_type_of_very_many_parts_is_refused_before_pydantic_reads_them() -> None:
+    nested: Any = int
+    for _ in range(30):
+        nested = tuple[nested, nested]
+    with pytest.raises(LimitError, match="2147483647 parts") as refused:
+        fl.compile(nested, fl.Vocabulary([b"a"]))
+    assert (refused.value.limit, refused.value.given) == ("parts of a type", 2**31 - 1)

@@ -86,6 +86,8 @@ def test_bounds_hold_as_pydantic_compares(
         (told(Decimal, lt=-inf), "lt=-inf leaves no finite number"),
         (told(Decimal, le=Decimal("1e5000")), "le with 4000 digits or more is not supported"),
         (told(Decimal, ge=Decimal("1e-5000")), "ge with 4000 digits or more is not supported"),
+        (told(Decimal, le=Decimal("1e600")), "le with more than 500 digits is not supported"),
+        (told(EXACT, ge=5e-324), "ge with more than 500 digits is not supported"),
         (told(dt.date | int, ge=2), "ge=2 is not supported for date"),
         (told(dt.date, ge="2020-01-05"), "ge='2020-01-05' is not supported for date"),
         (

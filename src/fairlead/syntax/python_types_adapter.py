@@ -22,12 +22,13 @@ from pydantic.fields import FieldInfo
 from pydantic_core import SchemaError
 from typing_extensions import TypedDict
 
-from fairlead.errors import FairleadError, SourceError, UnsupportedError
+from fairlead.errors import FairleadError, LimitError, SourceError, UnsupportedError
 from fairlead.syntax.python_types_core import read_core
 from fairlead.syntax.python_types_hooks import is_json
 from fairlead.syntax.python_types_place import Place, Schema
 from fairlead.syntax.python_types_typed_dicts import with_typed_dicts
 
+_MOST_PARTS = 20_000  # pydantic reads as many in a second
 _PARAMETER = inspect.Parameter
 _UNNAMED = {
     _PARAMETER.POSITIONAL_ONLY: "positional-only parameters",
@@ -42,7 +43,18 @@ def adapt(type_: object) -> tuple[Schema, TypeAdapter[Any]]:
     Raises:
         SourceError: pydantic says that the type is not well formed.
         UnsupportedError: pydantic does not know it, or no schema says what it means.
+        LimitError: it has too many parts.
     """
+    with _as_ours(type(type_).__name__):
+        parts = _parts(type_, {})
+    if parts > _MOST_PARTS:
+        raise LimitError(
+            f"a type has {parts} parts, each counted wherever it stands, and {_MOST_PARTS} are "
+            "read; name what stands in many places with a class",
+            limit="parts of a type",
+            given=parts,
+            needed=_MOST_PARTS,
+        )
     name = type_name(type_)
     with _as_ours(name):
         adapter = _adapter(type_)
@@ -52,6 +64,18 @@ def adapt(type_: object) -> tuple[Schema, TypeAdapter[Any]]:
     if _is_callable(type_):
         schema |= {"title": name} | _documented(type_)
     return schema, adapter
+
+
+def _parts(type_: object, known: dict[int, int]) -> int:
+    """How many parts a type has: pydantic reads each wherever it stands.
+
+    >>> _parts(tuple[list[int], list[int]], {})
+    5
+    """
+    found = known.get(id(type_))
+    if found is None:
+        found = known[id(type_)] = 1 + sum(_parts(part, known) for part in get_args(type_))
+    return found
 
 
 def type_name(type_: object) -> str:

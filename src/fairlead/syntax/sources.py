@@ -227,9 +227,13 @@ class PythonType(Source):
         return self.plain == other.plain and _is_same(self.type, other.type)
 
     def __hash__(self) -> int:
-        """Types hash by themselves; what does not is told apart by identity."""
+        """By what a type is outside: one that holds itself twice, 30 times, is hashed for ever.
+
+        What does not hash is told apart by identity.
+        """
+        parts = (self.type, *get_args(self.type))
         try:
-            return hash(self.type)
+            return hash(tuple(get_origin(part) or part for part in parts))
         except TypeError:
             return id(self.type)
 
