@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, final
 
-from fairlead.errors import SourceError
+from fairlead.errors import SourceError, brief
 from fairlead.syntax.regex_classes import read_class
 from fairlead.syntax.regex_escapes import Name, read_escape
 from fairlead.syntax.regex_flags import EXCLUSIVE, read_flags, start_mode
@@ -75,7 +75,7 @@ def parse_regex(pattern: str, dialect: Dialect = "python", flags: str = "") -> P
         LimitError: groups nest more than 200 deep, or a count is beyond 2**31.
     """
     if not isinstance(pattern, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise SourceError(f"a pattern is a str, not {type(pattern).__name__}: {pattern!r:.60}")
+        raise SourceError(f"a pattern is a str, not {type(pattern).__name__}: {brief(pattern)}")
     return _Parser(pattern, start_mode(dialect, flags), flags).parse()
 
 
