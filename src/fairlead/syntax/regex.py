@@ -218,14 +218,18 @@ class _Parser:
         if not digits:
             return None
         short = digits.lstrip("0") or "0"
-        count = int(short) if len(short) < 100 else None  # Python reads no number of 5,000 digits
-        if count is not None and count <= MOST_REPEATED:
-            return count
+        shown, limit, given = f"{short[:20]}{'…' if len(short) > 20 else ''}", "repetitions", 0
+        if len(short) < 100:
+            given = int(short)
+            if given <= MOST_REPEATED:
+                return given
+        else:  # Python reads no number of 5,000 digits
+            shown, limit, given = f"a count of {len(short)} digits", "digits of a count", len(short)
         raise self._cursor.exceeded(
-            f"{short[:20]}{'…' if len(short) > 20 else ''} is more than the {MOST_REPEATED} "
-            "repetitions that are allowed; leave the bound out for any number",
-            "repetitions",
-            count,
+            f"{shown} is more than the {MOST_REPEATED} repetitions that are allowed; leave the "
+            "bound out for any number",
+            limit,
+            given,
             at,
         )
 
