@@ -3,17 +3,22 @@
 `python tests/test_wrong_inputs.py` prints all of them.
 """
 
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 
 import fairlead as fl
 from fairlead.engine.fake import FakeModel
+from fairlead.syntax.sources import Source
+from small_tokenizers import byte_level
 
 BYTES = fl.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], eos_ids={256})
+TOKENIZER = byte_level()
 LETTERS = fl.Vocabulary([b"a", b"b", b"<end>"], eos_ids={2})
 
 
@@ -164,6 +169,60 @@ CASES = [
         fl.SourceError,
         ("whole numbers",),
     ),
+    Wrong(
+        "flags of the re module",
+        lambda: fl.Regex("a", flags=re.IGNORECASE),  # pyright: ignore[reportArgumentType]
+        fl.SourceError,
+        ("flags are letters of 'imsxau'", "re.IGNORECASE"),
+    ),
+    Wrong(
+        "a list for a dialect",
+        lambda: fl.Regex("a", dialect=["ecma"]),  # pyright: ignore[reportArgumentType]
+        fl.SourceError,
+        ("dialect=['ecma']", "'python', 'ecma'"),
+    ),
+    Wrong(
+        "a number for what a tool is for",
+        lambda: fl.tools([{"name": "a", "description": 3}]),
+        fl.SourceError,
+        ("the description of a tool must be a str, not 3",),
+    ),
+    Wrong(
+        "a word for whether a special token is required",
+        lambda: fl.special("<end>", required="no"),  # pyright: ignore[reportArgumentType]
+        fl.SourceError,
+        ("required is 'no'", "True or False"),
+    ),
+    Wrong(
+        "an id that no vocabulary has",
+        lambda: fl.special(10**5000),
+        fl.SourceError,
+        ("no special token is a very large int",),
+    ),
+    Wrong(
+        "a URI that no text can contain",
+        lambda: fl.JsonSchema({}, resources={"\ud800": {}}),
+        fl.SourceError,
+        ("a resource's URI", "surrogate"),
+    ),
+    Wrong(
+        "a reference to no URI",
+        schema({"$id": "http://[", "items": {"$ref": "y"}}),
+        fl.SourceError,
+        ("/items/$ref", '"http://["', '"y"'),
+    ),
+    Wrong(
+        "a vocabulary without tokens",
+        lambda: fl.compile("yes", fl.Vocabulary([])),
+        fl.ModelError,
+        ("this one has none",),
+    ),
+    Wrong(
+        "an absurd width",
+        lambda: fl.Vocabulary([b"a"], width=10**12),
+        fl.LimitError,
+        ("width is 1000000000000", "up to 16777216"),
+    ),
     Wrong("schema text that ends early", schema('{"type": '), fl.SourceError, ("line 1",)),
     Wrong(
         "a factor that leaves too many rests",
@@ -227,6 +286,119 @@ def test_a_wrong_input_is_refused_with_its_place_and_what_is_allowed(case: Wrong
     assert type(raised.value) is case.error
     for said in case.said:
         assert said in str(raised.value)
+
+
+class Mute:
+    """What cannot even be shown."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+
+DEEP: list[object] = []
+for _ in range(100_000):
+    DEEP = [DEEP]
+
+ODD: dict[str, Any] = {
+    "None": None,
+    "NaN": float("nan"),
+    "a fraction": 1.5,
+    "a huge number": 10**30,
+    "a number that Python does not write": -(10**5000),
+    "True": True,
+    "no text": "",
+    "a long text": "x" * 5_000,
+    "half of a surrogate pair": "\ud800",
+    "a text with NUL": "a\0b",
+    "bytes": b"x",
+    "an empty list": [],
+    "a list of nothing": [None],
+    "a deep list": DEEP,
+    "a list of what cannot be shown": [Mute()],
+    "a dict of what cannot be shown": {"a": Mute()},
+    "an array": np.array([1, 2]),
+    "a number of numpy": np.int64(3),
+    "a set": {1, "a"},
+    "a complex number": 1j,
+}
+
+
+def weather(city: str) -> None:
+    """The weather somewhere."""
+
+
+def one_tool(**said: Any) -> Source:
+    return fl.tools([said])
+
+
+def some_regions(tag: Any, **said: Any) -> Source:
+    return fl.regions(tag, **said)
+
+
+TAG = fl.tag("<a>", int, "</a>")
+READY: dict[Callable[..., Any], dict[str, Any]] = {
+    fl.Regex: {"pattern": "a", "dialect": "python", "flags": ""},
+    fl.Choice: {"options": ("a",)},
+    fl.JsonSchema: {
+        "schema": {},
+        "key_order": "any",
+        "whitespace": "any",
+        "spelling": "any",
+        "formats": "known",
+        "resources": None,
+    },
+    fl.Whitespace: {"spaces": 1, "newline": True, "indent": 2},
+    fl.Lark: {
+        "text": 'start: "a"',
+        "start": "start",
+        "lexer": None,
+        "postlex": None,
+        "imports": None,
+    },
+    fl.Lark.open: {"path": "no.lark"},
+    fl.Gbnf: {"text": 'root ::= "a"', "root": "root"},
+    fl.grammar: {"name": "semver"},
+    fl.repeat: {"item": "a", "low": 0, "high": 2},
+    fl.source: {"value": "a"},
+    fl.special: {"token": "<end>", "required": False},
+    fl.substring: {"text": "a b", "cut": "words"},
+    fl.until: {"include": True},
+    fl.tag: {"begin": "a", "item": "b", "end": "c"},
+    some_regions: {"tag": TAG, "at_least": 0, "at_most": None, "stop_after_first": False},
+    fl.thinking: {"item": "a", "begin": "<a>", "end": "</a>"},
+    fl.capture: {"name": "a", "item": "b"},
+    fl.tools: {"given": (weather,), "format": "hermes", "choice": "auto", "parallel": True},
+    one_tool: {"name": "a", "description": "b", "parameters": {}},
+    fl.Budget: {"fuel": 1_000_000, "table_bytes": 1_000_000, "rows": 10},
+    fl.Vocabulary: {
+        "tokens": [b"a"],
+        "eos_ids": (),
+        "width": 1,
+        "lead": b"",
+        "special": {},
+        "loss": "",
+    },
+    fl.Vocabulary.from_tokenizer_json: {"source": TOKENIZER, "eos": None, "width": None},
+    fl.heal: {"tokens": (97,), "vocabulary": BYTES},
+}
+ARGUMENTS = [(make, name) for make, ready in READY.items() for name in ready]
+
+
+@pytest.mark.parametrize(
+    ("make", "argument"), ARGUMENTS, ids=[f"{make.__qualname__}-{name}" for make, name in ARGUMENTS]
+)
+def test_odd_arguments_work_or_are_refused_as_ours(make: Callable[..., Any], argument: str) -> None:
+    for odd in ODD.values():
+        refused = ""
+        try:
+            made = make(**{**READY[make], argument: odd})
+            if isinstance(made, Source):
+                fl.compile(made, BYTES)
+            elif isinstance(made, fl.Vocabulary):
+                fl.compile(fl.Regex("a*"), made)
+        except fl.FairleadError as error:
+            refused = str(error)
+        assert len(refused) <= 500
 
 
 if __name__ == "__main__":

@@ -14,11 +14,16 @@ The type says whose fault it is, the attributes carry the data::
 Nothing here knows any other part of fairlead.
 """
 
-from typing import final
+from typing import Final, final
+
+_LONGEST: Final = 500  # characters of a message: names, texts and values are the user's
 
 
 class FairleadError(Exception):
     """Base of all fairlead errors: `except fairlead.FairleadError` catches exactly ours."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(_cut(message, _LONGEST))
 
 
 @final
@@ -166,6 +171,23 @@ def render(message: str, place: str, text: str | None, position: int | None) -> 
     cut = max(0, position - start - 40)
     shown = line[cut : cut + 60]
     return f"{head}\n  {shown}\n  {' ' * (position - start - cut)}^"
+
+
+def brief(value: object) -> str:
+    """A value of the user's for a message: how Python writes it, in 60 characters at most.
+
+    >>> brief("yes"), len(brief("yes" * 40)), brief(10**5000)
+    ("'yes'", 59, 'a very large int')
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no number of 5,000 digits
+        text = f"a very large {type(value).__name__}"
+    except RecursionError:
+        text = f"a deeply nested {type(value).__name__}"
+    except Exception:  # noqa: BLE001  a __repr__ is the user's program: it raises what it likes
+        text = f"a {type(value).__name__} that cannot be shown"
+    return _cut(text, 60)
 
 
 def _cut(text: str, most: int) -> str:

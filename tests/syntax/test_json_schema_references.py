@@ -171,3 +171,47 @@ def test_the_applicators_of_2019_have_the_unevaluated_ones():
     own = {"http://x/meta": {"$schema": DRAFT_2019, "$vocabulary": {vocabulary: True}}}
     schema = {"$schema": "http://x/meta", "unevaluatedProperties": False}
     assert not matches(machine(schema, resources=own, whitespace="compact"), '{"a":1}')
+
+
+@pytest.mark.parametrize(("schema", "place"), [
+    ({"$id": "http://[", "$ref": "y"}, "/$ref"),
+    ({"$id": "http://x/", "$ref": "http://["}, "/$ref"),
+    ({"$id": "http://x/", "$ref": "//[::zz]/"}, "/$ref"),
+    ({"$id": "http://x/", "$defs": {"a": {"$id": "http://["}}}, "/$defs/a/$id"),
+    ({"$id": "http://x/", "items": {"$ref": "http://ℂ℀/"}}, "/items/$ref"),
+    ({"$schema": DRAFT_4, "id": "http://x/", "items": {"id": "http://["}}, "/items/id"),
+    ({"$schema": DRAFT_2019, "$id": "http://[", "$recursiveRef": "y"}, "/$recursiveRef"),
+    ({"$id": "http://[", "$dynamicRef": "y#a"}, "/$dynamicRef"),
+])  # fmt: skip
+def test_what_comes_to_no_uri_is_refused_with_its_place(schema, place):
+    with pytest.raises(SourceError, match="comes to no URI") as raised:
+        parse_json_schema(JsonSchema(schema))
+    assert raised.value.place == place
+
+
+def test_what_comes_to_no_uri_within_a_resource_is_refused_with_its_uri():
+    for resource, place in (
+        ({"$id": "http://["}, "http://x/#/$id"),
+        ({"items": {"$id": "http://["}}, "http://x/#/items/$id"),
+    ):
+        with pytest.raises(SourceError, match="comes to no URI") as raised:
+            parse_json_schema(JsonSchema(True, resources={"http://x/": resource}))
+        assert raised.value.place == place
+
+
+@pytest.mark.parametrize("schema", [
+    {"$id": "http://[", **NUMBER},
+    {"$id": "http://[", "$ref": "#/$defs/a", "$defs": {"a": NUMBER}},
+    {"$id": "http://a:99999999/", "$ref": "y", "$defs": {"a": {"$id": "y", **NUMBER}}},
+    {"$ref": "http://[", "$defs": {"a": {"$id": "http://[", **NUMBER}}},
+    {"$schema": DRAFT_7, "$id": "http://x/", "items": {"$ref": "#", "$id": "http://["}, **NUMBER},
+])  # fmt: skip
+def test_a_uri_against_which_nothing_is_resolved_is_a_name(schema):
+    assert reaches_number(schema)
+
+
+def test_a_step_of_very_many_digits_leads_nowhere():
+    schema = {"$ref": "#/allOf/" + "9" * 5000, "allOf": [True]}
+    with pytest.raises(SourceError, match="leads nowhere") as raised:
+        parse_json_schema(JsonSchema(schema))
+    assert len(str(raised.value)) <= 500

@@ -1,6 +1,7 @@
 r"""Lark grammars as Lark's own loader reads them; what it refuses, with its place."""
 
 import re
+import sys
 from dataclasses import replace
 
 import lark
@@ -237,7 +238,8 @@ def test_what_lark_did_not_mean_to_raise_is_an_error_of_the_grammar():
 
 def test_grammars_nested_deeper_than_lark_reads_are_refused():
     with (
-        pytest.raises(LimitError, match="deeper than Lark itself"),
+        pytest.raises(LimitError, match="deeper than Lark itself") as refused,
         refusals(Reading({"": extend("", Literal)})),
     ):
         raise RecursionError
+    assert refused.value.given == sys.getrecursionlimit()

@@ -37,6 +37,19 @@ def test_what_is_no_parenthesis_of_a_rule_is_not(text):
         check_size(text.replace("{}", "(" * DEEPEST) + "\nz: " + "[" * (DEEPEST + 1), id)
 
 
+@pytest.mark.parametrize("depth", [DEEPEST + 1, 20_000])
+def test_groups_within_groups_of_a_regex_are_counted(depth):
+    def text(inner):
+        return f"start: A\nA: /a{inner}/"
+
+    check_size(text("(b)" * depth + r"\(" * depth + "[(]" * depth + r"[^](\](]" * depth), id)
+    check_size(text("(" * DEEPEST + "a" + ")" * DEEPEST), id)
+    with pytest.raises(LimitError, match="within 400 others") as refused:
+        read_lark(Lark(text("(" * depth + "a" + ")" * depth)))
+    assert (refused.value.limit, refused.value.given) == ("nesting", DEEPEST)
+    assert refused.value.place == f"line 2, column {len('A: /a') + DEEPEST + 1}"
+
+
 def test_words_are_paid_for():
     paid = []
     check_size('start: "a b" /c d/ e | start // "f"\n# g', paid.append)

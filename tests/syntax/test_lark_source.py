@@ -84,11 +84,13 @@ def test_a_grammar_in_a_file(tmp_path):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"lexer": "contextul"}, "'contextual' or 'dynamic', or none; did you mean 'contextual'"),
+        ({"lexer": "contextul"}, "one of 'contextual', 'dynamic'; did you mean 'contextual'"),
         ({"lexer": "dynamic", "postlex": PythonIndenter()}, "the contextual lexer"),
         ({"imports": {"a/b": ""}}, "texts by names as `a.b`, not 'a/b'"),
         ({"imports": {"a": 3}}, "the grammar 'a' must be a str"),
-        ({"imports": "no-such-folder"}, "no-such-folder is none"),
+        ({"imports": "no-such-folder"}, "'no-such-folder' is none"),
+        ({"imports": "a" * 1000}, "are folders, or texts by names; 'aaa"),
+        ({"text": f"%import {'a' * 1000}.A", "imports": "."}, "there is no grammar 'aaa"),
         ({"text": 3}, "a grammar must be a str"),
         ({"start": None}, "the name of a rule must be a str"),
         ({"text": "%import comon.A"}, r"did you mean 'common'\?;.*line 1, column 9"),

@@ -343,12 +343,19 @@ def test_the_deepest_patterns_need_no_stack_of_pythons() -> None:
         sys.setrecursionlimit(before)
 
 
-@pytest.mark.parametrize("digits", ["2147483649", "9" * 30, "9" * 100_000])
-def test_a_count_that_is_too_large_is_named(digits: str) -> None:
+@pytest.mark.parametrize(
+    ("digits", "limit", "given"),
+    [
+        ("2147483649", "repetitions", 2147483649),
+        ("9" * 30, "repetitions", 10**30 - 1),
+        ("9" * 100_000, "digits of a count", 100_000),
+    ],
+)
+def test_a_count_that_is_too_large_is_named(digits: str, limit: str, given: int) -> None:
     with pytest.raises(LimitError) as caught:
         parse_regex(f"a{{{digits}}}")
-    assert caught.value.limit == "repetitions"
-    assert caught.value.given == (int(digits) if len(digits) < 100 else None)
+    assert (caught.value.limit, caught.value.given) == (limit, given)
+    assert caught.value.place == "line 1, column 2"
     assert len(str(caught.value)) <= 250
 
 

@@ -115,6 +115,12 @@ def test_a_wrong_dialect_is_refused():
         Regex("a", dialect="perl")
 
 
+@pytest.mark.parametrize("flags", [None, 2, ["i"], b"i"])
+def test_flags_are_letters(flags):
+    with pytest.raises(SourceError, match=r"flags are letters of 'imsxau', as in \(\?im\)"):
+        Regex("a", flags=flags)
+
+
 def test_repeat_takes_counts_in_order():
     assert repeat("a", 1, 3) == Repetition(Literal("a"), 1, 3)
     assert repeat(A) == Repetition(A, 0, None)

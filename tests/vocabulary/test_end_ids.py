@@ -74,6 +74,14 @@ def test_an_unknown_end_token_is_refused_with_the_nearest_name() -> None:
         Vocabulary.from_tokenizer_json(TEXT, eos="zzz")
 
 
+def test_what_names_no_end_token_is_refused_in_few_words() -> None:
+    with pytest.raises(ModelError, match=r"a token's name, an id, or several of them, not 1\.5"):
+        Vocabulary.from_tokenizer_json(TEXT, eos=1.5)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ModelError, match="eos names the token 'nopenope") as error:
+        Vocabulary.from_tokenizer_json(TEXT, eos="nope" * 10_000)
+    assert len(str(error.value)) < 150
+
+
 def test_without_configuration_every_well_known_end_token_ends_a_text(tmp_path: Path) -> None:
     assert Vocabulary.from_tokenizer_json(TEXT).eos_ids == {20, 21}
     assert Vocabulary.from_tokenizer_json(folder(tmp_path)).eos_ids == {20, 21}
@@ -113,6 +121,25 @@ def test_broken_configurations_are_named(tmp_path: Path) -> None:
         Vocabulary.from_tokenizer_json(tmp_path)
     (tmp_path / "generation_config.json").write_text("{")
     with pytest.raises(ModelError, match=r"generation_config\.json is no JSON"):
+        Vocabulary.from_tokenizer_json(tmp_path)
+    (tmp_path / "generation_config.json").write_text("[" * 100_000)
+    with pytest.raises(ModelError, match=r"generation_config\.json is no JSON that can be read"):
+        Vocabulary.from_tokenizer_json(tmp_path)
+
+
+def test_a_configuration_that_cannot_be_read_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder(tmp_path, generation_config={})
+    read_bytes = Path.read_bytes
+
+    def closed(path: Path) -> bytes:
+        if path.name == "generation_config.json":
+            raise PermissionError(13, "Permission denied")
+        return read_bytes(path)
+
+    monkeypatch.setattr(Path, "read_bytes", closed)
+    with pytest.raises(ModelError, match=r"config\.json cannot be read: Permission denied"):
         Vocabulary.from_tokenizer_json(tmp_path)
 
 

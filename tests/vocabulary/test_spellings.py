@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.errors import ModelError
+from fairlead.errors import LimitError, ModelError
 from fairlead.vocabulary.spellings import Vocabulary
 
 TOKENS = st.lists(st.one_of(st.none(), st.binary(max_size=3)), max_size=12)
@@ -67,12 +67,24 @@ def test_end_ids_from_a_config_array_are_accepted() -> None:
         ({"tokens": [b"a"], "width": 2.0}, "width is 2.0"),
         ({"tokens": [b"a"], "lead": " "}, "lead must be bytes, not ' '"),
         ({"tokens": [b"a"], "special": {"<x>": 9}}, "special token '<x>' is 9"),
+        ({"tokens": [b"a"], "special": None}, "special must be a dict of ids by name, not None"),
+        ({"tokens": [b"a"], "special": {3: 0}}, "special has the name 3: names are texts"),
+        ({"tokens": [b"a"], "special": {"\ud800": 0}}, "special has the name '\\ud800'"),
+        ({"tokens": [b"a"], "loss": None}, "loss must be a str, not None"),
     ],
 )
 def test_wrong_arguments_are_named(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ModelError) as error:
         Vocabulary(**arguments)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("width", [10**8, 10**12])
+def test_a_width_beyond_what_rows_can_have_is_refused(width: int) -> None:
+    with pytest.raises(LimitError, match="vocabularies of up to 16777216 ids") as error:
+        Vocabulary([b"a"], width=width)
+    assert (error.value.limit, error.value.given, error.value.needed) == ("width", width, 1 << 24)
+    assert Vocabulary([b"a"], width=1 << 24).width == 1 << 24
 
 
 @given(TOKENS)

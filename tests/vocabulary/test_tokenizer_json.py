@@ -2,12 +2,14 @@
 
 import json
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
 from tokenizers import Tokenizer
 
 from fairlead.errors import LimitError, ModelError, UnsupportedError
+from fairlead.vocabulary.backend import no_panic
 from fairlead.vocabulary.spellings import Vocabulary
 from small_tokenizers import (
     BYTE_LEVEL,
@@ -229,6 +231,14 @@ def test_tokens_of_more_than_a_thousand_bytes_are_read() -> None:
     assert read(text).trie.ids(long.encode()).tolist() == [20]
 
 
+def test_tokens_beyond_what_a_trie_holds_are_refused_before_they_are_tried() -> None:
+    text = byte_level(added_tokens=[added("ab" * 500_000, 20, special=False)])
+    began = process_time()
+    with pytest.raises(LimitError, match="a token has 1000000 bytes; tokens of up to 65535"):
+        read(text)
+    assert process_time() - began < 5  # the trials of such a token took more than 20 s
+
+
 def test_an_empty_tokenizer_is_a_vocabulary_without_tokens() -> None:
     assert read(tokenizer(bpe({}), decoder={"type": "Fuse"})).tokens == ()
 
@@ -289,6 +299,30 @@ def test_a_file_that_is_no_tokenizer_is_refused(content: bytes, tmp_path: Path) 
         Vocabulary.from_tokenizer_json(tmp_path)
     with pytest.raises(ModelError, match="the text given is no tokenizer"):
         read(content)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"model": bpe({"a": 0, "b": 1, "ab": 2}, ["a b", "a b", "ab ab"])},
+        {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAA"}},
+    ],
+)
+def test_a_file_on_which_the_library_panics_is_refused(parts: dict[str, Any]) -> None:
+    with pytest.raises(ModelError, match="the text given makes the tokenizers library give up"):
+        read(tokenizer(parts.pop("model", bpe({"a": 0})), **parts))
+
+
+def test_other_ends_of_the_process_are_not_held_up() -> None:
+    with pytest.raises(KeyboardInterrupt), no_panic("a file"):
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\ud800", "x" * 100_000])
+def test_what_is_no_name_of_a_file_is_refused(name: str) -> None:
+    with pytest.raises(ModelError, match="cannot be read") as error:
+        Vocabulary.from_tokenizer_json(name)
+    assert len(str(error.value).encode()) <= 502  # the mark of a cut has three bytes
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

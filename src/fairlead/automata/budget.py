@@ -8,7 +8,7 @@ orders of magnitude (`[ab]*a[ab]{13}` has 16,387 states). While compiling, too m
 from dataclasses import dataclass
 from typing import Self, final
 
-from fairlead.errors import LimitError
+from fairlead.errors import LimitError, brief
 
 
 @final
@@ -35,7 +35,7 @@ class Budget:
             given: object = getattr(self, name)
             if not isinstance(given, int) or isinstance(given, bool) or given < 1:
                 raise LimitError(
-                    f"{name} must be a positive integer, not {given!r}",
+                    f"{name} must be a positive integer, not {brief(given)}",
                     limit=name,
                     given=given if isinstance(given, int) else None,
                     needed=1,

@@ -23,7 +23,13 @@ from fairlead.constraints.remembered import Remembered
 from fairlead.constraints.special_tokens import Resolved, resolve
 from fairlead.constraints.token_graph import TokenGraph
 from fairlead.constraints.trials import Trials, trials, wide_part
-from fairlead.errors import FairleadError, LimitError, SourceError, UnsatisfiableError
+from fairlead.errors import (
+    FairleadError,
+    LimitError,
+    ModelError,
+    SourceError,
+    UnsatisfiableError,
+)
 from fairlead.lowering.expr import ALL_BYTES, concat, literal
 from fairlead.lowering.fuel import metered
 from fairlead.lowering.nodes import And, Expr, Not
@@ -108,6 +114,7 @@ def compile(  # noqa: A001  the contract fixes the name
         UnsupportedError: it means something that cannot be honoured exactly, by name.
         UnsatisfiableError: no text satisfies it, or none that the vocabulary can spell.
         LimitError: compiling takes more work than the budget allows.
+        ModelError: the vocabulary has no tokens.
     """
     paused = pause()
     try:
@@ -123,6 +130,8 @@ def _remembered(
         raise SourceError(
             f"a source is compiled for a fairlead.Vocabulary, not for {type(vocabulary).__name__}"
         )
+    if not vocabulary.width:
+        raise ModelError("a source is compiled for a vocabulary with tokens, and this one has none")
     limits = _DEFAULT if budget is None else budget
     if not isinstance(limits, Budget):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise SourceError(f"a budget is a fairlead.Budget, not {type(limits).__name__}")

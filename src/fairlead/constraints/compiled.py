@@ -185,6 +185,10 @@ class CompiledConstraint:
         0 where `accepts`; else smaller behind some token, but for a few arrays of different arrays
         or objects, of which several texts are as short. Where names or items that must not come
         twice meet other constraints, it may be too small if a search does not soon tell.
+
+        Raises:
+            LimitError: the shortest text is longer than 16 MiB; of canonical tokens, too: it takes
+                too long to find out.
         """
         if self._canonical is not None:
             return self._canonical.distance(state)
@@ -192,7 +196,10 @@ class CompiledConstraint:
             return self._closing.distance(self._states.rest(state))
 
     def fits(self, state: DecodeState, tokens: int) -> bool:
-        """Whether `tokens` suffice to reach an accepting state: `distance(state) <= tokens`."""
+        """Whether `tokens` suffice to reach an accepting state: `distance(state) <= tokens`.
+
+        A text longer than 16 MiB does not end so soon. Of canonical tokens as `distance` raises.
+        """
         if self._canonical is not None:
             return self._canonical.distance(state) <= tokens
         with self._lock:
@@ -207,7 +214,7 @@ class CompiledConstraint:
         tokens more than the shortest.
 
         Raises:
-            LimitError: `distance(state)` is more than `tokens_left`.
+            LimitError: `distance(state)` is more than `tokens_left`, or as `distance`.
         """
         mask = self.mask(state)
         if state.ended or tokens_left >= min(state.enough, LONGEST + 1):
@@ -222,7 +229,7 @@ class CompiledConstraint:
         """`mask_within`, given a token that is not in it; or a mask with more, also without it.
 
         Where something is looked ahead for, it lacks only what leads to where `token` leads: each
-        state that tokens lead to has to be searched for its shortest end.
+        state that tokens lead to has to be searched for its shortest end. Raises as `mask_within`.
         """
         with self._lock:
             found = None if self._canonical else self._closing.without(state, token)
@@ -289,7 +296,8 @@ class CompiledConstraint:
         Raises:
             UnsupportedError: it cannot be decided: one nests without end, and `other` has more
                 than a few texts.
-            LimitError: the search takes more work than this constraint's budget allows.
+            LimitError: the search takes more work than this constraint's budget allows, or the
+                witness is longer than 16 MiB.
             FairleadError: as `fairlead.compile`, where `other` is a source.
         """
         return included(self._language, self._other(other), self._fuel())

@@ -11,7 +11,7 @@ from typing import Final, final
 
 from fairlead.automata.derivative import Derivatives
 from fairlead.constraints.special_tokens import find
-from fairlead.errors import SourceError, UnsatisfiableError
+from fairlead.errors import SourceError, UnsatisfiableError, brief
 from fairlead.lowering.expr import EMPTY, alt
 from fairlead.lowering.nodes import Expr
 from fairlead.lowering.special import FIRST_MARK, mark
@@ -66,7 +66,7 @@ def checked_lead(lead: object, vocabulary: Vocabulary) -> bytes:
     if lead is None:
         lead = vocabulary.lead
     if not isinstance(lead, _BYTES):
-        raise SourceError(f"tokens spell bytes before the text, not {lead!r:.60}")
+        raise SourceError(f"tokens spell bytes before the text, not {brief(lead)}")
     return _spelled(bytes(lead), vocabulary) if lead else b""
 
 
@@ -75,7 +75,7 @@ def _spelled(given: bytes, vocabulary: Vocabulary) -> bytes:
     missing = next((byte for byte in given if not vocabulary.spellable >> byte & 1), None)
     if missing is not None:
         raise UnsatisfiableError(
-            f"a text begins with {given!r:.60}, and the vocabulary has no token with the byte "
+            f"a text begins with {brief(given)}, and the vocabulary has no token with the byte "
             f"0x{missing:02x}",
             conflict=("lead", "vocabulary"),
         )
@@ -103,8 +103,8 @@ def read_text(
             data += _encoded(part)
         else:
             raise SourceError(
-                f"a text is str or bytes, not a list with {part!r}: of lists, those of str and "
-                "fairlead.special(...) are texts"[:300]
+                f"a text is str or bytes, not a list with {brief(part)}: of lists, those of str "
+                "and fairlead.special(...) are texts"
             )
     return Readings(data)
 

@@ -9,7 +9,7 @@ the token or the text.
 from dataclasses import dataclass, field
 from typing import final
 
-from fairlead.errors import UnsupportedError
+from fairlead.errors import UnsupportedError, brief
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.names import did_you_mean
 from fairlead.syntax.parts import with_parts
@@ -151,7 +151,7 @@ class _Lookup:
         names = list(self.vocabulary.special)
         listed = ", ".join(names[:8]) + (" and more" if len(names) > 8 else "")
         return UnsupportedError(
-            f"the vocabulary has no token {token!r}; its special tokens are {listed or 'none'}"
+            f"the vocabulary has no token {brief(token)}; its special tokens are {listed or 'none'}"
             f"{did_you_mean(token, names)}",
-            feature=f"special token {token!r}",
+            feature=f"special token {brief(token)}",
         )

@@ -12,11 +12,17 @@ reference stands in some document, and there are finitely many.
 
 from dataclasses import replace
 from typing import TypeAlias, final
-from urllib.parse import unquote, urljoin
+from urllib.parse import unquote
 
 from fairlead.errors import SourceError, UnsupportedError
 from fairlead.syntax.frozen import by_identity
-from fairlead.syntax.json_schema_resources import RECURSIVE, Anchor, Catalogue, Resource
+from fairlead.syntax.json_schema_resources import (
+    RECURSIVE,
+    Anchor,
+    Catalogue,
+    Resource,
+    joined,
+)
 from fairlead.syntax.json_schema_tree import Address, Document
 from fairlead.syntax.json_text import Json, extend, show, steps
 from fairlead.syntax.names import did_you_mean
@@ -121,7 +127,9 @@ class Library:
             raise SourceError(f"{keyword} must be a string, not {show(reference)}", place=at)
         what = f"{keyword} {show(reference)}"
         base, _, fragment = reference.partition("#")
-        resource = self._resource(place.scope.resource, base, what, at)
+        resource = place.scope.resource
+        if base:
+            resource = self._other(joined(resource.uri, base, keyword, place.shown), what, at)
         name = unquote(fragment)
         if keyword == "$recursiveRef":
             return self._recursive(place, resource)
@@ -134,8 +142,8 @@ class Library:
             return Place(scope.entering(target), *target.dynamic[name])
         return Place(place.scope.entering(resource), *target)
 
-    def _resource(self, current: Resource, base: str, what: str, at: str) -> Resource:
-        found = current if not base else self._catalogue.find(urljoin(current.uri, base))
+    def _other(self, uri: str, what: str, at: str) -> Resource:
+        found = self._catalogue.find(uri)
         if found is None:
             raise UnsupportedError(
                 f"{what} leaves this schema; nothing is fetched, so pass what it "
@@ -166,7 +174,7 @@ class Library:
             path = place.child(key)
             if isinstance(value, dict) and key in value:
                 value = value[key]
-            elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+            elif isinstance(value, list) and _is_index(key) and int(key) < len(value):
                 value = value[int(key)]
             else:
                 names = list(value) if isinstance(value, dict) else []
@@ -175,6 +183,11 @@ class Library:
                 )
             place = Place(place.scope, path, value)
         return place
+
+
+def _is_index(key: str) -> bool:
+    """Whether a step may lead into a list: Python reads no number of 5,000 digits."""
+    return key.isdecimal() and len(key) < 20
 
 
 def check_loops(document: Document) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, cast, final
 from urllib.parse import urljoin
 
-from fairlead.errors import FairleadError, UnsupportedError
+from fairlead.errors import FairleadError, SourceError, UnsupportedError
 from fairlead.syntax.json_schema_keywords import LATEST, Draft, find_draft, find_vocabulary
 from fairlead.syntax.json_text import Json, extend, read_json, show
 
@@ -120,7 +120,8 @@ class Catalogue:
     def _add(self, document: str, raw: Json, default: Draft) -> Resource:
         said: Mapping[str, Json] = raw if isinstance(raw, dict) else {}
         draft, keywords = self._dialect(said.get("$schema"), document, default)
-        uri = urljoin(document, identifier(said, draft)).partition("#")[0]
+        own = joined(document, identifier(said, draft), _keyword(draft), f"{document}#")
+        uri = own.partition("#")[0]
         root = Resource(uri, document, "", raw, draft, keywords)
         for name in (uri, document.removesuffix("#")):
             self._by_uri.setdefault(name, root)
@@ -160,9 +161,10 @@ class Catalogue:
             return around
         draft = _own_draft(raw, around.draft)
         given = identifier(raw, draft)
-        uri = urljoin(around.uri, given).partition("#")[0]
         if not given or given.startswith("#") or (draft <= 7 and "$ref" in raw):
             return around
+        place = f"{around.document and f'{around.document}#'}{pointer}"
+        uri = joined(around.uri, given, _keyword(draft), place).partition("#")[0]
         resource = Resource(uri, around.document, pointer, raw, draft, around.keywords)
         self._by_uri.setdefault(uri, resource)
         self._by_place[around.document, pointer] = resource
@@ -208,8 +210,33 @@ def _keywords(vocabularies: dict[str, Json], document: str) -> frozenset[str]:
 
 def identifier(raw: Mapping[str, Json], draft: Draft) -> str:
     """What a schema calls itself, "" if nothing."""
-    given = raw.get("id" if draft == 4 else "$id")
+    given = raw.get(_keyword(draft))
     return given if isinstance(given, str) else ""
+
+
+def _keyword(draft: Draft) -> str:
+    return "id" if draft == 4 else "$id"
+
+
+def joined(base: str, reference: str, keyword: str, place: str) -> str:
+    """What a reference means within a resource with the URI `base`.
+
+    A URI that nothing is resolved against is a name, whatever it looks like.
+
+    >>> joined("http://a/b", "c", "$ref", "")
+    'http://a/c'
+
+    Raises:
+        SourceError: one of them is no URI: it has half of the brackets of an address, for one.
+    """
+    try:
+        return urljoin(base, reference)
+    except ValueError as error:
+        within = f" within the resource {show(base)}" if base else ""
+        raise SourceError(
+            f"{keyword} {show(reference)}{within} comes to no URI: {error}",
+            place=f"{place}/{keyword}",
+        ) from None
 
 
 def _own_draft(raw: dict[str, Json], around: Draft) -> Draft:

@@ -9,11 +9,10 @@ from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias, cast, final, get_args
 
-from fairlead.errors import FairleadError, SourceError
+from fairlead.errors import FairleadError, SourceError, brief
 from fairlead.syntax.collecting import pause, resume
 from fairlead.syntax.json_text import Json, copy_json, read_json, write_plain
-from fairlead.syntax.names import did_you_mean
-from fairlead.syntax.sources import Source, check_text
+from fairlead.syntax.sources import Source, check_option, check_text
 
 KeyOrder: TypeAlias = Literal["any", "declared"]
 WhitespaceName: TypeAlias = Literal["any", "compact", "natural"]
@@ -64,9 +63,13 @@ class Whitespace:
         for name in ("spaces", "indent"):
             given: object = getattr(self, name)
             if not isinstance(given, int) or isinstance(given, bool) or given < 0:
-                raise SourceError(f"Whitespace({name}=...) is a count of spaces, not {given!r}")
+                raise SourceError(
+                    f"Whitespace({name}=...) is a count of spaces, not {brief(given)}"
+                )
         if not isinstance(self.newline, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise SourceError(f"Whitespace(newline=...) is True or False, not {self.newline!r}")
+            raise SourceError(
+                f"Whitespace(newline=...) is True or False, not {brief(self.newline)}"
+            )
 
 
 @final
@@ -119,11 +122,11 @@ class JsonSchema(Source):
 
     def __post_init__(self, schema: Schema, resources: Mapping[str, Schema] | None) -> None:
         """Check the options and keep the schema as text."""
-        _check("key_order", self.key_order, _KEY_ORDERS)
+        check_option("key_order", self.key_order, _KEY_ORDERS)
         if not isinstance(self.whitespace, Whitespace):
-            _check("whitespace", self.whitespace, _WHITESPACE_NAMES)
-        _check("spelling", self.spelling, _SPELLINGS)
-        _check("formats", self.formats, _FORMATS)
+            check_option("whitespace", self.whitespace, _WHITESPACE_NAMES)
+        check_option("spelling", self.spelling, _SPELLINGS)
+        check_option("formats", self.formats, _FORMATS)
         paused = pause()
         try:
             _keep(self, schema, resources)
@@ -156,24 +159,19 @@ def _keep(source: JsonSchema, schema: object, resources: object) -> None:
     object.__setattr__(source, "resource_texts", _resource_texts(resources))
 
 
-def _check(name: str, given: object, allowed: tuple[str, ...]) -> None:
-    if given not in allowed:
-        listed = ", ".join(repr(option) for option in allowed)
-        raise SourceError(f"{name}={given!r}: it is one of {listed}{did_you_mean(given, allowed)}")
-
-
 def _resource_texts(resources: object) -> tuple[tuple[str, str], ...]:
     if resources is None:
         return ()
     if not isinstance(resources, Mapping):
-        raise SourceError(f"resources are a dict of schemas by URI, not {resources!r:.60}")
+        raise SourceError(f"resources are a dict of schemas by URI, not {brief(resources)}")
     listed = cast("Mapping[object, object]", resources).items()
-    return tuple((_uri(uri), _copied(part, f"resource {uri!r}")[0]) for uri, part in listed)
+    return tuple((_uri(uri), _copied(part, f"resource {brief(uri)}")[0]) for uri, part in listed)
 
 
 def _uri(uri: object) -> str:
     if not isinstance(uri, str):
-        raise SourceError(f"a resource's URI is a str, not {uri!r:.60}")
+        raise SourceError(f"a resource's URI is a str, not {brief(uri)}")
+    check_text(uri, "a resource's URI")
     return uri
 
 
@@ -184,4 +182,4 @@ def _copied(schema: object, what: str) -> tuple[str, Json]:
         return schema, schema
     if isinstance(schema, dict | Mapping | bool):
         return copy_json(schema if isinstance(schema, bool) else dict(schema))  # pyright: ignore[reportUnknownArgumentType]
-    raise SourceError(f"{what} is a dict, a bool or JSON text, not {schema!r:.60}")
+    raise SourceError(f"{what} is a dict, a bool or JSON text, not {brief(schema)}")

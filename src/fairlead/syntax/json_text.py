@@ -16,7 +16,7 @@ from decimal import MAX_EMAX, Decimal, InvalidOperation
 from hashlib import blake2b
 from typing import Any, Final, NoReturn, TypeAlias, cast
 
-from fairlead.errors import LimitError, SourceError
+from fairlead.errors import LimitError, SourceError, brief
 from fairlead.syntax.collecting import uncollected
 from fairlead.syntax.json_text_deep import read_deep, write_deep
 
@@ -225,7 +225,7 @@ def _check_python(root: object) -> None:
             members = cast("dict[object, object]", value)
             for key in members:
                 if key.__class__ is not str and not isinstance(key, str):
-                    message = f"a JSON key is a string, not {key!r:.60} ({_kind(key)})"
+                    message = f"a JSON key is a string, not {brief(key)} ({_kind(key)})"
                     raise SourceError(message, place=_pointer_to(members, root))
             parts = members.values()
         else:

@@ -6,6 +6,7 @@ reads) are errors of the grammar all the same.
 """
 
 import re
+import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -176,8 +177,11 @@ def refusals(reading: Reading) -> Generator[None]:
     except FairleadError:
         raise
     except RecursionError:
+        calls = sys.getrecursionlimit()
         raise LimitError(
-            "the grammar nests deeper than Lark itself can read", limit="nesting"
+            f"the grammar nests deeper than Lark itself can read in {calls} calls within calls",
+            limit="nesting",
+            given=calls,
         ) from None
     except errors.LarkError as error:
         unread = error if isinstance(error, errors.UnexpectedInput) else error.__context__

@@ -30,6 +30,7 @@ _WORD: Final = re.compile(
     rf"""{COMMENT}|(?P<word>{STRING}|{REGEX}|\w+)|(?P<unclosed>"|/(?!/))"""
     r"""|(?P<open>[(\[])|(?P<close>[)\]])|\n[ \t]*(?=[\w%?!])"""
 )
+_GROUP: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[()]", re.DOTALL)
 _CHANGED: Final = frozenset({"extend", "override"})  # before the name of what is defined
 
 
@@ -49,6 +50,8 @@ def check_size(text: str, spend: Callable[[int], None]) -> None:
         match found.lastgroup:
             case "word":
                 spend(_PAID)
+                if found[0][0] == "/":
+                    _check_groups(found)
             case "unclosed":
                 # Lark tries 1.6^n ways to read n backslashes behind it: of 60 it would read on.
                 what = "string" if found[0] == '"' else "regex"
@@ -61,18 +64,31 @@ def check_size(text: str, spend: Callable[[int], None]) -> None:
             case "open":
                 depth += 1
                 if depth > DEEPEST:
-                    raise LimitError(
-                        f"parentheses stand within {DEEPEST} others at most",
-                        limit="nesting",
-                        given=DEEPEST,
-                        place=describe_place(text, found.start()),
-                        text=text,
-                        position=found.start(),
-                    )
+                    raise _too_deep(text, found.start())
             case "close":
                 depth -= 1
             case _:
                 depth = 0 if found[0].startswith("\n") else depth  # a definition begins
+
+
+def _check_groups(regex: re.Match[str]) -> None:
+    """Refuse a regex whose groups nest so deep that Python does not read it for Lark."""
+    depth = 0
+    for found in _GROUP.finditer(regex[0]):
+        depth += {"(": 1, ")": -1}.get(found[0], 0)
+        if depth > DEEPEST:
+            raise _too_deep(regex.string, regex.start() + found.start())
+
+
+def _too_deep(text: str, position: int) -> LimitError:
+    return LimitError(
+        f"parentheses stand within {DEEPEST} others at most",
+        limit="nesting",
+        given=DEEPEST,
+        place=describe_place(text, position),
+        text=text,
+        position=position,
+    )
 
 
 def check_terminals(reading: Reading, spend: Callable[[int], None]) -> None:

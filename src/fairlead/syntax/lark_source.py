@@ -17,14 +17,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, cast, final, get_args
 
-from fairlead.errors import SourceError, UnsupportedError
+from fairlead.errors import SourceError, UnsupportedError, brief
 from fairlead.syntax.lark_errors import within
 from fairlead.syntax.lark_extensions import Extended, Part, check_unmarked, extend
 from fairlead.syntax.lark_tree import Indentation
 from fairlead.syntax.names import did_you_mean
 from fairlead.syntax.shipped import importable
 from fairlead.syntax.source import describe_place
-from fairlead.syntax.sources import Source, check_text
+from fairlead.syntax.sources import Source, check_option, check_text
 
 Lexer: TypeAlias = Literal["contextual", "dynamic"]
 Imports: TypeAlias = Mapping[str, str] | str | PathLike[str] | Iterable[str | PathLike[str]]
@@ -101,10 +101,8 @@ class Lark(Source):
         """Check the options and read what is imported."""
         check_text(self.text, "a grammar")
         check_text(self.start, "the name of a rule")
-        if self.lexer is not None and self.lexer not in get_args(Lexer):
-            near = did_you_mean(self.lexer, get_args(Lexer))
-            known = "it is 'contextual' or 'dynamic', or none"
-            raise SourceError(f"lexer={self.lexer!r}: {known}{near}")
+        if self.lexer is not None:
+            check_option("lexer", self.lexer, get_args(Lexer))
         if postlex is not None:
             if self.lexer == "dynamic":
                 raise SourceError("a postlex works on what the contextual lexer has read")
@@ -218,16 +216,17 @@ class _Texts:
         if isinstance(imports, Mapping):
             for name, text in cast("Mapping[object, object]", imports).items():
                 if not isinstance(name, str) or not _DOTTED.match(name):
-                    raise SourceError(f"imports are texts by names as `a.b`, not {name!r:.60}")
+                    raise SourceError(f"imports are texts by names as `a.b`, not {brief(name)}")
                 check_text(text, f"the grammar {name!r}")
                 self._texts[_path(name)] = str(text)
         elif imports is not None:
             if not isinstance(imports, str | PathLike | Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise SourceError(f"imports are folders, or texts by names, not {imports!r:.60}")
+                raise SourceError(f"imports are folders, or texts by names, not {brief(imports)}")
             listed = [imports] if isinstance(imports, str | PathLike) else list(imports)
             for folder in map(_checked_path, listed):
-                if not folder.is_dir():
-                    raise SourceError(f"imports are folders, or texts by names; {folder} is none")
+                if not _is(folder.is_dir):
+                    given = brief(str(folder))
+                    raise SourceError(f"imports are folders, or texts by names; {given} is none")
                 self._folders.append(folder)
 
     def find(self, path: str, *, relative: bool) -> str | None:
@@ -236,7 +235,7 @@ class _Texts:
             return self._texts[path]
         beside = [self._beside] if relative and self._beside is not None else []
         for folder in (*self._folders, *beside):
-            if (folder / path).is_file():
+            if _is((folder / path).is_file):
                 return _read(folder / path)
         return _packaged().get(path)
 
@@ -316,7 +315,15 @@ def _checked_path(given: object) -> Path:
     try:
         return Path(cast("str", given))
     except TypeError:
-        raise SourceError(f"a path is a str or a pathlib.Path, not {given!r:.60}") from None
+        raise SourceError(f"a path is a str or a pathlib.Path, not {brief(given)}") from None
+
+
+def _is(what: Callable[[], bool]) -> bool:
+    """What `is_dir` or `is_file` says; a name that is too long for any file is none."""
+    try:
+        return what()
+    except OSError:
+        return False
 
 
 def _path(name: str) -> str:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, final
 
-from fairlead.errors import SourceError
+from fairlead.errors import SourceError, brief
 from fairlead.syntax.regex_classes import read_class
 from fairlead.syntax.regex_escapes import Name, read_escape
 from fairlead.syntax.regex_flags import EXCLUSIVE, read_flags, start_mode
@@ -75,7 +75,7 @@ def parse_regex(pattern: str, dialect: Dialect = "python", flags: str = "") -> P
         LimitError: groups nest more than 200 deep, or a count is beyond 2**31.
     """
     if not isinstance(pattern, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise SourceError(f"a pattern is a str, not {type(pattern).__name__}: {pattern!r:.60}")
+        raise SourceError(f"a pattern is a str, not {type(pattern).__name__}: {brief(pattern)}")
     return _Parser(pattern, start_mode(dialect, flags), flags).parse()
 
 
@@ -218,14 +218,18 @@ class _Parser:
         if not digits:
             return None
         short = digits.lstrip("0") or "0"
-        count = int(short) if len(short) < 100 else None  # Python reads no number of 5,000 digits
-        if count is not None and count <= MOST_REPEATED:
-            return count
+        shown, limit, given = f"{short[:20]}{'…' if len(short) > 20 else ''}", "repetitions", 0
+        if len(short) < 100:
+            given = int(short)
+            if given <= MOST_REPEATED:
+                return given
+        else:  # Python reads no number of 5,000 digits
+            shown, limit, given = f"a count of {len(short)} digits", "digits of a count", len(short)
         raise self._cursor.exceeded(
-            f"{short[:20]}{'…' if len(short) > 20 else ''} is more than the {MOST_REPEATED} "
-            "repetitions that are allowed; leave the bound out for any number",
-            "repetitions",
-            count,
+            f"{shown} is more than the {MOST_REPEATED} repetitions that are allowed; leave the "
+            "bound out for any number",
+            limit,
+            given,
             at,
         )
 

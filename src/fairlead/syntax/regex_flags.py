@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from fairlead.errors import SourceError, UnsupportedError
-from fairlead.syntax.names import did_you_mean
 from fairlead.syntax.regex_tree import Mode
 from fairlead.syntax.source import Cursor
-from fairlead.syntax.sources import DIALECTS, Dialect
+from fairlead.syntax.sources import DIALECTS, Dialect, check_option
 
 _LETTERS = re.compile("[A-Za-z]*")
 _SWITCHES = {"i": "ignore_case", "m": "multiline", "s": "dot_all", "x": "verbose"}
@@ -45,10 +44,7 @@ def start_mode(dialect: Dialect, flags: str) -> Mode:
         SourceError: no such dialect or flag.
         UnsupportedError: a flag of the dialect that is not supported.
     """
-    if dialect not in DIALECTS:
-        raise SourceError(
-            f"dialect {dialect!r} is none of {', '.join(DIALECTS)}{did_you_mean(dialect, DIALECTS)}"
-        )
+    check_option("dialect", dialect, DIALECTS)
     mode = Mode(dialect)
     for flag in flags:
         if flag == "L" or (dialect == "ecma" and flag in "imvygd"):

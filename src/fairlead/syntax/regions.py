@@ -22,7 +22,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, final
 
-from fairlead.errors import SourceError
+from fairlead.errors import SourceError, brief
 from fairlead.syntax.sources import (
     Either,
     Literal,
@@ -249,7 +249,9 @@ def regions(
         raise SourceError("regions need a tag: fairlead.tag(begin, source, end)")
     for each in tags:
         if not isinstance(each, Tag):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise SourceError(f"{each!r} is no tag: regions take fairlead.tag(begin, source, end)")
+            raise SourceError(
+                f"{brief(each)} is no tag: regions take fairlead.tag(begin, source, end)"
+            )
     repeat(Text(), at_least, at_most)  # refuses what is no count
     if stop_after_first and (at_least > 1 or at_most is not None):
         raise SourceError("stop_after_first leaves one tag at most: at_least and at_most say other")

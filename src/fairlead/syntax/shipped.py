@@ -23,7 +23,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final, final
 
-from fairlead.errors import SourceError
+from fairlead.errors import SourceError, brief
 from fairlead.syntax.names import did_you_mean
 
 SUFFIXES: Final = (".lark", ".gbnf")
@@ -61,7 +61,7 @@ def shipped(name: str) -> Shipped:
     path = paths().get(name) if isinstance(name, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
     if path is None:
         meant = did_you_mean(name, paths())
-        raise SourceError(f"no grammar {name!r:.16}{meant}: {_listed()}")
+        raise SourceError(f"no grammar {brief(name)}{meant}: {_listed()}")
     return read(name, path.read_text(encoding="utf-8"))
 
 

@@ -13,9 +13,10 @@ from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Literal as OneOf
-from typing import Union, final, get_args, get_origin
+from typing import Union, cast, final, get_args, get_origin
 
-from fairlead.errors import SourceError
+from fairlead.errors import SourceError, brief
+from fairlead.syntax.names import did_you_mean
 
 Dialect = OneOf["python", "ecma"]
 DIALECTS: tuple[Dialect, ...] = ("python", "ecma")
@@ -85,8 +86,10 @@ class Regex(Source):
     def __post_init__(self) -> None:
         """Refuse what is no pattern at all; its syntax is read when compiling."""
         check_text(self.pattern, "a pattern")
-        if self.dialect not in DIALECTS:
-            raise SourceError(f"dialect is {self.dialect!r}; the dialects are {DIALECTS}")
+        check_option("dialect", self.dialect, DIALECTS)
+        if not isinstance(self.flags, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            given = brief(self.flags)
+            raise SourceError(f"flags are letters of 'imsxau', as in (?im), and not {given}")
 
 
 @final
@@ -104,7 +107,7 @@ class Choice(Source):
     def __init__(self, options: Iterable[str]) -> None:
         """One of `options`; a single string would be read letter by letter, so it is refused."""
         if isinstance(options, str) or not isinstance(options, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise SourceError(f"Choice takes a list of strings, not {options!r}")
+            raise SourceError(f"Choice takes a list of strings, not {brief(options)}")
         listed = tuple(options)
         for option in listed:
             check_text(option, "an option of Choice")
@@ -271,8 +274,9 @@ def source(value: object) -> Source:
     if get_origin(value) is Union and any(isinstance(a, Source) for a in get_args(value)):
         return Either(tuple(source(a) for a in get_args(value)))
     if value is None or isinstance(value, (int, float, bytes, list, tuple, set, dict)):
+        given = brief(cast("object", value))
         raise SourceError(
-            f"{value!r} is no source: pass a type, a string, or Regex, Choice, JsonSchema, Text"
+            f"{given} is no source: pass a type, a string, or Regex, Choice, JsonSchema, Text"
             + (" (wrap a schema as fairlead.JsonSchema(...))" if isinstance(value, dict) else "")
         )
     return PythonType(value)
@@ -287,18 +291,19 @@ def repeat(item: object, low: int = 0, high: int | None = None) -> Repetition:
     Raises:
         SourceError: the bounds are no counts, or the wrong way round.
     """
+    given = f"{brief(low)}, {brief(high)}"
     for bound in (low,) if high is None else (low, high):
         if not isinstance(bound, int) or isinstance(bound, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise SourceError(f"repeat({low!r}, {high!r}): bounds are whole numbers")
+            raise SourceError(f"repeat({given}): bounds are whole numbers")
     if low < 0 or (high is not None and high < low):
-        raise SourceError(f"repeat({low}, {high}): bounds are counts, the lower one first")
+        raise SourceError(f"repeat({given}): bounds are counts, the lower one first")
     return Repetition(source(item), low, high)
 
 
 def check_text(value: object, what: str) -> None:
     """Refuse what is no str, and strings with lone surrogates, which no text contains."""
     if not isinstance(value, str):
-        raise SourceError(f"{what} must be a str, not {value!r}")
+        raise SourceError(f"{what} must be a str, not {brief(value)}")
     try:
         value.encode()
     except UnicodeEncodeError as error:
@@ -311,4 +316,12 @@ def check_text(value: object, what: str) -> None:
 def check_flag(name: str, value: object) -> None:
     """Refuse what is neither True nor False: "no" would be taken for yes."""
     if not isinstance(value, bool):
-        raise SourceError(f"{name} is {value!r:.60}: it is True or False")
+        raise SourceError(f"{name} is {brief(value)}: it is True or False")
+
+
+def check_option(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    """Refuse what is none of the names that an option may have."""
+    if not isinstance(value, str) or value not in allowed:
+        listed = ", ".join(map(repr, allowed))
+        near = did_you_mean(value, allowed)
+        raise SourceError(f"{name}={brief(value)}: it is one of {listed}{near}")

@@ -5,10 +5,12 @@ where a source names it. In `result.text`, and where a constraint is asked, it h
 """
 
 from dataclasses import dataclass
-from typing import final
+from typing import Final, final
 
-from fairlead.errors import SourceError
-from fairlead.syntax.sources import Source, check_text
+from fairlead.errors import SourceError, brief
+from fairlead.syntax.sources import Source, check_flag, check_text
+
+_MOST_IDS: Final = 1 << 32  # more than any vocabulary has
 
 
 @final
@@ -27,11 +29,12 @@ class Special(Source):
     def __post_init__(self) -> None:
         """Refuse what is neither a name nor an id."""
         if isinstance(self.token, bool) or not isinstance(self.token, int | str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise SourceError(f"a special token has a name or an id, not {self.token!r}")
+            raise SourceError(f"a special token has a name or an id, not {brief(self.token)}")
         if isinstance(self.token, str):
             check_text(self.token, "the name of a special token")
-        if self.token == "" or (isinstance(self.token, int) and self.token < 0):
-            raise SourceError(f"no special token is {self.token!r}")
+        check_flag("required", self.required)
+        if self.token == "" or (isinstance(self.token, int) and not 0 <= self.token < _MOST_IDS):
+            raise SourceError(f"no special token is {brief(self.token)}")
 
 
 @final
@@ -65,6 +68,6 @@ def special(token: str | int, *, required: bool = True) -> Special:
             stands there as a text.
 
     Raises:
-        SourceError: it is no name and no id.
+        SourceError: it is no name and no id, or `required` is neither True nor False.
     """
     return Special(token, required)

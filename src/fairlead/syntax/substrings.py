@@ -10,9 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, final, get_args
 
-from fairlead.errors import SourceError
-from fairlead.syntax.names import did_you_mean
-from fairlead.syntax.sources import Source, check_text
+from fairlead.errors import SourceError, brief
+from fairlead.syntax.sources import Source, check_option, check_text
 
 Cut: TypeAlias = Literal["words", "characters"]
 
@@ -45,14 +44,12 @@ def substring(text: str | Iterable[str], cut: Cut = "words") -> Substring:
     Raises:
         SourceError: it is no text, or is cut otherwise.
     """
-    if cut not in get_args(Cut):
-        near = did_you_mean(cut, get_args(Cut))
-        raise SourceError(f"cut={cut!r}: it is 'words' or 'characters'{near}")
+    check_option("cut", cut, get_args(Cut))
     if isinstance(text, str):
         check_text(text, "the text of a substring")
         return Substring(tuple(_WORDS.findall(text) if cut == "words" else text))
     if not isinstance(text, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise SourceError(f"a substring is one of a text, or of chunks, not {text!r:.60}")
+        raise SourceError(f"a substring is one of a text, or of chunks, not {brief(text)}")
     chunks = tuple(text)
     for chunk in chunks:
         check_text(chunk, "a chunk")

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast, final
 
-from fairlead.errors import SourceError, UnsupportedError
+from fairlead.errors import SourceError, UnsupportedError, brief
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.json_text import read_json
 from fairlead.syntax.names import did_you_mean
@@ -32,6 +32,7 @@ from fairlead.syntax.sources import (
     Source,
     Text,
     check_flag,
+    check_text,
 )
 from fairlead.syntax.tool_formats import FORMATS, Format
 from fairlead.syntax.tool_parameters import as_json, elements, parameters
@@ -209,7 +210,7 @@ def tools(
         raise SourceError(f"two tools have the name {twice!r}")
     if not isinstance(format, str) or format not in FORMATS:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise SourceError(
-            f"there is no format {format!r} for tools; there are {', '.join(FORMATS)}"
+            f"there is no format {brief(format)} for tools; there are {', '.join(FORMATS)}"
             f"{did_you_mean(format, FORMATS)}"
         )
     check_flag("parallel", parallel)
@@ -239,7 +240,7 @@ def _checked_choice(choice: object, names: list[str]) -> str:
     allowed = [*CHOICES, *names]
     if not isinstance(wanted, str) or wanted not in allowed:
         raise SourceError(
-            f"choice is {choice!r}: it is one of {', '.join(allowed)}"
+            f"choice is {brief(cast('object', choice))}: it is one of {', '.join(allowed)}"
             f"{did_you_mean(wanted, allowed)}"
         )
     return wanted
@@ -250,7 +251,7 @@ def _tool(given: object) -> Tool:
         return _described(cast("Mapping[str, object]", given))
     name = getattr(given, "__name__", None)
     if not callable(given) or not isinstance(name, str):
-        raise SourceError(f"{given!r} is no tool: a model, a callable or a description"[:300])
+        raise SourceError(f"{brief(given)} is no tool: a model, a callable or a description")
     _check_name(name)
     own = not isinstance(given, type) or vars(given).get("__doc__")  # a class inherits it
     about = (inspect.getdoc(given) or "") if own else ""
@@ -289,15 +290,18 @@ def _described(given: Mapping[str, object]) -> Tool:
     """The tool of a description, of the Chat Completions form or that of Responses."""
     function = _function(given)
     name, parameters = function.get("name"), function.get("parameters", {"type": "object"})
+    about = function.get("description")
+    if about is not None:
+        check_text(about, "the description of a tool")
     if not isinstance(name, str) or not isinstance(parameters, dict):
-        raise SourceError(f"a description of a tool has a name and parameters; not {given!r}"[:300])
+        raise SourceError(f"a description of a tool has a name and parameters; not {brief(given)}")
     _check_name(name)
     # Whoever writes none means an object, too: of {} the arguments would else be any JSON.
     whole: dict[str, Any] = {"type": "object", **cast("dict[str, Any]", parameters)}
     schema = JsonSchema(whole, "declared", whitespace="natural", spelling="plain")
     if whole["type"] != "object":
         raise _no_object(name)
-    return Tool(name, schema, given, str(function.get("description") or ""))
+    return Tool(name, schema, given, str(about or ""))
 
 
 def _function(given: Mapping[str, object]) -> Mapping[str, object]:

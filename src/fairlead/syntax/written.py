@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import get_origin
 
+from fairlead.errors import brief
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.lark_source import Lark
 from fairlead.syntax.sources import (
@@ -63,7 +64,7 @@ def _whole(source: Source, depth: int) -> str:  # noqa: C901, PLR0911, PLR0912  
         case Inverse(item):
             return f"~{_inner(item, depth)}"
         case Repetition(item, low, high):
-            return f"repeat({_whole(item, depth - 1)}, {low}, {high})"
+            return f"repeat({_whole(item, depth - 1)}, {brief(low)}, {brief(high)})"
         case _:
             return type(source).__name__
 

@@ -8,7 +8,8 @@ tokenizer says of itself; what that means for bytes is `decoding`'s affair.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Self, final
 
@@ -73,7 +74,10 @@ class Backend:
         from tokenizers import Tokenizer
 
         try:
-            tokenizer = Tokenizer.from_buffer(text)
+            with no_panic(name):
+                tokenizer = Tokenizer.from_buffer(text)
+        except ModelError:
+            raise
         except Exception as error:  # noqa: BLE001  the library raises nothing narrower
             raise ModelError(f"{name} is no tokenizer that can be read: {error}") from None
         return cls.of(tokenizer)
@@ -142,6 +146,23 @@ class Backend:
     def decode(self, ids: Sequence[int]) -> str:
         """The text that the tokenizer itself makes of `ids`."""
         return self.tokenizer.decode(ids, skip_special_tokens=False)
+
+
+@contextmanager
+def no_panic(name: str) -> Generator[None]:
+    """Panics of the library, which is written in Rust, become ours.
+
+    They are no `Exception`, and their class can be told by its name alone.
+
+    Raises:
+        ModelError: the library gave up; `name` says on what.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise ModelError(f"{name} makes the tokenizers library give up: {error}") from None
 
 
 def fast_backend(tokenizer: Any) -> Any:

@@ -5,13 +5,13 @@ configuration a list, the chat template closes a turn with a third. An id missed
 never stops, so the answer is their union; what a caller names is taken instead of it.
 """
 
-import difflib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from fairlead.errors import ModelError
+from fairlead.errors import ModelError, brief
+from fairlead.syntax.names import did_you_mean
 
 # Names of end tokens in use, for a tokenizer that comes without any configuration.
 KNOWN: Final = (
@@ -39,6 +39,8 @@ def named_ends(eos: str | int | Iterable[str | int], ids: Mapping[str, int]) -> 
         [2, 7]
     """
     several = [eos] if isinstance(eos, str | int) else eos
+    if not isinstance(several, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ModelError(f"eos is a token's name, an id, or several of them, not {brief(eos)}")
     return frozenset(_id_of(one, ids, "eos") for one in several)
 
 
@@ -93,8 +95,10 @@ def _turn_ends(
 def _object(path: Path) -> Mapping[str, Any]:
     try:
         value = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise ModelError(f"{path} is no JSON: {error}") from None
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"{path} is no JSON that can be read: {error}") from None
     if not isinstance(value, dict):
         raise ModelError(f"{path} holds {type(value).__name__}, where a JSON object is expected")
     return value  # pyright: ignore[reportUnknownVariableType]
@@ -122,7 +126,6 @@ def _id_of(token: Any, ids: Mapping[str, int], place: str) -> int:
     if isinstance(token, str) and token in ids:
         return ids[token]
     # Only what looks like an end token is compared: 200,000 words would take a second.
-    names = [name for name in ids if name.startswith(("<", "["))]
-    near = difflib.get_close_matches(str(token), names, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise ModelError(f"{place} names the token {token!r}, which the vocabulary does not have{hint}")
+    hint = did_you_mean(token, [name for name in ids if name.startswith(("<", "["))])
+    named = brief(token)
+    raise ModelError(f"{place} names the token {named}, which the vocabulary does not have{hint}")

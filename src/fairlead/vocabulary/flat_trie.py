@@ -74,14 +74,7 @@ class FlatTrie:
         Raises:
             LimitError: a token is longer than 65,535 bytes.
         """
-        longest = int(rows.lengths.max(initial=0))
-        if longest > LONGEST:
-            raise LimitError(
-                f"a token has {longest} bytes; tokens of up to {LONGEST} can be read",
-                limit="bytes of a token",
-                given=longest,
-                needed=LONGEST,
-            )
+        check_longest(int(rows.lengths.max(initial=0)))
         # Each row adds a node for each byte that it does not share with the row before.
         fresh = rows.lengths - rows.shared
         first = np.cumsum(fresh) - fresh
@@ -109,6 +102,21 @@ class FlatTrie:
     def breadth_first(self) -> NDArray[np.int64]:
         """The nodes by depth, those of a depth in the order of their prefixes."""
         return np.argsort(self.depth, kind="stable")
+
+
+def check_longest(longest: int) -> None:
+    """Refuse tokens that are too long.
+
+    Raises:
+        LimitError: `longest` is more than 65,535 bytes.
+    """
+    if longest > LONGEST:
+        raise LimitError(
+            f"a token has {longest} bytes; tokens of up to {LONGEST} can be read",
+            limit="bytes of a token",
+            given=longest,
+            needed=LONGEST,
+        )
 
 
 def _ends(depth: NDArray[np.int64]) -> NDArray[np.int64]:

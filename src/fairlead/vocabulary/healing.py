@@ -25,7 +25,7 @@ from functools import lru_cache
 from operator import index
 from typing import cast
 
-from fairlead.errors import SourceError
+from fairlead.errors import SourceError, brief
 from fairlead.vocabulary.spellings import Vocabulary
 
 
@@ -69,7 +69,7 @@ def _checked(tokens: object, vocabulary: object) -> tuple[int, ...]:
     try:
         return tuple(map(index, cast("Sequence[int]", tokens)))
     except TypeError:
-        raise SourceError(f"tokens are ids, not {tokens!r:.60}") from None
+        raise SourceError(f"tokens are ids, not {brief(tokens)}") from None
 
 
 @lru_cache(256)
@@ -88,7 +88,7 @@ def across(vocabulary: Vocabulary, taken: tuple[int, ...]) -> tuple[int, ...]:
 
 def _spelling(token: int, vocabulary: Vocabulary) -> bytes | None:
     if not 0 <= token < vocabulary.width:
-        raise SourceError(f"{token} is no token of {vocabulary!r}")
+        raise SourceError(f"{brief(token)} is no token of {vocabulary!r}")
     return vocabulary.tokens[token] if token < len(vocabulary.tokens) else None
 
 

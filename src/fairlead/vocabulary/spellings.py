@@ -14,24 +14,26 @@ and no models, and once read it knows no tokenizer either: how a text is cut is 
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Self, final
+from typing import Any, Final, Self, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlead.errors import ModelError
-from fairlead.vocabulary.backend import Backend, fast_backend
+from fairlead.errors import LimitError, ModelError, brief
+from fairlead.vocabulary.backend import MOST_IDS, Backend, fast_backend
 from fairlead.vocabulary.cache import kept_trie
 from fairlead.vocabulary.end_ids import ends_beside, ends_of, named_ends
 from fairlead.vocabulary.flat_trie import FlatTrie
 from fairlead.vocabulary.tokenizer_json import TokenTable, open_table, read_table
 from fairlead.vocabulary.trie import Trie
 
+_HALVES: Final = re.compile("[\ud800-\udfff]")
 NO_SPECIAL: Final[Mapping[str, int]] = MappingProxyType({})
 
 
@@ -82,18 +84,17 @@ class Vocabulary:
             loss: why decoding loses information, if it does.
 
         Raises:
-            ModelError: a token is not bytes, an id is not below the width, or the width is too
-                small, naming which.
+            ModelError: a token is not bytes, an id is not below the width, the width is too small,
+                or another argument is none, naming which.
+            LimitError: the width is more than 2**24.
         """
         for name, value in (("tokens", tokens), ("eos_ids", eos_ids)):
             if isinstance(value, str | bytes) or not isinstance(value, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise ModelError(f"{name} must be a list or another collection, not {value!r}")
+                raise ModelError(f"{name} must be a list or another collection, not {brief(value)}")
         spelled = _checked_tokens(tokens)
         wide = _checked_width(width, len(spelled))
         ends = frozenset(_checked_id(i, wide, "end id") for i in eos_ids)
-        names = {
-            name: _checked_id(i, wide, f"special token {name!r}") for name, i in special.items()
-        }
+        names = _checked_special(special, wide)
         named = set(names.values())
         for i in ends:
             if i < len(spelled) and i not in named:
@@ -102,7 +103,9 @@ class Vocabulary:
             if i < len(spelled):
                 spelled[i] = None
         if not isinstance(lead, bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ModelError(f"lead must be bytes, not {lead!r}")
+            raise ModelError(f"lead must be bytes, not {brief(lead)}")
+        if not isinstance(loss, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ModelError(f"loss must be a str, not {brief(loss)}")
         vars(self).update(  # frozen: this is the one place that writes
             tokens=tuple(spelled),
             eos_ids=ends,
@@ -132,9 +135,12 @@ class Vocabulary:
             ModelError: the file is missing or broken, an end token is unknown, or the bytes read
                 from the configuration are not those of the texts that the tokenizer encodes.
             UnsupportedError: the decoder does not work token by token.
+            LimitError: a token is longer than 65,535 bytes, or the width more than 2**24.
         """
         if not isinstance(source, str | Path | bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ModelError(f"a tokenizer.json is given by its path or its bytes, not {source!r}")
+            raise ModelError(
+                f"a tokenizer.json is given by its path or its bytes, not {brief(source)}"
+            )
         table, folder = open_table(source)
         ends = ends_beside(folder, table.ids) if eos is None else named_ends(eos, table.ids)
         return cls._of(table, ends, width)
@@ -157,6 +163,7 @@ class Vocabulary:
         Raises:
             ModelError: it is not a fast tokenizer, or does not do what it says.
             UnsupportedError: the decoder does not work token by token.
+            LimitError: a token is longer than 65,535 bytes, or the width more than 2**24.
         """
         table = read_table(Backend.of(fast_backend(tokenizer)))
         return cls._of(table, ends_of(tokenizer, generation_config, table.added), width)
@@ -310,25 +317,47 @@ def _checked_tokens(tokens: Iterable[object]) -> list[bytes | None]:
         for i, token in enumerate(listed):
             if token is not None and not isinstance(token, bytes):
                 raise ModelError(
-                    f"token {i} is {token!r} of type {type(token).__name__}: tokens are bytes, or "
-                    "None for an id that spells nothing"
+                    f"token {i} is {brief(token)} of type {type(token).__name__}: tokens are "
+                    "bytes, or None for an id that spells nothing"
                 )
     return [token or None for token in listed]
 
 
 def _checked_width(width: object, count: int) -> int:
     if width is None:
-        return count
+        return _below_limit(count)
     if not isinstance(width, int) or isinstance(width, bool) or width < count:
-        raise ModelError(f"width is {width!r}: the logits must cover all {count} tokens")
+        raise ModelError(f"width is {brief(width)}: the logits must cover all {count} tokens")
+    return _below_limit(width)
+
+
+def _below_limit(width: int) -> int:
+    if width > MOST_IDS:
+        raise LimitError(
+            f"width is {brief(width)}: vocabularies of up to {MOST_IDS} ids can be used",
+            limit="width",
+            given=width,
+            needed=MOST_IDS,
+        )
     return width
+
+
+def _checked_special(special: object, width: int) -> dict[str, int]:
+    if not isinstance(special, Mapping):
+        raise ModelError(f"special must be a dict of ids by name, not {brief(special)}")
+    names: dict[str, int] = {}
+    for name, token in cast("Mapping[object, object]", special).items():
+        if not isinstance(name, str) or _HALVES.search(name):
+            raise ModelError(f"special has the name {brief(name)}: names are texts")
+        names[name] = _checked_id(token, width, f"special token {brief(name)}")
+    return names
 
 
 def _checked_id(given: object, width: int, role: str) -> int:
     if isinstance(given, np.signedinteger | np.unsignedinteger):  # from config arrays
         given = given.item()
     if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given < width:
-        raise ModelError(f"{role} is {given!r}: ids are whole numbers from 0 to {width - 1}")
+        raise ModelError(f"{role} is {brief(given)}: ids are whole numbers from 0 to {width - 1}")
     return given
 
 

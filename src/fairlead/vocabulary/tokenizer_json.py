@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 
 from fairlead.errors import ModelError
 from fairlead.vocabulary.array_file import Record
-from fairlead.vocabulary.backend import Backend
+from fairlead.vocabulary.backend import Backend, no_panic
 from fairlead.vocabulary.cache import WORTH_BYTES, kept
 from fairlead.vocabulary.decoding import Decoding, read_decoding
+from fairlead.vocabulary.flat_trie import check_longest
 from fairlead.vocabulary.self_check import check
 
 
@@ -57,7 +58,13 @@ def read_table(backend: Backend) -> TokenTable:
     Raises:
         UnsupportedError: its decoder does not work token by token.
         ModelError: what it does is not what it says.
+        LimitError: a token is longer than 65,535 bytes.
     """
+    with no_panic("the tokenizer"):
+        return _read(backend)
+
+
+def _read(backend: Backend) -> TokenTable:
     decoding = read_decoding(backend)
     special = {token.content: i for i, token in backend.added.items() if token.special}
     if backend.unknown is not None:
@@ -67,6 +74,7 @@ def read_table(backend: Backend) -> TokenTable:
         None if piece is None or i in silent else _spell(backend, decoding, i, piece)
         for i, piece in enumerate(backend.pieces)
     )
+    check_longest(max((len(token) for token in tokens if token), default=0))  # trials take long
     check(backend, decoding, tokens)
     return TokenTable(
         tokens=tokens,
@@ -87,16 +95,21 @@ def open_table(source: str | bytes | Path) -> tuple[TokenTable, Path | None]:
     Raises:
         ModelError: there is no such file, it is no tokenizer, or does not do what it says.
         UnsupportedError: its decoder does not work token by token.
+        LimitError: an id is absurdly large, or a token longer than 65,535 bytes.
     """
     if isinstance(source, bytes):
         return _table(source, "the text given"), None
     path = Path(source)
-    if path.is_dir():
-        path /= "tokenizer.json"
     try:
+        if path.is_dir():
+            path /= "tokenizer.json"
         content = path.read_bytes()
     except OSError as error:
         raise ModelError(f"the tokenizer {path} cannot be read: {error.strerror}") from None
+    except ValueError:  # the name has half of a surrogate pair, or a NUL
+        raise ModelError(
+            f"the tokenizer {str(path)!r} cannot be read: no file has that name"
+        ) from None
     return _table(content, str(path)), path.parent
 
 
