@@ -3,6 +3,7 @@
 `python tests/test_wrong_inputs.py` prints all of them.
 """
 
+import pickle
 import re
 import sys
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import pytest
 
 import fairlead as fl
 from fairlead.engine.fake import FakeModel
+from fairlead.errors import brief
 from fairlead.syntax.sources import Source
 from small_tokenizers import byte_level
 
@@ -286,6 +288,17 @@ def test_a_wrong_input_is_refused_with_its_place_and_what_is_allowed(case: Wrong
     assert type(raised.value) is case.error
     for said in case.said:
         assert said in str(raised.value)
+    again = pickle.loads(pickle.dumps(raised.value))  # as it comes out of a worker process
+    assert type(again) is case.error
+    assert (str(again), vars(again)) == (str(raised.value), vars(raised.value))
+
+
+@pytest.mark.parametrize("token", [10**5000, -1, "a", None, 1.5], ids=brief)
+def test_what_is_no_token_is_rejected(token: Any) -> None:
+    constraint = fl.compile(fl.Regex("ab"), LETTERS)
+    with pytest.raises(fl.TokenRejected) as raised:
+        constraint.advance(constraint.start(), token)
+    assert len(str(raised.value)) <= 500
 
 
 class Mute:

@@ -25,6 +25,19 @@ class FairleadError(Exception):
     def __init__(self, message: str) -> None:
         super().__init__(_cut(message, _LONGEST))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """As it is, so that it gets from a worker process to who waits for it."""
+        return _again, (type(self), self.args, self.__dict__)
+
+
+def _again(
+    kind: type[FairleadError], args: tuple[object, ...], said: dict[str, object]
+) -> FairleadError:
+    """An error once more; its message has been made of what it was told."""
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(said)
+    return error
+
 
 @final
 class SourceError(FairleadError):

@@ -26,7 +26,7 @@ from fairlead.constraints.readings import checked_lead, read_text
 from fairlead.constraints.special_tokens import resolve
 from fairlead.constraints.tables import MOST_STATES, Tables, build_tables
 from fairlead.constraints.token_graph import TokenGraph
-from fairlead.errors import TokenRejected, UnsupportedError
+from fairlead.errors import TokenRejected, UnsupportedError, brief
 from fairlead.lowering.expr import concat, literal
 from fairlead.lowering.fuel import metered
 from fairlead.lowering.nodes import Expr
@@ -136,7 +136,7 @@ class CompiledConstraint:
 
     def _advance(self, state: DecodeState, token: int) -> DecodeState:
         if not isinstance(token, SupportsIndex):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TokenRejected(f"a token is an id, not {token!r}", token=-1)
+            raise TokenRejected(f"a token is an id, not {brief(token)}", token=-1)
         token = index(token)
         if token in self.vocabulary.eos_ids and state.accepts:
             return state if state.ended else self._states.end(state)
@@ -392,6 +392,7 @@ class CompiledConstraint:
         known, allowed = self.vocabulary.tokens, self.mask(state)
         spelling = known[token] if 0 <= token < len(known) else None
         likely = unpack(allowed)[:8].tolist()
-        what = f"token {token} ({spelling!r})" if spelling else f"token {token}, no text,"
+        what = f"token {brief(token)}"
+        what += f" ({spelling!r})" if spelling else ", no text,"
         said = f"{what} is not allowed here; {count(allowed)} tokens are, {likely} among them"
         return TokenRejected(said, token=token, spelling=spelling)
