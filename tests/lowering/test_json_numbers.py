@@ -2,6 +2,7 @@
 
 import random
 from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 
@@ -62,7 +63,14 @@ def drawn(dice: random.Random) -> Numbers:
 
 
 def allows(numbers: Numbers, value: Decimal) -> bool:
-    return within(value, numbers) and (numbers.values is None or value in numbers.values)
+    """The keywords in fractions, which share nothing with what is tested."""
+    factors = [*numbers.multiples, *([Decimal(1)] if numbers.integer else [])]
+    return (
+        (numbers.values is None or value in numbers.values)
+        and all((Fraction(value) / Fraction(factor)).denominator == 1 for factor in factors)
+        and all(value > b.value or (value == b.value and not b.exclusive) for b in numbers.lower)
+        and all(value < b.value or (value == b.value and not b.exclusive) for b in numbers.upper)
+    )
 
 
 def test_what_implies_other_keywords_has_no_number_beside_theirs() -> None:

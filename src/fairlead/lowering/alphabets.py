@@ -12,11 +12,11 @@ from fairlead.lowering.linear import parts_of
 from fairlead.lowering.nodes import Alt, And, Bytes, Concat, Empty, Epsilon, Expr, Not, Repeat
 
 
-def surely_apart(first: Expr, second: Expr) -> bool:
+def apart_by_bytes(first: Expr, second: Expr) -> bool:
     """Whether the bytes of one of two leave no string of the other.
 
     >>> from fairlead.lowering.expr import byte_set, literal, repeat
-    >>> surely_apart(repeat(byte_set(b"01:")), literal("1/2"))
+    >>> apart_by_bytes(repeat(byte_set(b"01:")), literal("1/2"))
     True
     """
     return not (_has_string(first, _bytes(second)) and _has_string(second, _bytes(first)))

@@ -64,11 +64,6 @@ class _Way:
     rows: dict[Formula, int] = field(default_factory=dict[Formula, int])
     answers: dict[Formula, int] = field(default_factory=dict[Formula, int])
 
-    @property
-    def members(self) -> tuple[int, frozenset[int]]:
-        """The names and the classes."""
-        return self.mask, self.classes
-
 
 @final
 class Completions:
@@ -119,7 +114,8 @@ class Completions:
                 names.add(name)
         mask = sum(map(self._numbers.__getitem__, names))
         made = _Way(frozenset(names), mask, frozenset(classes), listed)
-        others = [way for way in self._ways if way.members != made.members or way.atoms != listed]
+        told = (made.mask, made.classes, listed)
+        others = [way for way in self._ways if (way.mask, way.classes, way.atoms) != told]
         self._ways = [made, *others][:_KEPT]
 
     def suffice(self, said: Formula, free: int) -> bool:
@@ -140,7 +136,7 @@ class Completions:
     ) -> set[int]:
         """The names of which a member may come first, as one of them completes the rest behind it.
 
-        All at once: of an object with 30 names, one by one took a quarter of the time of its masks.
+        All at once: one by one took 60,000 of the 380,000 calls in all masks of tye's schema.
 
         Args:
             said: as above, of that member too.

@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Final, cast
 
 from fairlead.errors import LimitError
-from fairlead.lowering.alphabets import surely_apart
+from fairlead.lowering.alphabets import apart_by_bytes
 from fairlead.lowering.expr import (
     EMPTY,
     EPSILON,
@@ -240,7 +240,7 @@ def _are_apart(pattern: Pattern, name: str) -> bool:
     def match(pattern: str) -> Expr:
         return lower_regex(parse_regex(pattern, "ecma"))
 
-    return surely_apart(lower_search(pattern), format_bound(name, match))
+    return apart_by_bytes(lower_search(pattern), format_bound(name, match))
 
 
 def _kept(part: Strings) -> list[str]:

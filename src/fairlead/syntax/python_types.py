@@ -58,6 +58,7 @@ def type_schema(type_: object) -> TypeSchema:
         SourceError: pydantic says that the type is not well formed.
         UnsupportedError: pydantic does not know it, or no schema says exactly what it means; with
             the place in the type.
+        LimitError: it has more than 10,000 parts, each counted wherever it stands.
     """
     return _remembered(PythonType(type_))
 
@@ -76,7 +77,7 @@ def type_source(source: PythonType) -> JsonSchema:
     '{"type":"boolean"}'
 
     Raises:
-        SourceError, UnsupportedError: as `type_schema`.
+        SourceError, UnsupportedError, LimitError: as `type_schema`.
     """
     document = type_schema(source.type).schema
     if source.plain:
