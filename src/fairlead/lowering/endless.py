@@ -23,6 +23,7 @@ SOMETHING: Final = concat(byte_set(ALL_BYTES), UNSURE)
 """There surely is a text, in doubt which; where there may be none UNSURE stands alone."""
 
 _LOOKED_AT: Final = 12  # expressions, before a search for one that is endless gives up
+_LETTERS: Final = 1 << 10  # and options of words that are looked at again each time
 _WAYS: Final = 4  # ways to go on that are tried, those first by which most may begin
 
 _endless: _Known = WeakKeyDictionary()
@@ -142,7 +143,27 @@ def surely_ended(expr: Expr) -> bool:
     >>> surely_ended(alt(literal("cat"), literal("dog")))
     True
     """
-    return _told(expr, _ended, _has_end)
+    return _is_few_words(expr) or _told(expr, _ended, _has_end)
+
+
+def _is_few_words(expr: Expr) -> bool:
+    """Whether `expr` is plainly a list of words, and not a long one.
+
+    So are the keys that came, which another key must not be. Asked as the rest is, those of a map
+    took a third of the calls of a mask: 85 letters 527 of 1,676, and 10 so.
+    """
+    todo, left = [expr], _LETTERS
+    while todo and left:
+        node = todo.pop()
+        left -= 1
+        if isinstance(node, Concat):
+            todo.append(node.head)
+            todo.append(node.tail)
+        elif isinstance(node, Alt):
+            todo += node.options
+        elif not isinstance(node, Bytes | Epsilon):
+            return False
+    return not todo
 
 
 def _told(root: Expr, known: _Known, tell: Callable[[Expr, _Answer], bool]) -> bool:

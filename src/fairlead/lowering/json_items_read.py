@@ -95,21 +95,21 @@ def holds_at_end(atom: Atom) -> bool:
             return False
 
 
-def read_item(atom: Atom, position: int) -> Formula:  # noqa: PLR0911  an arm for each atom
+def read_item(atom: Atom, position: int) -> Formula | None:  # noqa: PLR0911  an arm for each atom
     """What becomes of an atom when the item at a position is read."""
     match atom:
         case Item(at, value):
-            return now(value) if at == position else leaf(atom)
+            return now(value) if at == position else None
         case Items(start, value):
-            return all_of(now(value), leaf(atom)) if start <= position else leaf(atom)
+            return all_of(now(value), leaf(atom)) if start <= position else None
         case SomeItem(start, value):
-            return any_of(now(value), leaf(atom)) if start <= position else leaf(atom)
+            return any_of(now(value), leaf(atom)) if start <= position else None
         case Holding(value, low, high):
             return _count(value, low, high)
         case Longer(count):
-            return TRUE if count <= position + 1 else leaf(atom)
+            return TRUE if count <= position + 1 else None
         case Shorter(count):
-            return leaf(atom) if position < count else FALSE
+            return None if position < count else FALSE
         case Unlike(values):
             return unlike_item(values)
         case _:

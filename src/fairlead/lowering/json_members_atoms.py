@@ -43,17 +43,17 @@ def asks(atom: Atom, key: KeyClass) -> bool:
             return isinstance(atom, (AtLeast, Unlike))
 
 
-def read_member(atom: Atom, key: KeyClass) -> Formula:  # noqa: PLR0911  an arm for each atom
+def read_member(atom: Atom, key: KeyClass) -> Formula | None:  # noqa: PLR0911  an arm for each atom
     """What becomes of an atom when a member of this key is read."""
     match atom:
         case Named(name, value):
-            return now(value) if name == key.name else leaf(atom)
+            return now(value) if name == key.name else None
         case Required(name):
-            return TRUE if name == key.name else leaf(atom)
+            return TRUE if name == key.name else None
         case Matching(keys, value):
-            return all_of(now(value), leaf(atom)) if key.among(keys) else leaf(atom)
+            return all_of(now(value), leaf(atom)) if key.among(keys) else None
         case Found(keys, value):
-            return any_of(now(value), leaf(atom)) if key.among(keys) else leaf(atom)
+            return any_of(now(value), leaf(atom)) if key.among(keys) else None
         case AtLeast(count):
             return at_least(count - 1)
         case AtMost(count):
