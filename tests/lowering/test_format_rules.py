@@ -5,6 +5,7 @@ import json
 import random
 import re
 
+import idna
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from fairlead.syntax.regex import parse_regex
 from json_schemas import draw, machine, matches
 
 MACHINES: dict[str, Derivatives] = {}
+DAY = "2024-02-29T23:59:59Z"
 
 
 def accepted(name: str, text: str) -> bool:
@@ -311,6 +313,62 @@ def test_names_in_punycode_are_inside_the_bound_only():
     assert not accepted("hostname", "xn--ngba1o")
     assert matches(Derivatives(format_bound("hostname", match)), "xn--ngba1o")
     assert matches(Derivatives(format_bound("regex", match)), "(?<=a)")
+
+
+def in_bound(name: str, text: str) -> bool:
+    def match(pattern: str) -> Expr:
+        return lower_regex(parse_regex(pattern, "ecma"))
+
+    return matches(Derivatives(format_bound(name, match)), text)
+
+
+@pytest.mark.parametrize(
+    "text", ["*a", "+", "?", ")", "a\\", "[a", "(?:", "[\\", "(a", "a|((b|c", "(?"]
+)
+def test_what_is_outside_the_bound_of_regex_nobody_reads(text):
+    with pytest.raises(re.error):
+        re.compile(text)
+    assert not in_bound("regex", text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [r"(?<n>a)\k<n>", "[]", "[^]", r"\cA", "(?<=a+)b", "[(]", "[)]", r"\(", "{", "]", "(a)(", ""],
+)
+def test_what_somebody_reads_is_in_the_bound_of_regex(text):
+    assert in_bound("regex", text)
+
+
+@pytest.mark.parametrize(
+    "text", ["::", "a b", "a..b", ".a", ".", "", "a_b", "\x7f", "a\u3002\u3002b"]
+)
+def test_what_is_outside_the_bound_of_idn_hostname_is_none(text):
+    with pytest.raises(idna.IDNAError):
+        idna.encode(text)
+    assert not in_bound("idn-hostname", text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["\u03c0\u03b1" * 25 + "\uff0ecom", "xn--ihqwcrb4cv8a8dqg056pqjye", "a\u3002b", "a.", "\xdf"],
+)
+def test_names_of_any_length_are_in_the_bound_of_idn_hostname(text):
+    assert idna.encode(text)
+    assert in_bound("idn-hostname", text)
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({"type": "string", "not": {"format": "idn-hostname"}}, "::"),
+        ({"type": "string", "not": {"format": "regex"}}, "("),
+        ({"if": {"format": "idn-hostname"}, "then": {"type": "integer"}, "else": {}}, "::"),
+        ({"oneOf": [{"type": "string", "format": "regex"}, {"const": "("}]}, "("),
+        ({"type": "string", "format": "date-time", "not": {"format": "idn-hostname"}}, DAY),
+    ],
+)
+def test_what_is_plainly_of_no_format_satisfies_its_opposite(schema, text):
+    assert matches(machine(schema), json.dumps(text))
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ What this module does not know: spelling, schemas.
 
 from typing import Final
 
-from fairlead.lowering.formats_idn import idn_hostname
+from fairlead.lowering.formats_idn import any_idn_hostname, idn_hostname
 from fairlead.lowering.formats_network import (
     any_hostname,
     email,
@@ -29,7 +29,7 @@ from fairlead.lowering.formats_network import (
     ipv4,
     ipv6,
 )
-from fairlead.lowering.formats_regex import regex
+from fairlead.lowering.formats_regex import any_regex, regex
 from fairlead.lowering.formats_times import date, date_time, duration, time
 from fairlead.lowering.formats_uri import iri, iri_reference, uri, uri_reference, uri_template
 from fairlead.lowering.matching import Lower, Match
@@ -69,10 +69,6 @@ def _relative_json_pointer(match: Match) -> Expr:
     return match(r"(?:0|[1-9][0-9]*)(?:#|(?:/(?:[^/~]|~[01])*)*)")
 
 
-def _any_text(match: Match) -> Expr:
-    return match(r"[\s\S]*")
-
-
 _FORMATS: dict[str, Lower] = {
     "date": date,
     "time": time,
@@ -96,8 +92,8 @@ _FORMATS: dict[str, Lower] = {
 }
 _BOUNDS: dict[str, Lower] = {
     "hostname": any_hostname,
-    "idn-hostname": _any_text,
-    "regex": _any_text,
+    "idn-hostname": any_idn_hostname,
+    "regex": any_regex,
 }
 _PLAIN: Final = frozenset((
     "date", "time", "date-time", "duration", "hostname", "ipv4", "ipv6", "uri", "uri-reference",

@@ -32,6 +32,7 @@ from fairlead.lowering.nodes import Expr
 
 _MOST_CODES, _MOST_LABELS = 7, 3
 _DOTS = r"[.\u3002\uff0e\uff61]"
+_ANY_CODE = r"[A-Za-z0-9\u0080-\u3001\u3003-\uff0d\uff0f-\uff60\uff62-\u{10ffff}-]"
 _BEHIND = {
     "middle dot": ("l",),
     "geresh": ("hebrew",),
@@ -48,6 +49,14 @@ def idn_hostname(match: Match) -> Expr:
     ascii_label = both(match(PLAIN_LABEL), match(r"[A-Za-z][\s\S]*"))
     either_way = alt(ascii_label, _label(match, _State(bidi=True)))
     return alt(hostname(match), _name(match, one_way), _name(match, either_way))
+
+
+def any_idn_hostname(match: Match) -> Expr:
+    """Labels of what a hostname has of ASCII and anything else, none of them empty.
+
+    A dot may stand at the end, as some judges have it.
+    """
+    return match(rf"{_ANY_CODE}+(?:{_DOTS}{_ANY_CODE}+)*{_DOTS}?")
 
 
 def _name(match: Match, label: Expr) -> Expr:

@@ -102,7 +102,7 @@ def _weighted(letters: list[Expr], rests: list[Expr], left: int) -> Expr:
 
 
 def _literal() -> str:
-    return rf"\[(?:{IPV4}|IPv6:(?:{ipv6_pattern(most=6)}))\]"
+    return rf"\[(?:{IPV4}|[Ii][Pp][Vv]6:(?:{ipv6_pattern(most=6)}))\]"
 
 
 def ipv6_pattern(most: int) -> str:

@@ -14,7 +14,7 @@ Left out: lookbehind, names, references back, \cX, \u{…}, \p{…}, and a lone 
 What this module does not know: spelling, schemas.
 """
 
-from fairlead.lowering.expr import EMPTY, alt, concat, optional, repeat
+from fairlead.lowering.expr import EMPTY, alt, both, complement, concat, optional, repeat
 from fairlead.lowering.matching import Match
 from fairlead.lowering.nodes import Expr
 
@@ -43,6 +43,21 @@ def regex(match: Match) -> Expr:
             concat(ahead, terms, closing),
         )
     return repeat(alt(simple, assertion, groups, bar))
+
+
+def any_regex(match: Match) -> Expr:
+    """All but patterns that are plainly none, for whoever reads them.
+
+    Those begin with what repeats or closes something, end within an escape, the only one, or have a
+    class or a group that nothing closes.
+    """
+    wrong = (
+        r"[*+?)][\s\S]*",
+        r"[^\\]*\\",
+        r"[^\\\[]*\[[^\]]*",
+        r"[^\\\[)]*\([^\\\[)]*",
+    )
+    return both(match(r"[\s\S]*"), complement(match("|".join(wrong))))
 
 
 def _class(match: Match) -> Expr:
