@@ -114,6 +114,22 @@ def test_where_nothing_has_to_differ_all_tokens_after_which_enough_are_left_are_
             assert within == {token for token, needed in after.items() if needed < left}
 
 
+@pytest.mark.parametrize("bounds", [{}, {"maxItems": 2, "items": {"type": "integer"}}])
+def test_what_takes_fewer_tokens_behind_one_item_than_behind_another_is_in_it(bounds):
+    few = [b"{", b"}", b"[", b"]", b'"', b":", b",", b"a", b"0", b"1", b"0,", b",1", b"1]", b"[["]
+    schema = {"type": "array", "minItems": 2, "uniqueItems": True, **bounds}
+    source = fl.JsonSchema(schema, whitespace="compact")
+    constraint = fl.compile(source, fl.Vocabulary([*few, None], {len(few)}))
+    state = constraint.advance(constraint.start(), few.index(b"["))
+    after = {
+        token: constraint.distance(constraint.advance(state, token))
+        for token in unpack(constraint.mask(state)).tolist()
+    }
+    for left in range(2, 7):  # behind 0, ",1" and "]" suffice; behind 1 no two do
+        found = unpack(constraint.mask_within(state, left)).tolist()
+        assert found == [token for token, rest in after.items() if rest < left]
+
+
 def _close(constraint: CompiledConstraint, dice: random.Random) -> None:
     """Some tokens at will, then to the end within a budget that is hardly enough."""
     state = constraint.start()

@@ -192,11 +192,17 @@ class Closing:
         return [*chain.from_iterable(tokens)][:_MANY]
 
     def _by_key(self, reached: Reached, numbers: set[int]) -> list[int]:
-        """A few tokens into a key: after each it may take another number to the end."""
+        """A few tokens into a key or an item: after each it may take another number to the end."""
         states = {n: self._rows.state(n) for n in numbers}
-        into = [n for n, s in states.items() if s.looks and self._machine.reads_capture(s)]
+        into = [n for n, s in states.items() if self._depends_on_token(s)]
         tokens = reached.tokens[np.isin(reached.numbers, into)]
         return tokens.tolist() if len(tokens) <= _FEW else []
+
+    def _depends_on_token(self, rest: Expr) -> bool:
+        """Whether it may depend on what a token has read how many have to follow."""
+        if rest.looks:
+            return self._machine.reads_capture(rest)
+        return self._doubts.of(rest) != CERTAIN
 
 
 def halved(
