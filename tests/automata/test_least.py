@@ -1,6 +1,7 @@
 """Shortest words where rules recur; plain expressions are covered with the derivatives."""
 
 import itertools
+import json
 
 import pytest
 from hypothesis import given
@@ -22,6 +23,8 @@ from fairlead.lowering.expr import (
     optional,
     repeat,
 )
+from fairlead.lowering.json_items import ItemsTemplate
+from fairlead.lowering.json_members import MembersTemplate
 from fairlead.lowering.nodes import Rule
 from json_schemas import machine
 
@@ -146,3 +149,45 @@ def test_a_long_word_takes_fuel_for_what_is_kept_of_it():
     with pytest.raises(LimitError):
         engine.shortest(long)
     assert looked < 10_000
+
+
+@pytest.mark.parametrize(
+    ("template", "schema"),
+    [
+        (MembersTemplate, {"type": "object", "minProperties": 40}),
+        (ItemsTemplate, {"type": "array", "uniqueItems": True, "minItems": 40}),
+    ],
+)
+def test_what_needs_many_different_texts_is_asked_a_few_times(monkeypatch, template, schema):
+    asked = list[object]()
+    least_of = template.least
+
+    def counted(self, argument, least):
+        asked.append(argument)
+        return least_of(self, argument, least)
+
+    monkeypatch.setattr(template, "least", counted)
+    engine = machine(schema, whitespace="compact")
+    word = engine.shortest(engine.start())
+    assert len(json.loads(word)) == 40
+    assert len(asked) < 8
+
+
+@pytest.mark.parametrize("levels", [0, 1])
+def test_words_are_the_same_however_deep_what_is_asked_for_is_found_at_once(monkeypatch, levels):
+    schemas = [
+        {"type": "array", "uniqueItems": True, "minItems": 5},
+        {"type": "object", "minProperties": 3, "additionalProperties": {"minProperties": 2}},
+        {"$ref": "#/$defs/a", "$defs": {"a": {
+            "type": "array", "minItems": 2, "maxItems": 3, "uniqueItems": True,
+            "items": {"anyOf": [{"$ref": "#/$defs/a"}, {"type": "object", "minProperties": 2}]},
+        }}},
+    ]  # fmt: skip
+    expected = [shortest_text(schema) for schema in schemas]
+    monkeypatch.setattr(least, "_LEVELS", levels)
+    assert [shortest_text(schema) for schema in schemas] == expected
+
+
+def shortest_text(schema):
+    engine = machine(schema, whitespace="compact")
+    return engine.shortest(engine.start())

@@ -11,6 +11,7 @@ Only the first few parts are compared. What this misses costs time and changes n
 
 from collections.abc import Collection, Iterable
 from typing import Final, TypeAlias
+from weakref import WeakKeyDictionary
 
 from fairlead.lowering.nodes import Concat, Expr
 from fairlead.lowering.ranges import Range, contains, counted
@@ -19,8 +20,10 @@ _DEPTH = 6
 _PASSED: Final = 16  # parts that may be nothing, one behind the other
 _MOST_COMPARED = 256
 _UNBOUNDED = 1 << 80
+_MANY: Final = 16  # options that begin alike, of which it is worth to remember shapes
 
 Counts: TypeAlias = tuple[Range, ...]
+_shapes: "WeakKeyDictionary[Expr, tuple[tuple[int, ...], Counts]]" = WeakKeyDictionary()
 
 
 def superfluous(options: Iterable[Expr]) -> list[Expr]:
@@ -35,7 +38,7 @@ def superfluous(options: Iterable[Expr]) -> list[Expr]:
     alike: dict[tuple[int, ...], list[tuple[Counts, Expr]]] = {}
     for several in begun.values():
         for option in several if len(several) > 1 else ():
-            shape, counts = _shape(option)
+            shape, counts = _shape_of(option) if len(several) > _MANY else _shape(option)
             alike.setdefault(shape, []).append((counts, option))
     found = [*passed]
     for group in alike.values():
@@ -77,6 +80,14 @@ def _dominated(group: list[tuple[Counts, Expr]]) -> list[Expr]:
 def _width(entry: tuple[Counts, Expr]) -> int:
     """Larger for whatever contains another."""
     return sum((_UNBOUNDED if high is None else high) - low for low, high in entry[0])
+
+
+def _shape_of(option: Expr) -> tuple[tuple[int, ...], Counts]:
+    """The same, remembered: all letters spelled by escapes begin alike, and are in many unions."""
+    found = _shapes.get(option)
+    if found is None:
+        found = _shapes[option] = _shape(option)
+    return found
 
 
 def _shape(option: Expr) -> tuple[tuple[int, ...], Counts]:

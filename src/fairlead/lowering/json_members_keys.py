@@ -68,10 +68,8 @@ class KeyTexts:
         spend(_KEY * (len(extras) + len(used)))
         return both(content, complement(self._spelling.choose(used))) if used else content
 
-    def member(self, key: int, extras: "Extras | None", colon: Expr, value: Expr) -> Expr:
-        """A name and its value; with `extras`, a key of a class that is none of them."""
-        if extras is not None:
-            return concat(QUOTE, self.unused(key, extras), QUOTE, colon, value)
+    def member(self, key: int, colon: Expr, value: Expr) -> Expr:
+        """A name and its value."""
         found = self._members.get((key, value))
         if found is None:
             found = concat(QUOTE, self[key], QUOTE, colon, value)

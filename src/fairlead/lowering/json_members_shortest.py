@@ -23,7 +23,7 @@ from fairlead.lowering.json_members_standing import Standing
 from fairlead.lowering.json_objects import Extras
 from fairlead.lowering.json_progress import Pairs
 from fairlead.lowering.json_room import bounded, writes
-from fairlead.lowering.json_text import JsonStyle
+from fairlead.lowering.json_text import QUOTE, JsonStyle
 from fairlead.lowering.nodes import Expr, Least
 from fairlead.syntax.frozen import by_value
 
@@ -108,11 +108,15 @@ class Shortest:
 
         def find(extras: Extras, looked: set[str]) -> Chosen | None:
             def word(key: int, value: Formula, used: Extras) -> bytes | None:
-                taken, colon = None if key < self.count else used, self.reading.style.colon
-                text = least(self.texts.member(key, taken, colon, self.value(value)))
-                if text is not None and taken is not None:
-                    looked.add(key_of(text))
-                return text
+                colon = self.reading.style.colon
+                if key < self.count:
+                    return least(self.texts.member(key, colon, self.value(value)))
+                name = least(concat(QUOTE, self.texts.unused(key, used), QUOTE))
+                said = least(concat(colon, self.value(value)))
+                if name is None or said is None:
+                    return None
+                looked.add(key_of(name))
+                return name + said
 
             return least_members(estimate, word, said, extras)
 
