@@ -6,6 +6,8 @@ handful, and those become plain objects and arrays; what would be more than `MOS
 What this module does not know: what follows from atoms, but for plain contradictions.
 """
 
+from collections import defaultdict
+from collections.abc import Callable
 from typing import TypeAlias, final
 
 from fairlead.lowering.json_atoms import (
@@ -111,15 +113,22 @@ def prefix_length(case: Case) -> int:
     return max(positions, default=0)
 
 
-def item_of(case: Case, position: int) -> Formula:
-    """What is said of the item at a position."""
-    parts: list[Formula] = []
-    for atom in case:
-        match atom:
-            case Item(at, value) if at == position:
-                parts.append(value)
-            case Items(start, value) if start <= position:
-                parts.append(value)
-            case _:
-                pass
-    return all_of(*parts)
+def items_of(case: Case) -> Callable[[int], Formula]:
+    """What is said of the item at each position.
+
+    Looked for in the whole case for each of them, a constant of 5,000 numbers took 10 s.
+    """
+    single: defaultdict[int, dict[int, Formula]] = defaultdict(dict)  # by where they are named
+    several = list[tuple[int, int, Formula]]()
+    for index, atom in enumerate(case):
+        if isinstance(atom, Item):
+            single[atom.position][index] = atom.value
+        elif isinstance(atom, Items):
+            several.append((index, atom.start, atom.value))
+
+    def item(position: int) -> Formula:
+        said = {index: value for index, start, value in several if start <= position}
+        said |= single.get(position, {})
+        return all_of(*(said[index] for index in sorted(said)))
+
+    return item

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from fairlead.errors import UnsatisfiableError
 from fairlead.lowering.json_atoms import Holds, Longer, Required
-from fairlead.lowering.json_cases import cases, item_of, prefix_length
+from fairlead.lowering.json_cases import cases, items_of, prefix_length
 from fairlead.lowering.json_constants import is_constant
 from fairlead.lowering.json_formulas import FALSE, Formula, atoms, leaf
 from fairlead.lowering.json_keysets import said_of
@@ -77,9 +77,10 @@ def _required_parts(lowering: Lowering, said: Formula) -> dict[Formula, str]:
                 add(said_of(case, key), f"required {show(key.name)}", about)
     for case in cases(lowering.meaning.of(said, "array")) or ():
         low = max((atom.count for atom in case if isinstance(atom, Longer)), default=0)
+        item = items_of(case)
         for position in range(min(low, prefix_length(case) + 1)):
             about = partial(_about_item, position)
-            add(item_of(case, position), f"minItems, item {position}", about)
+            add(item(position), f"minItems, item {position}", about)
     return {part: why for part, why in parts.items() if _addresses(part)}
 
 

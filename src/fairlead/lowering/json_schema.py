@@ -29,7 +29,7 @@ from fairlead.lowering.json_anything import Composed, every
 from fairlead.lowering.json_apart import Apart
 from fairlead.lowering.json_arrays import json_array
 from fairlead.lowering.json_atoms import Flag, Holds, Item, Items, Longer, Named, Shorter
-from fairlead.lowering.json_cases import Case, cases, item_of, prefix_length
+from fairlead.lowering.json_cases import Case, cases, items_of, prefix_length
 from fairlead.lowering.json_clauses import Clauses
 from fairlead.lowering.json_formulas import (
     FALSE,
@@ -342,8 +342,10 @@ class Lowering:
         low = max((atom.count for atom in case if isinstance(atom, Longer)), default=0)
         high = min((atom.count for atom in case if isinstance(atom, Shorter)), default=None)
 
+        said = items_of(case)
+
         def item(position: int) -> Expr:
-            return self.value(item_of(case, position))
+            return self.value(said(position))
 
         return json_array(item, prefix_length(case), low, high, self._style)
 

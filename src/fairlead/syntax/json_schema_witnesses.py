@@ -171,6 +171,9 @@ class Witnesses:
                 if not said <= _MERGED or "object" not in part.get("type", ("object",)):
                     return None
                 found[id(part)] = part
+                self._looks += 1
+                if self._looks > _MOST_LOOKS_ALL:
+                    return None
                 todo += part["allOf"] if "allOf" in said else ()
                 if "$ref" in said:
                     todo.append(self._judge.targets[part["$ref"]])
