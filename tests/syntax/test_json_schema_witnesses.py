@@ -219,3 +219,18 @@ def test_what_is_passed_on_the_way_to_few_instances_is_too_much_at_some_time(
     for part in parts[1:]:
         searched.needs(part)
     assert looks[0] < 30_000  # 320,000 without a bound
+
+
+def test_what_many_say_together_is_looked_at_only_so_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain: list[Any] = [{"properties": {"a": TEXT}, "required": ["a"]}]
+    for _ in range(40):
+        chain.append({"allOf": [chain[-1], {"properties": {"a": {"minLength": 1}}}]})
+
+    def found() -> list[Any]:
+        witnesses = Witnesses(Verdicts(TARGETS, said_of, alone=False))
+        return [witnesses.needs(part) for part in chain]
+
+    assert None not in found()
+    monkeypatch.setattr(json_schema_witnesses, "_MOST_LOOKS_ALL", 100)
+    assert found()[0] == [TEXT]
+    assert found()[-1] is None

@@ -9,7 +9,7 @@ from fairlead.errors import LimitError, SourceError
 from fairlead.syntax.lark_errors import Reading
 from fairlead.syntax.lark_extensions import COMMENT, SKIPPED
 from fairlead.syntax.lark_reader import read_lark
-from fairlead.syntax.lark_sizes import DEEPEST, check_size, check_terminals
+from fairlead.syntax.lark_sizes import DEEPEST, MOST_BLANK, check_size, check_terminals
 from fairlead.syntax.lark_source import Lark
 
 
@@ -35,6 +35,14 @@ def test_what_is_no_parenthesis_of_a_rule_is_not(text):
     check_size(text.replace("{}", "(" * DEEPEST), id)
     with pytest.raises(LimitError):
         check_size(text.replace("{}", "(" * DEEPEST) + "\nz: " + "[" * (DEEPEST + 1), id)
+
+
+def test_blank_lines_in_a_row_are_counted():
+    definition = 'x: "a"\n'
+    check_size((definition + " \n" * (MOST_BLANK - 1)) * 2 + definition, id)
+    with pytest.raises(LimitError, match="8000 blank lines stand in a row") as refused:
+        check_size(definition + " \t\r\n" * (MOST_BLANK + 1) + definition, id)
+    assert refused.value.place == f"line {MOST_BLANK + 2}"
 
 
 @pytest.mark.parametrize("depth", [DEEPEST + 1, 20_000])

@@ -64,6 +64,15 @@ def needs_of_late(raw: Raw, said: AbstractSet[str], said_of: Said) -> list[Any] 
     return _needs_of_object(raw, late)
 
 
+def most_dependent(raw: Raw, said: AbstractSet[str]) -> int:
+    """How many names need others, by one keyword of a late part.
+
+    >>> most_dependent({"dependentRequired": {"a": ["b"], "b": ["c"]}}, {"dependentRequired"})
+    2
+    """
+    return max((len(raw[name]) for name in said & _NEEDS), default=0)
+
+
 def _is_plain(raw: Raw, late: AbstractSet[str], said_of: Said) -> bool:
     """Whether the late keywords of an object hold what they can hold, and nothing that meets."""
     counts = (raw[name] for name in late & _COUNTS)

@@ -20,7 +20,7 @@ from fairlead.errors import FairleadError
 from fairlead.syntax.json_schema_clashes import exclude_each_other
 from fairlead.syntax.json_schema_crowds import Crowds
 from fairlead.syntax.json_schema_keywords import LATEST, Draft, find_draft
-from fairlead.syntax.json_schema_later import LATE, allows_nothing, needs_of_late
+from fairlead.syntax.json_schema_later import LATE, allows_nothing, most_dependent, needs_of_late
 from fairlead.syntax.json_schema_needs import Raw, Said, needs
 from fairlead.syntax.json_schema_shapes import Shape, in_force
 from fairlead.syntax.json_schema_tame_graph import Instances, has_loop, reaching
@@ -43,6 +43,7 @@ _MOST_WRITTEN: Final = 8_000_000
 # Parts of automata that take as long as to look at a part of `oneOf`, a late or a wild one, 25 to
 # 35 µs, and as to read a wild one and say what it means, 80.
 _LATE: Final = 8
+_TOGETHER: Final = 9  # of names that need another each has a bit for each: 20,000 took 570 MB
 _WILD: Final = 16
 _FAILED: Final = 20_000  # as many take as long as 2,000 levels, which is where it gives up
 _HOLDING: Final = frozenset((dict, list))
@@ -266,7 +267,7 @@ class _Check:
         needed = needs_of_late(raw, said, lambda part: part.keys() & self._asserted)
         if needed is None:
             return False
-        self._pay(_LATE)
+        self._pay(_LATE + (most_dependent(raw, said) ** 2 >> _TOGETHER))
         for name in said & LATE & BELOW:
             self._todo.extend(schemas_at(raw, name))
         self.late[id(raw)] = raw

@@ -24,6 +24,9 @@ So it is of terminals that name one another, of which it reads 2,000 for 9 s bef
 MOST_COPIED: Final = 1 << 15
 """What is worked in where terminals name others, all together; Lark takes 10 s for it."""
 
+MOST_BLANK: Final = 8_000
+"""Blank lines in a row; Lark takes .1 s for so many, and for 200,000 74 s."""
+
 _PAID: Final = 14  # parts for each word of a text: Lark takes about as long for them,
 _COPIED: Final = 40  # and for each that is worked in
 _WORD: Final = re.compile(
@@ -42,9 +45,10 @@ def check_size(text: str, spend: Callable[[int], None]) -> None:
         spend: pays for the work of reading it.
 
     Raises:
-        LimitError: it nests too deep.
+        LimitError: it nests too deep, or is blank for too long.
         SourceError: a string or a regex in it has no end.
     """
+    _check_blank(text)
     depth = 0
     for found in _WORD.finditer(text):
         match found.lastgroup:
@@ -69,6 +73,20 @@ def check_size(text: str, spend: Callable[[int], None]) -> None:
                 depth -= 1
             case _:
                 depth = 0 if found[0].startswith("\n") else depth  # a definition begins
+
+
+def _check_blank(text: str) -> None:
+    """Refuse so many blank lines that Lark, which tries each as their end, is busy with them."""
+    blank = 0
+    for number, line in enumerate(text.split("\n"), 1):
+        blank = 0 if line.strip() else blank + 1
+        if blank > MOST_BLANK:
+            raise LimitError(
+                f"{MOST_BLANK} blank lines stand in a row at most",
+                limit="blank lines",
+                given=MOST_BLANK,
+                place=f"line {number}",
+            )
 
 
 def _check_groups(regex: re.Match[str]) -> None:
