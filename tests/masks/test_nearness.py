@@ -9,6 +9,7 @@ import fairlead as fl
 from fairlead.constraints.compiled import CompiledConstraint
 from fairlead.errors import LimitError
 from fairlead.masks import nearness, spans
+from fairlead.masks.bits import unpack
 from fairlead.masks.network import Network
 from random_walks import BYTES
 
@@ -199,3 +200,25 @@ def test_behind_an_end_id_nothing_is_told():
     state = constraint.advance(constraint.advance(constraint.start(), ord("1")), 256)
     assert constraint._closing._foresight.at_most(state) is None
     assert constraint.fits(state, 0)
+
+
+def test_what_comes_to_nothing_is_looked_at_once(monkeypatch):
+    """Each definition names the next one twice: 2^40 ways to what is too deep to be told."""
+    twice = {
+        f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}, {"$ref": f"#/$defs/d{n + 1}"}]}
+        for n in range(40)
+    }
+    schema = {"$ref": "#/$defs/d0", "$defs": {**twice, "d40": {"type": "null"}}}
+    looks = [0]
+    look = nearness.Nearness._look
+
+    def counted(self, node, depth):
+        looks[0] += 1
+        return look(self, node, depth)
+
+    monkeypatch.setattr(nearness.Nearness, "_look", counted)
+    constraint = fl.compile(fl.JsonSchema(schema), BYTES)
+    start = constraint.start()
+    left = constraint.distance(start)
+    assert unpack(constraint.mask_within(start, left)).tolist() == [ord("n")]
+    assert looks[0] < 2000

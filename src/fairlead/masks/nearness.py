@@ -34,6 +34,7 @@ _ENTERED: Final = 4  # nodes that one look enters,
 _SOUGHT: Final = 64  # or for `headroom`, which enters all in the end
 _ROUGHLY: Final = 2  # times what objects take by a formula, of which others find less short ones
 _OTHER: Final = -1  # instead of the rank of a name: a key that is none
+_NEVER: Final = (-1, 0, 0)
 _FRAMES: Final = frozenset((at.OPENED, at.BEHIND, at.MEMBER, at.MEMBERS, at.KEY))
 
 _Way = TypeVar("_Way")
@@ -55,34 +56,35 @@ class Nearness:
         self._spans = shared_spans(network.lexicon)
         self.known: dict[int, int] = {}
         self._stacks: dict[int, int] = {0: 0}
-        self._left = 0
+        self._left = self._entered = 0
+        self._unknown: dict[int, tuple[int, int, int]] = {}
 
     def at_most(self, macro: int) -> int | None:
         """So many bytes suffice for an end; None: that is not known."""
-        self._left = _ENTERED
+        self._begin(_ENTERED)
         with while_there_is_room:
             return self._macro(macro, 0)
         return None
 
     def node(self, node: int) -> int | None:
         """The same, behind a node."""
-        self._left = _SOUGHT
+        self._begin(_SOUGHT)
         return self._node(node, 0)
 
     def stack(self, stack: int) -> int | None:
         """The same, behind all that is on a stack."""
-        self._left = _SOUGHT
+        self._begin(_SOUGHT)
         return self._stack(stack, 0)
 
     def member(self, names: FrameNames, rank: int) -> int | None:
         """The same, behind the comma in front of a member: it, and that."""
-        self._left = _SOUGHT
+        self._begin(_SOUGHT)
         comma = self._node(names.fields[at.O_COMMA], 0)
         return _sum(comma, self._member(names, rank, 0, 0))
 
     def missing(self, names: FrameNames) -> int | None:
         """What has to come in an object, and its end."""
-        self._left = _SOUGHT
+        self._begin(_SOUGHT)
         return self._required(names, _OTHER, 0)
 
     def farthest(self, state: int) -> int | None:
@@ -92,6 +94,10 @@ class Nearness:
     def farthest_bounded(self, record: list[int]) -> int | None:
         """The same of a BOUNDED node."""
         return self._spans.farthest_bounded(self._lexicon, record)
+
+    def _begin(self, left: int) -> None:
+        """A new look, which may enter so many nodes."""
+        self._left, self._entered, self._unknown = left, 0, {}
 
     def _macro(self, macro: int, depth: int) -> int | None:
         if self._arena.macro(macro)[0]:
@@ -131,11 +137,22 @@ class Nearness:
 
     def _node(self, node: int, depth: int) -> int | None:
         found = self.known.get(node)
-        if found is None and depth < _DEEPEST:
+        if found is None and depth < _DEEPEST and not self._is_unknown(node, depth):
+            entered = self._entered
             found = self._look(node, depth + 1)
             if found is not None:
                 self.known[node] = found
+            elif self._entered == entered:
+                self._unknown[node] = entered, depth, self._left
         return found
+
+    def _is_unknown(self, node: int, depth: int) -> bool:
+        """Whether as much of a look has come to nothing: nothing was entered since.
+
+        Told anew, references of which each names the next one twice took 2^32 looks.
+        """
+        entered, least, left = self._unknown.get(node, _NEVER)
+        return entered == self._entered and least <= depth and self._left <= left
 
     def _look(self, node: int, depth: int) -> int | None:
         kind, a, b, c, *_ = record = self._arena.record(node)
@@ -175,7 +192,7 @@ class Nearness:
             return self._node(target, depth)
         if self._left == 0:
             return None
-        self._left -= 1
+        self._left, self._entered = self._left - 1, self._entered + 1
         return self._macro(self.network.run(at.ENTER, node), depth)
 
     def _lexeme(self, state: int) -> int | None:
