@@ -85,9 +85,9 @@ class JsonSchema(Source):
         schema: the schema: a dict, a bool, or JSON text.
         key_order: "any", or "declared": keys come in the order in which the schemas that hold name
             them in `properties`, those with `$ref` and branches after the schema itself; then those
-            that are only in `required`, then all others. Alternatives have an order each; where
-            they multiply to more than 24, one for all; objects that an `enum` lists come as listed,
-            where several do as in the first.
+            that are only in `required`, or that `dependentRequired` asks for, then all others.
+            Alternatives have an order each; where they multiply to more than 24, one for all;
+            objects that an `enum` lists come as listed, where several do as in the first.
         whitespace: "any" that JSON allows, "compact" (none), "natural" (bounded runs), or your own
             `Whitespace`.
         spelling: "any" way to write a string or a number, or "plain": strings as
