@@ -10,6 +10,7 @@ What pydantic reads beyond what it writes is not offered: no numbers as strings,
 Not JSON Schema's and so not enforced: past and future dates, which depend on the clock.
 """
 
+import re
 from collections.abc import Callable
 from enum import Enum
 from math import inf, isfinite, nextafter
@@ -41,6 +42,7 @@ _NOT_FILE = (  # a scheme
     "(?:[a-eg-z]|f[a-hj-z0-9+.-]|fi[a-km-z0-9+.-]|fil[a-df-z0-9+.-]|file[a-z0-9+.-])"
     "[a-z0-9+.-]*|f|fi|fil"
 )
+_SCHEME = re.compile("[a-z][a-z0-9+.-]*")
 NO_YEAR_ZERO = "^0{0,3}[1-9]"
 
 
@@ -217,12 +219,13 @@ def read_uuid(core: Core, at: Place) -> Schema:
 
 def read_url(core: Core, at: Place) -> Schema:
     """A URL with an ASCII host, no user, and a path of unreserved characters."""
-    schemes: list[str] | None = core.get("allowed_schemes")
+    schemes = _schemes(core, at)
     label = "[a-z0-9]+(?:-[a-z0-9]+)*"
     host = rf"(?:{label}\.)*[a-z][a-z0-9]*(?:-[a-z0-9]+)*"
     safe = "[A-Za-z0-9_.~!$&'()*+,;=:@-]|%[0-9A-F]{2}"
     tail = rf"(?:/(?:{safe}|/)*)?(?:\?(?:{safe}|[/?])*)?(?:#(?:{safe}|[/?])*)?"
-    named = [s.replace("+", r"\+") for s in schemes if s != "file"] if schemes else [_NOT_FILE]
+    named = [re.sub("[+.]", r"\\\g<0>", s) for s in schemes if s != "file"]
+    named = named if schemes else [_NOT_FILE]
     roots = [rf"(?:{either(named)})://{host}(?::[1-9][0-9]{{0,3}})?"] if named else []
     if not schemes or "file" in schemes:  # a file has no port
         roots.append(f"file://{host}")
@@ -230,6 +233,15 @@ def read_url(core: Core, at: Place) -> Schema:
     if core.get("max_length") is not None:
         schema["maxLength"] = core["max_length"]
     return schema
+
+
+def _schemes(core: Core, at: Place) -> list[str]:
+    """The schemes that a URL may have, none for all; a scheme is read in small letters."""
+    asked: list[str] = core.get("allowed_schemes") or []
+    known = [scheme for scheme in asked if _SCHEME.fullmatch(scheme)]
+    if asked and not known:
+        raise at.refuse("allowed_schemes", "has none that is read: they begin with a small letter")
+    return known
 
 
 def read_literal(core: Core, at: Place) -> Schema:
