@@ -232,6 +232,8 @@ def read_url(core: Core, at: Place) -> Schema:
     schema = _string(whole(f"(?:{either(roots)}){tail}"), called="url")
     if core.get("max_length") is not None:
         schema["maxLength"] = core["max_length"]
+    if core.get("host_required") and (not schemes or "file" in schemes):
+        schema["not"] = {"pattern": "^file://localhost(?:[/?#]|$)"}  # a host that is taken away
     return schema
 
 
