@@ -12,6 +12,7 @@ Not JSON Schema's and so not enforced: past and future dates, which depend on th
 
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from enum import Enum
 from math import inf, isfinite, nextafter
 from sys import float_info
@@ -253,7 +254,8 @@ def read_literal(core: Core, at: Place) -> Schema:
 
 def read_enum(core: Core, at: Place) -> Schema:
     """The value of one of the members."""
-    return choice([member.value for member in core["members"]], at)
+    values = [member.value for member in core["members"]]
+    return choice(values, at, exact=core.get("sub_type") != "float")
 
 
 def literal_values(core: Core, at: Place) -> list[Any]:
@@ -273,8 +275,13 @@ def literal_values(core: Core, at: Place) -> list[Any]:
     return [value.value if isinstance(value, Enum) else value for value in core["expected"]]
 
 
-def choice(values: list[Any], at: Place) -> Schema:
+def choice(values: list[Any], at: Place, exact: bool = True) -> Schema:
     """One of `values`; whole numbers as digits.
+
+    Args:
+        values: the values.
+        at: where they are.
+        exact: whether pydantic compares floats with digits as whole numbers.
 
     Raises:
         UnsupportedError: one of them is no string, number, bool or None, so that its JSON would not
@@ -287,9 +294,13 @@ def choice(values: list[Any], at: Place) -> Schema:
         refuse_long(value, at)
     whole_numbers = [int(v) for v in values if isinstance(v, int) and not isinstance(v, bool)]
     others = [_bare(v) for v in values if isinstance(v, bool) or not isinstance(v, int)]
+    inexact = [value for value in others if exact and _is_inexact(value)]
+    others = [value for value in others if value not in inexact]
     schemas: list[Schema] = []
     if others:
         schemas.append({"enum": others})
+    if inexact:
+        schemas.append({"enum": inexact, "not": integer()})
     if whole_numbers:
         schemas.append(integer(enum=whole_numbers))
     return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
@@ -311,6 +322,17 @@ def _bare(value: Any) -> Any:
     if isinstance(value, str):
         return str.__str__(value)
     return float(value) if isinstance(value, float) else value
+
+
+def _is_inexact(value: object) -> bool:
+    """Whether a float is a whole number, but not the one that its text stands for.
+
+    >>> _is_inexact(1e22), _is_inexact(1e23)
+    (False, True)
+    """
+    if not isinstance(value, float):
+        return False
+    return value.is_integer() and Decimal(repr(value)) != Decimal(value)
 
 
 SCALARS: dict[str, Scalar] = {
