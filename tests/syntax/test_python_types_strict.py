@@ -17,6 +17,8 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainValidator,
+    SecretBytes,
+    SecretStr,
     Strict,
     WrapValidator,
     create_model,
@@ -59,6 +61,8 @@ SAMPLES = [
     (UUID, '"00000000-0000-4000-8000-000000000000"'),
     (Level, '"low"'),
     (Path, '"a"'),
+    (SecretStr, '"a"'),
+    (Annotated[defaultdict[str, int], Field(min_length=1)], '{"a":1}'),
 ]
 PYTHONS = [
     (bytes, '"a"'),
@@ -78,6 +82,9 @@ PYTHONS = [
     (dict[bool, int], '{"true":1}'),
     (dict[dt.date, int], '{"2020-01-01":1}'),
     (Base64Bytes, '"YQ=="'),
+    (SecretBytes, '"a"'),
+    (list[SecretBytes], '["a"]'),
+    (dict[SecretBytes, int], '{"a":1}'),
 ]
 
 

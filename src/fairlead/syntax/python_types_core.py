@@ -32,6 +32,7 @@ from fairlead.syntax.python_types_place import (
     Core,
     Place,
     Schema,
+    side_of,
     union_parts,
 )
 from fairlead.syntax.python_types_scalars import SCALARS
@@ -197,7 +198,7 @@ class _Reader:
 
     def _lax(self, core: Core, at: Place) -> Schema:
         claimed = claimed_format(core)
-        return self.read(core["lax_schema"], at) if claimed is None else as_text(claimed, core, at)
+        return self.read(side_of(core, at), at) if claimed is None else as_text(claimed, core, at)
 
     def _json(self, core: Core, at: Place) -> Schema:
         return self.read(core["json_schema"], at)

@@ -96,6 +96,13 @@ def integer(**more: object) -> Schema:
     return {"$ref": INTEGER, **more}
 
 
+def side_of(core: Core, at: Place) -> Core:
+    """What of a `lax-or-strict` holds at a place; a strict defaultdict ends with its lax side."""
+    strict = at.is_strict(core) and core["strict_schema"]["type"] != "chain"
+    side: Core = core["strict_schema" if strict else "lax_schema"]
+    return side
+
+
 def union_parts(core: Core) -> Iterator[Core]:
     """The members of a union, without the labels that they may have."""
     choices: list[Any] = core["choices"]
