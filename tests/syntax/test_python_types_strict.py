@@ -3,7 +3,7 @@
 import datetime as dt
 from collections import Counter, OrderedDict, defaultdict, deque
 from decimal import Decimal
-from enum import Enum
+from enum import Enum, IntEnum
 from pathlib import Path
 from typing import Annotated, Any
 from uuid import UUID
@@ -35,6 +35,10 @@ class Level(Enum):
     LOW = "low"
 
 
+class Number(IntEnum):
+    ONE = 1
+
+
 class Model(BaseModel):
     model_config = ConfigDict(strict=True)
 
@@ -58,6 +62,8 @@ SAMPLES = [
     (list[int], "[1]"),
     (dict[str, int], '{"a":1}'),
     (defaultdict[str, int], '{"a":1}'),
+    (Number, "1"),
+    (dict[Level, int], '{"low":1}'),
     (UUID, '"00000000-0000-4000-8000-000000000000"'),
     (Level, '"low"'),
     (Path, '"a"'),
@@ -81,6 +87,7 @@ PYTHONS = [
     (dict[float, int], '{"1":1}'),
     (dict[bool, int], '{"true":1}'),
     (dict[dt.date, int], '{"2020-01-01":1}'),
+    (dict[Number, int], '{"1":1}'),
     (Base64Bytes, '"YQ=="'),
     (SecretBytes, '"a"'),
     (list[SecretBytes], '["a"]'),
@@ -125,6 +132,7 @@ def test_what_json_has_not_is_refused_behind_a_function(type_: Any, text: str) -
         Annotated[dt.date, Strict(), BeforeValidator(same)],
         Annotated[dt.date, Strict(), WrapValidator(wrap)],
         defaultdict[Annotated[int, Strict()], int],
+        defaultdict[Annotated[Number, Strict()], int],
         defaultdict[str, list[Annotated[dt.date, Strict()]]],
         dict[Annotated[int, Strict(), BeforeValidator(same)], int],
         create_model("Both", first=(Day, ...), then=(defaultdict[str, list[Day]], ...)),

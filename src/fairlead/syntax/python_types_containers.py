@@ -157,6 +157,8 @@ def read_keys(core: Core, at: Place, read: Read) -> Keys:
 
 def _plain_keys(core: Core, at: Place, read: Read) -> Keys:
     at.check_strict(core, ("bool", "int", "float"))
+    if core.get("sub_type") == "int":  # of an Enum: pydantic looks a str up as an int
+        at.check_strict(core, ("enum",))
     match core["type"]:
         case "any":
             return {}
