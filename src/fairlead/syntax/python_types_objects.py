@@ -26,7 +26,10 @@ def read_model(core: Core, at: Place, read: Read) -> Schema:
     inside = at.configured(core.get("config"))
     if core.get("custom_init"):  # which gets Python objects
         inside = replace(inside, in_python=True)
-    return {**named(core["cls"]), **read(core["schema"], inside)}
+    schema = {**named(core["cls"]), **read(core["schema"], inside)}
+    if core.get("slots") and not core["cls"].__dictoffset__:  # no room for undeclared keys
+        schema["additionalProperties"] = False
+    return schema
 
 
 def named(cls: type) -> Schema:
