@@ -63,6 +63,7 @@ _SIGNS: dict[tuple[int, int | None], str] = {(0, None): "*", (1, None): "+", (0,
 _ONE_PROPERTY = re.compile(r"\\p\{\w+\}")
 _RUST_ONLY = re.compile(r"\\[<>]|\\b\{")
 _REFUSED = {Look: "lookaround", Boundary: "word boundary", Back: "backreference"}
+_COUNT = re.compile(r"\{[\s0-9,]*\}")  # with blanks, which ECMA-262 takes for text
 _RUST_ANCHORS = {r"\A": "^", r"\z": "$"}
 _FLAGS = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.VERBOSE: "x", re.ASCII: "a"}
 
@@ -111,7 +112,7 @@ def _from_rust(pattern: str) -> str:
 
 
 def _plain_classes(pattern: str) -> str:
-    """`pattern`, if its classes are no more than ECMA-262's; anchors by letter are spelled out."""
+    """`pattern`, if its classes are no more than ECMA-262's; anchors and counts in its spelling."""
     if _RUST_ONLY.search(pattern):
         raise _unsupported("a word boundary")
     printed: list[str] = []
@@ -121,7 +122,9 @@ def _plain_classes(pattern: str) -> str:
         part = pattern[at : at + 2] if pattern[at] == "\\" else pattern[at]
         if opened < 0:
             opened = at if part == "[" else -1
-            printed.append(_RUST_ANCHORS.get(part, part))
+            count = _COUNT.match(pattern, at)
+            part = count[0] if count else part
+            printed.append(re.sub(r"\s", "", part) if count else _RUST_ANCHORS.get(part, part))
         else:
             first = pattern[opened + 1 : at] in ("", "^")
             if part == "[" or (part == "]" and first) or pattern[at : at + 2] in ("&&", "--", "~~"):
