@@ -44,6 +44,17 @@ def test_a_shorthand_is_the_same_set_of_characters_in_python(letter: str) -> Non
 
 
 @pytest.mark.parametrize(
+    "pattern",
+    [r"\p{Cn}", r"\p{C}", r"[\p{Other}]", r"\P{Cn}", r"\P{C}", r"[^\p{C}]", r"[^\P{C}]", r"\P{L}"],
+)
+def test_unassigned_characters_are_those_that_no_unicode_assigns(pattern: str) -> None:
+    validator = TypeAdapter(Annotated[str, Field(pattern=f"^{pattern}$")]).validator
+    offered = members(translate(pattern, "rust", AT))
+    assert offered
+    assert all(map(validator.isinstance_python, offered))
+
+
+@pytest.mark.parametrize(
     ("pattern", "printed"),
     [
         (r"^\d{3}$", r"^\p{Nd}{3}$"),

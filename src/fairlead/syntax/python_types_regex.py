@@ -12,8 +12,8 @@ newline follow::
 
 The pattern is parsed by `syntax.regex` and printed from its tree. What ECMA-262 cannot say, case
 folding above all, is refused by name. A newer Unicode than Python's may be in Rust's tables: where
-a class is negated, code points that Python does not know are left out, so that no text is offered
-that pydantic might reject.
+a class is negated, code points that Python does not know are left out, and of the unassigned ones
+those are on offer that stay so, so that no text is offered that pydantic might reject.
 """
 
 import re
@@ -59,6 +59,11 @@ _SETS: dict[tuple[str, str], str] = {
     ("ascii", "space"): r"\t-\r ",
     ("ascii", "word"): "_0-9A-Za-z",
 }
+# Code points that no version of Unicode assigns.
+_NEVER = r"\u{fdd0}-\u{fdef}" + "".join(
+    f"\\u{{{plane:x}fffe}}\\u{{{plane:x}ffff}}" for plane in range(17)
+)
+_UNASSIGNED = {"Cn": _NEVER, "C": r"\p{Cc}\p{Cf}\p{Co}" + _NEVER}
 _SIGNS: dict[tuple[int, int | None], str] = {(0, None): "*", (1, None): "+", (0, 1): "?"}
 _ONE_PROPERTY = re.compile(r"\\p\{\w+\}")
 _RUST_ONLY = re.compile(r"\\[<>]|\\b\{")
@@ -205,8 +210,8 @@ def _print_anchor(kind: str, last: bool) -> str:
 
 
 def _print_class(items: tuple[int | Range | Shorthand, ...], negated: bool, engine: Engine) -> str:
-    inside = [_item(item, engine) for item in items if not _is_negated(item)]
-    outside = [_item(item, engine) for item in items if _is_negated(item)]
+    inside = [_item(item, engine, not negated) for item in items if not _is_negated(item)]
+    outside = [_item(item, engine, negated) for item in items if _is_negated(item)]
     unknown = r"\p{Cn}" if engine == "rust" else ""
     if outside and negated:
         if len(items) > 1:
@@ -226,10 +231,13 @@ def _is_negated(item: int | Range | Shorthand) -> bool:
     return isinstance(item, Shorthand) and item.negated
 
 
-def _item(item: int | Range | Shorthand, engine: Engine) -> str:
+def _item(item: int | Range | Shorthand, engine: Engine, meant: bool) -> str:
+    """An item of a class; `meant`: what it holds is on offer, not what it leaves."""
     match item:
         case Range(low, high):
             return f"{_character(low)}-{_character(high)}"
+        case Shorthand(name) if meant and engine == "rust" and name in _UNASSIGNED:
+            return _UNASSIGNED[name]
         case Shorthand(name):
             tables = "ascii" if item.mode.ascii else engine
             return _SETS.get((tables, name), f"\\p{{{name}}}")
