@@ -61,6 +61,8 @@ def read_core(core: Core, at: Place) -> Schema:
     definitions = reader.definitions
     if _mentions([schema, definitions], INTEGER):
         definitions = {**definitions, "integer": INTEGER_SCHEMA}
+    if definitions and "$defs" in schema:  # a user's, with definitions of its own
+        schema = {"allOf": [schema]}
     return {**schema, "$defs": definitions} if definitions else schema
 
 
@@ -83,6 +85,7 @@ class _Reader:
         self.definitions: dict[str, Schema] = {}
         self._cores: dict[str, Core] = {}
         self._names: dict[tuple[str, str, bool], str] = {}
+        self._documents: list[Schema] = []
         self._wrappers: dict[str, Callable[[Core, Place], Schema]] = {
             "nullable": self._nullable,
             "union": self._union,
@@ -111,7 +114,15 @@ class _Reader:
         self, hook: Hook, core: Core, reading: Callable[[Core], Schema], at: Place
     ) -> Callable[[Core], Schema]:
         handler = _Handler(self, core, reading, at)
-        return lambda inner: _told_by(hook, inner, handler, at)
+        return lambda inner: self._on_its_own(_told_by(hook, inner, handler, at))
+
+    def _on_its_own(self, schema: Schema) -> Schema:
+        """A user's schema; a name of its own has its references lead to its own definitions."""
+        if "$id" in schema or not schema.keys() & {"$defs", "definitions"}:
+            return schema
+        if schema not in self._documents:
+            self._documents.append(schema)
+        return {"$id": f"urn:fairlead:{self._documents.index(schema) + 1}", **schema}
 
     def _node(self, core: Core, at: Place) -> Schema:
         kind: str = core["type"]
@@ -244,7 +255,9 @@ class _Reader:
 
     def resolve(self, schema: Schema) -> Schema:
         """The schema that a reference stands for."""
-        return self.definitions.get(schema.get("$ref", "").removeprefix(_DEFS), schema)
+        own = "$id" in schema  # its references are
+        reference: str = "" if own else schema.get("$ref", "")
+        return self.definitions.get(reference.removeprefix(_DEFS), schema)
 
 
 @final
