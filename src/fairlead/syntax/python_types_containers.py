@@ -143,8 +143,9 @@ def read_keys(core: Core, at: Place, read: Read) -> Keys:
 
     Raises:
         UnsupportedError: no JSON key is read back as such a value.
+        SourceError: the type refers to itself.
     """
-    core = at.resolved(core)
+    core, at = at.following(core)
     match core["type"]:
         case "nullable" | "default":
             return read_keys(core["schema"], at, read)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import cast, final
 
 from fairlead.errors import FairleadError, SourceError
+from fairlead.syntax.json_text import walk
 from fairlead.syntax.python_types_claimed import as_text
 from fairlead.syntax.python_types_containers import CONTAINERS
 from fairlead.syntax.python_types_hooks import (
@@ -67,14 +68,8 @@ def read_core(core: Core, at: Place) -> Schema:
 
 
 def _mentions(value: object, reference: str) -> bool:
-    match value:
-        case dict():
-            parts = cast("Schema", value)
-            return parts.get("$ref") == reference or _mentions(list(parts.values()), reference)
-        case list():
-            return any(_mentions(part, reference) for part in cast("list[object]", value))
-        case _:
-            return False
+    parts = (part for _, part in walk(value))
+    return any(isinstance(p, dict) and cast("Schema", p).get("$ref") == reference for p in parts)
 
 
 @final

@@ -171,8 +171,9 @@ def constrained(core: Core, constraints: Mapping[str, Any], at: Place) -> Core:
 
     Raises:
         UnsupportedError: they are said about a type that cannot say them itself.
+        SourceError: the type refers to itself.
     """
-    core = at.resolved(core)
+    core, at = at.following(core)
     kind = core["type"]
     if kind == "union":
         parts = [constrained(part, constraints, at) for part in union_parts(core)]
