@@ -1,18 +1,29 @@
 """Keys of dicts: all that the type asks of a key counts, with pydantic as the oracle."""
 
 import re
+from collections import Counter
 from decimal import Decimal
+from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pydantic.networks
 import pytest
-from pydantic import AfterValidator, Base64Bytes, BaseModel, ByteSize, EmailStr, Field
+from pydantic import (
+    AfterValidator,
+    Base64Bytes,
+    BaseModel,
+    ByteSize,
+    EmailStr,
+    Field,
+    RootModel,
+    Secret,
+)
 from typing_extensions import TypeAliasType
 
 from fairlead.errors import UnsupportedError
 from fairlead.syntax.python_types import type_schema
-from type_oracle import check_offers
+from type_oracle import check_offers, is_read
 
 A_OR_B = Annotated[str, Field(pattern="^a")] | Annotated[str, Field(pattern="^b")]
 Short = TypeAliasType("Short", Annotated[str, Field(max_length=2)])
@@ -62,6 +73,40 @@ def test_keys_that_a_validator_of_pydantics_decides_alone_are_refused() -> None:
     with pytest.raises(UnsupportedError, match=message) as refused:
         type_schema(dict[ByteSize, int])
     assert refused.value.place == "dict[ByteSize, int]{key}"
+
+
+class Equal(Enum):  # noqa: PLW1641
+    """It compares, so Python takes its hash away."""
+
+    A = "a"
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or other == "a"
+
+
+class Root(RootModel[str]):
+    pass
+
+
+@pytest.mark.parametrize(
+    "type_", [dict[Equal, int], dict[Equal | int, int], Counter[Equal], dict[Root, int]]
+)
+def test_keys_without_a_hash_are_refused(type_: Any) -> None:
+    with pytest.raises(TypeError, match="unhashable"):
+        is_read(type_, '{"a":1}')
+    with pytest.raises(UnsupportedError, match="a dict with keys that may be unhashable"):
+        type_schema(type_)
+
+
+def test_members_without_a_hash_are_in_no_set() -> None:
+    assert not is_read(set[Literal[Equal.A]], '["a"]')
+    with pytest.raises(UnsupportedError, match="unhashable"):
+        type_schema(set[Literal[Equal.A]])
+
+
+def test_any_key_is_a_string_and_has_a_hash() -> None:
+    for type_ in (dict[Any, int], dict[Secret[str], int]):
+        check_offers(type_, ['{"a":1}'], [])
 
 
 def test_keys_that_are_addresses_are_addresses(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from fairlead.errors import UnsupportedError
 from fairlead.syntax.python_types import type_schema
 from fairlead.syntax.python_types_core import read_core
 from fairlead.syntax.python_types_place import Place
+from type_oracle import check_offers, is_read
 
 
 def properties(type_: Any) -> dict[str, Any]:
@@ -130,6 +131,25 @@ def test_a_dataclass_has_the_keys_that_its_constructor_takes() -> None:
     assert list(properties(Plain)) == ["number", "given"]
     assert "description" not in type_schema(Plain).schema  # the docstring that dataclasses make
     assert type_schema(Told).schema["description"] == "A dataclass with words."
+
+
+@pydantic.dataclasses.dataclass(config=ConfigDict(extra="allow"), slots=True)
+class Slots:
+    given: bool
+    inner: Any = None
+
+
+@pydantic.dataclasses.dataclass(config=ConfigDict(extra="allow"), slots=True)
+class Roomy(Told):
+    """Slots beside the room that its base has."""
+
+
+def test_slots_have_no_room_for_undeclared_keys() -> None:
+    with pytest.raises(AttributeError, match="other"):
+        is_read(Slots, '{"given":true,"other":1}')
+    check_offers(Slots, ['{"given":true}', '{"given":true,"inner":{"other":1}}'], [])
+    assert type_schema(Slots).schema["additionalProperties"] is False
+    check_offers(Roomy, ['{"number":true,"other":1}'], [])
 
 
 class Partly(TypedDict):

@@ -15,6 +15,7 @@ from fairlead.syntax.python_types_place import Place
 from fairlead.syntax.python_types_regex import Engine, translate, trimmed
 from fairlead.syntax.regex import parse_regex
 from fairlead.syntax.regex_tree import Class, Shorthand
+from type_oracle import check_offers
 
 AT = Place("T")
 CHARACTERS = [chr(code) for code in range(0x110000) if not 0xD800 <= code <= 0xDFFF]
@@ -43,6 +44,17 @@ def test_a_shorthand_is_the_same_set_of_characters_in_python(letter: str) -> Non
 
 
 @pytest.mark.parametrize(
+    "pattern",
+    [r"\p{Cn}", r"\p{C}", r"[\p{Other}]", r"\P{Cn}", r"\P{C}", r"[^\p{C}]", r"[^\P{C}]", r"\P{L}"],
+)
+def test_unassigned_characters_are_those_that_no_unicode_assigns(pattern: str) -> None:
+    validator = TypeAdapter(Annotated[str, Field(pattern=f"^{pattern}$")]).validator
+    offered = members(translate(pattern, "rust", AT))
+    assert offered
+    assert all(map(validator.isinstance_python, offered))
+
+
+@pytest.mark.parametrize(
     ("pattern", "printed"),
     [
         (r"^\d{3}$", r"^\p{Nd}{3}$"),
@@ -56,6 +68,8 @@ def test_a_shorthand_is_the_same_set_of_characters_in_python(letter: str) -> Non
         (r"\p{Lu}\P{Lu}", r"\p{Lu}[^\p{Lu}\p{Cn}]"),
         (r"[\[\]\-é]\d", r"[\[\]\-\u{e9}]\p{Nd}"),
         ("a&&b", "a&&b"),
+        ("a{ 3 }b{1, 2}[{1, 2}]", "a{3}b{1,2}[{1, 2}]"),
+        ("\\d{1 ,\t2}", r"\p{Nd}{1,2}"),
     ],
 )
 def test_what_rust_reads_is_printed_for_ecma(pattern: str, printed: str) -> None:
@@ -113,3 +127,11 @@ def test_a_trimmed_text_is_one_that_rust_would_not_trim(text: str) -> None:
     for byte in text.encode():
         state = state and language.step(state, byte)
     assert (state is not None and language.accepts(state)) is (strip.validate_python(text) == text)
+
+
+def test_counts_may_have_blanks_in_rust() -> None:
+    check_offers(
+        Annotated[str, Field(pattern="^a{1, 2}$")], ['"a"', '"aa"'], ['"aaa"', '"a{1, 2}"']
+    )
+    check_offers(Annotated[str, Field(pattern=r"^\{1, 2}$")], ['"{1, 2}"'], ['"{1,2}"'])
+    check_offers(Annotated[str, Field(pattern="^[{1, 2}]$")], ['" "', '"{"'], ['"a"'])

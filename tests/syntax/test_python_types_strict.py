@@ -3,7 +3,7 @@
 import datetime as dt
 from collections import Counter, OrderedDict, defaultdict, deque
 from decimal import Decimal
-from enum import Enum
+from enum import Enum, IntEnum
 from pathlib import Path
 from typing import Annotated, Any
 from uuid import UUID
@@ -17,6 +17,8 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainValidator,
+    SecretBytes,
+    SecretStr,
     Strict,
     WrapValidator,
     create_model,
@@ -31,6 +33,10 @@ from type_oracle import check_offers, is_read
 
 class Level(Enum):
     LOW = "low"
+
+
+class Number(IntEnum):
+    ONE = 1
 
 
 class Model(BaseModel):
@@ -56,9 +62,13 @@ SAMPLES = [
     (list[int], "[1]"),
     (dict[str, int], '{"a":1}'),
     (defaultdict[str, int], '{"a":1}'),
+    (Number, "1"),
+    (dict[Level, int], '{"low":1}'),
     (UUID, '"00000000-0000-4000-8000-000000000000"'),
     (Level, '"low"'),
     (Path, '"a"'),
+    (SecretStr, '"a"'),
+    (Annotated[defaultdict[str, int], Field(min_length=1)], '{"a":1}'),
 ]
 PYTHONS = [
     (bytes, '"a"'),
@@ -77,7 +87,11 @@ PYTHONS = [
     (dict[float, int], '{"1":1}'),
     (dict[bool, int], '{"true":1}'),
     (dict[dt.date, int], '{"2020-01-01":1}'),
+    (dict[Number, int], '{"1":1}'),
     (Base64Bytes, '"YQ=="'),
+    (SecretBytes, '"a"'),
+    (list[SecretBytes], '["a"]'),
+    (dict[SecretBytes, int], '{"a":1}'),
 ]
 
 
@@ -118,6 +132,7 @@ def test_what_json_has_not_is_refused_behind_a_function(type_: Any, text: str) -
         Annotated[dt.date, Strict(), BeforeValidator(same)],
         Annotated[dt.date, Strict(), WrapValidator(wrap)],
         defaultdict[Annotated[int, Strict()], int],
+        defaultdict[Annotated[Number, Strict()], int],
         defaultdict[str, list[Annotated[dt.date, Strict()]]],
         dict[Annotated[int, Strict(), BeforeValidator(same)], int],
         create_model("Both", first=(Day, ...), then=(defaultdict[str, list[Day]], ...)),

@@ -8,7 +8,7 @@ from math import inf
 from pathlib import Path, PosixPath, WindowsPath
 
 from fairlead.syntax.python_types_hooks import LIMITS
-from fairlead.syntax.python_types_place import Core, Place, Schema, union_parts
+from fairlead.syntax.python_types_place import Core, Place, Schema, side_of, union_parts
 from fairlead.syntax.python_types_scalars import read_str
 
 _INSIDE = {
@@ -46,7 +46,7 @@ def _first_read(core: Core, at: Place) -> Core:
         if core["type"] == "union":  # of two ways to the same string
             core = next(union_parts(core))
         elif core["type"] == "lax-or-strict":
-            core = core["strict_schema" if at.is_strict(core) else "lax_schema"]
+            core = side_of(core, at)
         else:
             cls = core.get("python_schema", {}).get("cls")
             if cls in (PosixPath, WindowsPath) and not isinstance(Path(), cls):

@@ -66,14 +66,18 @@ def _is_told_apart(core: Core, at: Place) -> bool:
 
 
 def _is_unhashable(core: Core) -> bool:
-    return core["type"] in _UNHASHABLE or getattr(core.get("cls"), "__hash__", True) is None
+    classes: list[Any] = [core.get("cls"), *map(type, core.get("expected", ()))]  # of a Literal
+    return core["type"] in _UNHASHABLE or any(cls.__hash__ is None for cls in classes)
 
 
-def _may_be_unhashable(core: Core, at: Place) -> bool:
-    """Whether values are unhashable, or hold some that are: they are hashed with what they hold."""
+def _may_be_unhashable(core: Core, at: Place, as_key: bool = False) -> bool:
+    """Whether values are unhashable, or hold some that are: they are hashed with what they hold.
+
+    Any value may be; as the key of an object it is a string.
+    """
     todo, seen = [core], set[str]()
     for part in todo:  # grows while we go
-        if part["type"] == "any" or _is_unhashable(part):
+        if _is_unhashable(part) or (part["type"] == "any" and not as_key):
             return True
         if part["type"] != "definition-ref":
             todo += _hashed_with(part)
@@ -139,8 +143,9 @@ def read_keys(core: Core, at: Place, read: Read) -> Keys:
 
     Raises:
         UnsupportedError: no JSON key is read back as such a value.
+        SourceError: the type refers to itself.
     """
-    core = at.resolved(core)
+    core, at = at.following(core)
     match core["type"]:
         case "nullable" | "default":
             return read_keys(core["schema"], at, read)
@@ -157,6 +162,10 @@ def read_keys(core: Core, at: Place, read: Read) -> Keys:
 
 def _plain_keys(core: Core, at: Place, read: Read) -> Keys:
     at.check_strict(core, ("bool", "int", "float"))
+    if core.get("sub_type") == "int":  # of an Enum: pydantic looks a str up as an int
+        at.check_strict(core, ("enum",))
+    if core["type"] not in _UNHASHABLE and _may_be_unhashable(core, at, as_key=True):
+        raise at.refuse("a dict", "with keys that may be unhashable is not supported")
     match core["type"]:
         case "any":
             return {}

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import cast, final
 
 from fairlead.errors import FairleadError, SourceError
+from fairlead.syntax.json_text import walk
 from fairlead.syntax.python_types_claimed import as_text
 from fairlead.syntax.python_types_containers import CONTAINERS
 from fairlead.syntax.python_types_hooks import (
@@ -32,6 +33,7 @@ from fairlead.syntax.python_types_place import (
     Core,
     Place,
     Schema,
+    side_of,
     union_parts,
 )
 from fairlead.syntax.python_types_scalars import SCALARS
@@ -60,18 +62,14 @@ def read_core(core: Core, at: Place) -> Schema:
     definitions = reader.definitions
     if _mentions([schema, definitions], INTEGER):
         definitions = {**definitions, "integer": INTEGER_SCHEMA}
+    if definitions and "$defs" in schema:  # a user's, with definitions of its own
+        schema = {"allOf": [schema]}
     return {**schema, "$defs": definitions} if definitions else schema
 
 
 def _mentions(value: object, reference: str) -> bool:
-    match value:
-        case dict():
-            parts = cast("Schema", value)
-            return parts.get("$ref") == reference or _mentions(list(parts.values()), reference)
-        case list():
-            return any(_mentions(part, reference) for part in cast("list[object]", value))
-        case _:
-            return False
+    parts = (part for _, part in walk(value))
+    return any(isinstance(p, dict) and cast("Schema", p).get("$ref") == reference for p in parts)
 
 
 @final
@@ -82,6 +80,7 @@ class _Reader:
         self.definitions: dict[str, Schema] = {}
         self._cores: dict[str, Core] = {}
         self._names: dict[tuple[str, str, bool], str] = {}
+        self._documents: list[Schema] = []
         self._wrappers: dict[str, Callable[[Core, Place], Schema]] = {
             "nullable": self._nullable,
             "union": self._union,
@@ -110,7 +109,15 @@ class _Reader:
         self, hook: Hook, core: Core, reading: Callable[[Core], Schema], at: Place
     ) -> Callable[[Core], Schema]:
         handler = _Handler(self, core, reading, at)
-        return lambda inner: _told_by(hook, inner, handler, at)
+        return lambda inner: self._on_its_own(_told_by(hook, inner, handler, at))
+
+    def _on_its_own(self, schema: Schema) -> Schema:
+        """A user's schema; a name of its own has its references lead to its own definitions."""
+        if "$id" in schema or not schema.keys() & {"$defs", "definitions"}:
+            return schema
+        if schema not in self._documents:
+            self._documents.append(schema)
+        return {"$id": f"urn:fairlead:{self._documents.index(schema) + 1}", **schema}
 
     def _node(self, core: Core, at: Place) -> Schema:
         kind: str = core["type"]
@@ -197,7 +204,7 @@ class _Reader:
 
     def _lax(self, core: Core, at: Place) -> Schema:
         claimed = claimed_format(core)
-        return self.read(core["lax_schema"], at) if claimed is None else as_text(claimed, core, at)
+        return self.read(side_of(core, at), at) if claimed is None else as_text(claimed, core, at)
 
     def _json(self, core: Core, at: Place) -> Schema:
         return self.read(core["json_schema"], at)
@@ -243,7 +250,9 @@ class _Reader:
 
     def resolve(self, schema: Schema) -> Schema:
         """The schema that a reference stands for."""
-        return self.definitions.get(schema.get("$ref", "").removeprefix(_DEFS), schema)
+        own = "$id" in schema  # its references are
+        reference: str = "" if own else schema.get("$ref", "")
+        return self.definitions.get(reference.removeprefix(_DEFS), schema)
 
 
 @final

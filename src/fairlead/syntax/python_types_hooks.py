@@ -17,7 +17,7 @@ from fairlead.errors import FairleadError
 from fairlead.syntax.json_text import copy_json
 from fairlead.syntax.python_types_bounds import BOUNDS, outer_bound, own_bound, written
 from fairlead.syntax.python_types_formats import FORMATS
-from fairlead.syntax.python_types_place import Core, Place, Schema, union_parts
+from fairlead.syntax.python_types_place import Core, Place, Schema, side_of, union_parts
 
 Hook: TypeAlias = Callable[[Core, Any], Schema]
 
@@ -171,14 +171,15 @@ def constrained(core: Core, constraints: Mapping[str, Any], at: Place) -> Core:
 
     Raises:
         UnsupportedError: they are said about a type that cannot say them itself.
+        SourceError: the type refers to itself.
     """
-    core = at.resolved(core)
+    core, at = at.following(core)
     kind = core["type"]
     if kind == "union":
         parts = [constrained(part, constraints, at) for part in union_parts(core)]
         return {**core, "choices": parts}
     if kind == "lax-or-strict" and claimed_format(core) is None:
-        return constrained(core["lax_schema"], constraints, at)
+        return constrained(side_of(core, at), constraints, at)
     if kind in ("nullable", "default"):  # no constraint holds for None
         return constrained(core["schema"], constraints, at)
     if kind in ("function-after", "function-before", "function-wrap"):

@@ -1,8 +1,9 @@
 """Core schemas of things with named fields: models, dataclasses, typed dicts, named tuples.
 
 Keys are those of `python_types_keys`, in the order of declaration; fields with a default may be
-left out; undeclared keys are on offer where `extra="allow"` keeps them, not where they would be
-ignored. Fields that are no input are not on offer: `init=False`, computed fields, `SkipJsonSchema`.
+left out, unless pydantic would validate and refuse it; undeclared keys are on offer where
+`extra="allow"` keeps them, not where they would be ignored. Fields that are no input are not on
+offer: `init=False`, computed fields, `SkipJsonSchema`.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from dataclasses import replace
 from inspect import cleandoc
 from typing import Any, TypeAlias, cast
 
+from fairlead.syntax.python_types_defaults import is_default_taken
 from fairlead.syntax.python_types_hooks import is_hidden, is_json
 from fairlead.syntax.python_types_keys import Field, key_on_offer, key_paths, shared_keys
 from fairlead.syntax.python_types_place import Core, Place, Read, Schema
@@ -24,7 +26,10 @@ def read_model(core: Core, at: Place, read: Read) -> Schema:
     inside = at.configured(core.get("config"))
     if core.get("custom_init"):  # which gets Python objects
         inside = replace(inside, in_python=True)
-    return {**named(core["cls"]), **read(core["schema"], inside)}
+    schema = {**named(core["cls"]), **read(core["schema"], inside)}
+    if core.get("slots") and not core["cls"].__dictoffset__:  # no room for undeclared keys
+        schema["additionalProperties"] = False
+    return schema
 
 
 def named(cls: type) -> Schema:
@@ -74,18 +79,23 @@ def fields_of(core: Core, at: Place) -> Iterator[Field]:
     """The fields that JSON may hold, in order.
 
     Raises:
-        UnsupportedError: a field has no key of its own.
+        UnsupportedError: a field has no key of its own, or is no input and never valid.
     """
     given = core["fields"] if "fields" in core else core["arguments_schema"]["arguments_schema"]
     if not isinstance(given, dict):  # dataclasses and named tuples have a list
         given = {field["name"]: field for field in given}
     for name, field in cast("dict[str, Core]", given).items():
-        if field.get("init") is False:
-            continue
         value = field["schema"]
-        required = value["type"] != "default"
-        if core["type"] == "typed-dict":
-            required = required and field.get("required", core.get("total", True))
+        defaults = value["type"] == "default"
+        taken = not defaults or is_default_taken(value, at)
+        if field.get("init") is False:
+            if not taken:
+                raise at.child(f".{name}").refuse(
+                    "a default", "that pydantic refuses leaves no value", "validate_default"
+                )
+            continue
+        needed = core["type"] != "typed-dict" or field.get("required", core.get("total", True))
+        required = not taken if defaults else needed
         paths = key_paths(name, field, at)
         key = key_on_offer(name, field, paths)
         if key is None:
@@ -125,7 +135,7 @@ def read_named_tuple(core: Core, at: Place, read: Read) -> Schema:
         "type": "array",
         "prefixItems": [read(field.value, inside.child(f".{field.name}")) for field in fields],
         "items": False,
-        "minItems": sum(field.required for field in fields),
+        "minItems": max((i for i, field in enumerate(fields, 1) if field.required), default=0),
     }
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, cast, final
 
-from fairlead.errors import UnsupportedError
+from fairlead.errors import SourceError, UnsupportedError
 
 Core: TypeAlias = Mapping[str, Any]
 Schema: TypeAlias = dict[str, Any]
@@ -29,16 +29,18 @@ class Place:
         config: pydantic's configuration that holds there.
         definitions: what the references in the type stand for.
         in_python: whether a function has made Python objects of the JSON that stands there.
+        followed: the references that lead here and into no part of the value.
     """
 
     path: str
     config: Core = field(default_factory=dict[str, Any])
     definitions: Mapping[str, Core] = field(default_factory=dict[str, Core])
     in_python: bool = False
+    followed: frozenset[str] = frozenset()
 
     def child(self, step: str) -> "Place":
         """A part of this."""
-        return replace(self, path=f"{self.path}{step}")
+        return replace(self, path=f"{self.path}{step}", followed=frozenset())
 
     def configured(self, config: Core | None) -> "Place":
         """This, under the configuration that the type brings, if it brings one."""
@@ -49,6 +51,23 @@ class Place:
         while core["type"] == "definition-ref":
             core = self.definitions[core["schema_ref"]]
         return core
+
+    def following(self, core: Core) -> tuple[Core, "Place"]:
+        """`core`, or what it stands for, and the place of that.
+
+        Raises:
+            SourceError: it is what it is a part of, and of the same value.
+        """
+        at: Place = self
+        while core["type"] == "definition-ref":
+            ref: str = core["schema_ref"]
+            if ref in at.followed:
+                name = ref.rpartition(":")[0].rpartition(".")[2]
+                told = f"{name} refers to itself without going into a part of the value"
+                raise SourceError(told, place=self.path)
+            core = self.definitions[ref]
+            at = replace(at, followed=at.followed | {ref})
+        return core, at
 
     def is_strict(self, core: Core) -> bool:
         """Whether `core` is read strictly: as it says itself, or else as is configured."""
@@ -94,6 +113,13 @@ INTEGER_SCHEMA: Schema = {
 def integer(**more: object) -> Schema:
     """Digits with or without a sign, further limited by the keywords `more`."""
     return {"$ref": INTEGER, **more}
+
+
+def side_of(core: Core, at: Place) -> Core:
+    """What of a `lax-or-strict` holds at a place; a strict defaultdict ends with its lax side."""
+    strict = at.is_strict(core) and core["strict_schema"]["type"] != "chain"
+    side: Core = core["strict_schema" if strict else "lax_schema"]
+    return side
 
 
 def union_parts(core: Core) -> Iterator[Core]:

@@ -12,8 +12,8 @@ newline follow::
 
 The pattern is parsed by `syntax.regex` and printed from its tree. What ECMA-262 cannot say, case
 folding above all, is refused by name. A newer Unicode than Python's may be in Rust's tables: where
-a class is negated, code points that Python does not know are left out, so that no text is offered
-that pydantic might reject.
+a class is negated, code points that Python does not know are left out, and of the unassigned ones
+those are on offer that stay so, so that no text is offered that pydantic might reject.
 """
 
 import re
@@ -59,10 +59,16 @@ _SETS: dict[tuple[str, str], str] = {
     ("ascii", "space"): r"\t-\r ",
     ("ascii", "word"): "_0-9A-Za-z",
 }
+# Code points that no version of Unicode assigns.
+_NEVER = r"\u{fdd0}-\u{fdef}" + "".join(
+    f"\\u{{{plane:x}fffe}}\\u{{{plane:x}ffff}}" for plane in range(17)
+)
+_UNASSIGNED = {"Cn": _NEVER, "C": r"\p{Cc}\p{Cf}\p{Co}" + _NEVER}
 _SIGNS: dict[tuple[int, int | None], str] = {(0, None): "*", (1, None): "+", (0, 1): "?"}
 _ONE_PROPERTY = re.compile(r"\\p\{\w+\}")
 _RUST_ONLY = re.compile(r"\\[<>]|\\b\{")
 _REFUSED = {Look: "lookaround", Boundary: "word boundary", Back: "backreference"}
+_COUNT = re.compile(r"\{[\s0-9,]*\}")  # with blanks, which ECMA-262 takes for text
 _RUST_ANCHORS = {r"\A": "^", r"\z": "$"}
 _FLAGS = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.VERBOSE: "x", re.ASCII: "a"}
 
@@ -111,7 +117,7 @@ def _from_rust(pattern: str) -> str:
 
 
 def _plain_classes(pattern: str) -> str:
-    """`pattern`, if its classes are no more than ECMA-262's; anchors by letter are spelled out."""
+    """`pattern`, if its classes are no more than ECMA-262's; anchors and counts in its spelling."""
     if _RUST_ONLY.search(pattern):
         raise _unsupported("a word boundary")
     printed: list[str] = []
@@ -121,7 +127,9 @@ def _plain_classes(pattern: str) -> str:
         part = pattern[at : at + 2] if pattern[at] == "\\" else pattern[at]
         if opened < 0:
             opened = at if part == "[" else -1
-            printed.append(_RUST_ANCHORS.get(part, part))
+            count = _COUNT.match(pattern, at)
+            part = count[0] if count else part
+            printed.append(re.sub(r"\s", "", part) if count else _RUST_ANCHORS.get(part, part))
         else:
             first = pattern[opened + 1 : at] in ("", "^")
             if part == "[" or (part == "]" and first) or pattern[at : at + 2] in ("&&", "--", "~~"):
@@ -202,8 +210,8 @@ def _print_anchor(kind: str, last: bool) -> str:
 
 
 def _print_class(items: tuple[int | Range | Shorthand, ...], negated: bool, engine: Engine) -> str:
-    inside = [_item(item, engine) for item in items if not _is_negated(item)]
-    outside = [_item(item, engine) for item in items if _is_negated(item)]
+    inside = [_item(item, engine, not negated) for item in items if not _is_negated(item)]
+    outside = [_item(item, engine, negated) for item in items if _is_negated(item)]
     unknown = r"\p{Cn}" if engine == "rust" else ""
     if outside and negated:
         if len(items) > 1:
@@ -223,10 +231,13 @@ def _is_negated(item: int | Range | Shorthand) -> bool:
     return isinstance(item, Shorthand) and item.negated
 
 
-def _item(item: int | Range | Shorthand, engine: Engine) -> str:
+def _item(item: int | Range | Shorthand, engine: Engine, meant: bool) -> str:
+    """An item of a class; `meant`: what it holds is on offer, not what it leaves."""
     match item:
         case Range(low, high):
             return f"{_character(low)}-{_character(high)}"
+        case Shorthand(name) if meant and engine == "rust" and name in _UNASSIGNED:
+            return _UNASSIGNED[name]
         case Shorthand(name):
             tables = "ascii" if item.mode.ascii else engine
             return _SETS.get((tables, name), f"\\p{{{name}}}")

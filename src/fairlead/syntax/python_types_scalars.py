@@ -10,7 +10,9 @@ What pydantic reads beyond what it writes is not offered: no numbers as strings,
 Not JSON Schema's and so not enforced: past and future dates, which depend on the clock.
 """
 
+import re
 from collections.abc import Callable
+from decimal import Decimal
 from enum import Enum
 from math import inf, isfinite, nextafter
 from sys import float_info
@@ -41,6 +43,7 @@ _NOT_FILE = (  # a scheme
     "(?:[a-eg-z]|f[a-hj-z0-9+.-]|fi[a-km-z0-9+.-]|fil[a-df-z0-9+.-]|file[a-z0-9+.-])"
     "[a-z0-9+.-]*|f|fi|fil"
 )
+_SCHEME = re.compile("[a-z][a-z0-9+.-]*")
 NO_YEAR_ZERO = "^0{0,3}[1-9]"
 
 
@@ -217,19 +220,31 @@ def read_uuid(core: Core, at: Place) -> Schema:
 
 def read_url(core: Core, at: Place) -> Schema:
     """A URL with an ASCII host, no user, and a path of unreserved characters."""
-    schemes: list[str] | None = core.get("allowed_schemes")
+    schemes = _schemes(core, at)
     label = "[a-z0-9]+(?:-[a-z0-9]+)*"
     host = rf"(?:{label}\.)*[a-z][a-z0-9]*(?:-[a-z0-9]+)*"
     safe = "[A-Za-z0-9_.~!$&'()*+,;=:@-]|%[0-9A-F]{2}"
     tail = rf"(?:/(?:{safe}|/)*)?(?:\?(?:{safe}|[/?])*)?(?:#(?:{safe}|[/?])*)?"
-    named = [s.replace("+", r"\+") for s in schemes if s != "file"] if schemes else [_NOT_FILE]
+    named = [re.sub("[+.]", r"\\\g<0>", s) for s in schemes if s != "file"]
+    named = named if schemes else [_NOT_FILE]
     roots = [rf"(?:{either(named)})://{host}(?::[1-9][0-9]{{0,3}})?"] if named else []
     if not schemes or "file" in schemes:  # a file has no port
         roots.append(f"file://{host}")
     schema = _string(whole(f"(?:{either(roots)}){tail}"), called="url")
     if core.get("max_length") is not None:
         schema["maxLength"] = core["max_length"]
+    if core.get("host_required") and (not schemes or "file" in schemes):
+        schema["not"] = {"pattern": "^file://localhost(?:[/?#]|$)"}  # a host that is taken away
     return schema
+
+
+def _schemes(core: Core, at: Place) -> list[str]:
+    """The schemes that a URL may have, none for all; a scheme is read in small letters."""
+    asked: list[str] = core.get("allowed_schemes") or []
+    known = [scheme for scheme in asked if _SCHEME.fullmatch(scheme)]
+    if asked and not known:
+        raise at.refuse("allowed_schemes", "has none that is read: they begin with a small letter")
+    return known
 
 
 def read_literal(core: Core, at: Place) -> Schema:
@@ -239,7 +254,8 @@ def read_literal(core: Core, at: Place) -> Schema:
 
 def read_enum(core: Core, at: Place) -> Schema:
     """The value of one of the members."""
-    return choice([member.value for member in core["members"]], at)
+    values = [member.value for member in core["members"]]
+    return choice(values, at, exact=core.get("sub_type") != "float")
 
 
 def literal_values(core: Core, at: Place) -> list[Any]:
@@ -259,8 +275,13 @@ def literal_values(core: Core, at: Place) -> list[Any]:
     return [value.value if isinstance(value, Enum) else value for value in core["expected"]]
 
 
-def choice(values: list[Any], at: Place) -> Schema:
+def choice(values: list[Any], at: Place, exact: bool = True) -> Schema:
     """One of `values`; whole numbers as digits.
+
+    Args:
+        values: the values.
+        at: where they are.
+        exact: whether pydantic compares floats with digits as whole numbers.
 
     Raises:
         UnsupportedError: one of them is no string, number, bool or None, so that its JSON would not
@@ -273,9 +294,13 @@ def choice(values: list[Any], at: Place) -> Schema:
         refuse_long(value, at)
     whole_numbers = [int(v) for v in values if isinstance(v, int) and not isinstance(v, bool)]
     others = [_bare(v) for v in values if isinstance(v, bool) or not isinstance(v, int)]
+    inexact = [value for value in others if exact and _is_inexact(value)]
+    others = [value for value in others if value not in inexact]
     schemas: list[Schema] = []
     if others:
         schemas.append({"enum": others})
+    if inexact:
+        schemas.append({"enum": inexact, "not": integer()})
     if whole_numbers:
         schemas.append(integer(enum=whole_numbers))
     return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
@@ -297,6 +322,17 @@ def _bare(value: Any) -> Any:
     if isinstance(value, str):
         return str.__str__(value)
     return float(value) if isinstance(value, float) else value
+
+
+def _is_inexact(value: object) -> bool:
+    """Whether a float is a whole number, but not the one that its text stands for.
+
+    >>> _is_inexact(1e22), _is_inexact(1e23)
+    (False, True)
+    """
+    if not isinstance(value, float):
+        return False
+    return value.is_integer() and Decimal(repr(value)) != Decimal(value)
 
 
 SCALARS: dict[str, Scalar] = {
