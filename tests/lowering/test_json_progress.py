@@ -115,7 +115,9 @@ def test_the_alternatives_are_what_becomes_of_the_formula(formula, judge):
 
 def test_products_are_split_by_what_holds_for_the_value(monkeypatch):
     monkeypatch.setattr(json_progress, "_FEW", 1)
-    for formula in (MANY, all_of(a, any_of(b, c), any_of(c, e))):
+    shared = any_of(a, c)
+    within = all_of(shared, any_of(b, all_of(shared, d)))
+    for formula in (MANY, all_of(a, any_of(b, c), any_of(c, e)), within):
         for judge in (Exactly(True), Never()):
             found = Progress(read, judge).pairs(formula)
             for world in WORLDS:

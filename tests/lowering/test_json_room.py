@@ -14,7 +14,9 @@ from jsonschema import Draft202012Validator
 
 import fairlead as fl
 from fairlead.constraints.compiled import CompiledConstraint
-from fairlead.lowering.json_room import room
+from fairlead.lowering.json_atoms import Required, at_most
+from fairlead.lowering.json_formulas import FALSE, all_of, leaf
+from fairlead.lowering.json_room import bounded, room
 
 NAMES = ["a", "ab", 'é"', "\n", "💩"]
 VALUES = ["1", '"b"']
@@ -152,6 +154,24 @@ def test_names_that_differ_in_bytes_that_do_not_exist_run_out(count):
 )  # fmt: skip
 def test_without_a_mark_there_is_less_room(place, without, expected):
     assert room(place, "{}", lambda mark: mark not in without) == expected
+
+
+def test_no_more_is_said_to_come_than_there_is_room_for():
+    said = leaf(Required("a"))
+    assert bounded(said, 0, "{}", lambda mark: True) is said
+    assert bounded(said, -1, "{}", lambda mark: mark != ",") is all_of(said, at_most(1))
+    assert bounded(said, 0, "{}", lambda mark: mark != "}") is FALSE
+
+
+def test_where_no_object_can_end_the_shortest_text_is_another():
+    needed = {
+        "type": "object",
+        "required": ["a"],
+        "anyOf": [{"required": ["b"]}, {"minProperties": 2}],
+    }
+    schema = {"anyOf": [needed, {"const": 123}]}
+    constraint = fl.compile(fl.JsonSchema(schema, whitespace="compact"), vocabulary(b"}"))
+    assert constraint.distance(constraint.start()) == len("123")
 
 
 def test_without_a_comma_an_array_has_one_item():
