@@ -388,11 +388,13 @@ def test_what_is_not_tame_is_paid_for_where_it_is_met(
     assert 100 * least <= sum(paid) <= 100 * most
 
 
-def test_names_that_need_others_are_paid_for_together() -> None:
+@pytest.mark.parametrize("others", [{}, {"anyOf": [{"required": ["q"]}, {"maxProperties": 3}]}])
+def test_names_that_need_others_are_paid_for_together(others: dict[str, Any]) -> None:
     def paid_for(count: int) -> int:
         paid = list[int]()
         chain = {f"a{n}": [f"a{n + 1}"] for n in range(count)}
-        assert read_tame({"dependentRequired": chain}, strict=False, pay=paid.append) is not None
+        schema = {"dependentRequired": chain, **others}
+        assert read_tame(schema, strict=False, pay=paid.append) is not None
         return sum(paid)
 
     assert paid_for(20) < 100

@@ -27,6 +27,9 @@ from fairlead.syntax.regex_tree import Anchor, Group, Sequence, Text
 _COUNTS: Final = frozenset(("minProperties", "maxProperties"))
 _NEEDS: Final = frozenset(("dependentRequired", "dependencies"))
 _BRANCHED: Final = frozenset(("anyOf", "oneOf"))
+DEPENDENT: Final = _NEEDS | {"dependentSchemas"}
+"""The keywords by which names ask for others, or for more of the whole."""
+
 _OF_KEYS: Final = _COUNTS | _NEEDS | _BRANCHED | {"not", "patternProperties"}
 LATE: Final = _OF_KEYS | {"uniqueItems"}
 """The keywords of late parts beside those of tame ones."""
@@ -65,12 +68,12 @@ def needs_of_late(raw: Raw, said: AbstractSet[str], said_of: Said) -> list[Any] 
 
 
 def most_dependent(raw: Raw, said: AbstractSet[str]) -> int:
-    """How many names need others, by one keyword of a late part.
+    """How many names ask for others, or for more of the whole, by one keyword.
 
     >>> most_dependent({"dependentRequired": {"a": ["b"], "b": ["c"]}}, {"dependentRequired"})
     2
     """
-    return max((len(raw[name]) for name in said & _NEEDS), default=0)
+    return max((len(_mapped(raw[name])) for name in said & DEPENDENT), default=0)
 
 
 def _is_plain(raw: Raw, late: AbstractSet[str], said_of: Said) -> bool:

@@ -20,7 +20,13 @@ from fairlead.errors import FairleadError
 from fairlead.syntax.json_schema_clashes import exclude_each_other
 from fairlead.syntax.json_schema_crowds import Crowds
 from fairlead.syntax.json_schema_keywords import LATEST, Draft, find_draft
-from fairlead.syntax.json_schema_later import LATE, allows_nothing, most_dependent, needs_of_late
+from fairlead.syntax.json_schema_later import (
+    DEPENDENT,
+    LATE,
+    allows_nothing,
+    most_dependent,
+    needs_of_late,
+)
 from fairlead.syntax.json_schema_needs import Raw, Said, needs
 from fairlead.syntax.json_schema_shapes import Shape, in_force
 from fairlead.syntax.json_schema_tame_graph import Instances, has_loop, reaching
@@ -238,6 +244,8 @@ class _Check:
             return self._reference(raw)
         if shape.group and self._group(raw, shape.group):
             return True
+        if not said.isdisjoint(DEPENDENT):
+            self._pay(most_dependent(raw, said) ** 2 >> _TOGETHER)
         if shape.is_late:
             return self._is_nothing(raw, said) or self._wait(raw, said) or self._untamed(raw, said)
         tame = shape.may_be_sure and self._holding.may_hold(raw, said) and self._judge(raw, said)
@@ -267,7 +275,7 @@ class _Check:
         needed = needs_of_late(raw, said, lambda part: part.keys() & self._asserted)
         if needed is None:
             return False
-        self._pay(_LATE + (most_dependent(raw, said) ** 2 >> _TOGETHER))
+        self._pay(_LATE)
         for name in said & LATE & BELOW:
             self._todo.extend(schemas_at(raw, name))
         self.late[id(raw)] = raw
