@@ -45,7 +45,7 @@ Found: TypeAlias = Word | None
 _Asked: TypeAlias = Callable[[Expr], Found]
 
 _DEEPEST = 16
-_LEVELS: Final = 8  # of searches for what others ask for, 15 calls each
+_LEVELS: Final = 8  # of searches for what others ask for, one inside the other
 _ASKED = 16  # times for what is not known yet
 _AT_ONCE = 64  # parts that are waited for, and twice as many whenever these did not suffice
 _CONSULTED = 4  # times that an expression turned out to be too large for others

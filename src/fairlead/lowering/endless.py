@@ -150,7 +150,7 @@ def _is_few_words(expr: Expr) -> bool:
     """Whether `expr` is plainly a list of words, and not a long one.
 
     So are the keys that came, which another key must not be. Asked as the rest is, those of a map
-    took a third of the calls of a mask: 85 letters 527 of 1,676, and 10 so.
+    took a third of the calls of a mask: 85 letters 527 of 1,676, and one so.
     """
     todo, left = [expr], _LETTERS
     while todo and left:

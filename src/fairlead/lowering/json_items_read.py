@@ -96,7 +96,7 @@ def holds_at_end(atom: Atom) -> bool:
 
 
 def read_item(atom: Atom, position: int) -> Formula | None:  # noqa: PLR0911  an arm for each atom
-    """What becomes of an atom when the item at a position is read."""
+    """What becomes of an atom when the item at a position is read; None: it stays."""
     match atom:
         case Item(at, value):
             return now(value) if at == position else None

@@ -44,7 +44,7 @@ def asks(atom: Atom, key: KeyClass) -> bool:
 
 
 def read_member(atom: Atom, key: KeyClass) -> Formula | None:  # noqa: PLR0911  an arm for each atom
-    """What becomes of an atom when a member of this key is read."""
+    """What becomes of an atom when a member of this key is read; None: it stays."""
     match atom:
         case Named(name, value):
             return now(value) if name == key.name else None

@@ -25,7 +25,7 @@ MOST_COPIED: Final = 1 << 15
 """What is worked in where terminals name others, all together; Lark takes 10 s for it."""
 
 MOST_BLANK: Final = 8_000
-"""Blank lines in a row; Lark takes .1 s for so many, and for 200,000 74 s."""
+"""Blank lines in a row; Lark takes .3 s for so many, and for 200,000 74 s."""
 
 _PAID: Final = 14  # parts for each word of a text: Lark takes about as long for them,
 _COPIED: Final = 40  # and for each that is worked in
