@@ -113,6 +113,19 @@ def test_a_search_looks_at_each_alternative() -> None:
         assert finds(text) == bool(re.search("^a|b$", text))
 
 
+@pytest.mark.parametrize(
+    ("pattern", "shorter"),
+    [(".*a.+", "a."), ("a*b?(?:c|)d{2,5}", "d{2}"), ("[a-z]*", ""), ("^a+b+", "^a+b"),
+     ("a{2,}$", "a{2}$"), ("(?:a+b)+|^c?d*", "ab|^"),
+     (r"a{3}\d*", "a{3}")],
+)  # fmt: skip
+def test_what_is_searched_for_is_as_short_as_it_may_be(pattern: str, shorter: str) -> None:
+    assert search(pattern) is search(shorter)
+    finds = reader(search(pattern))
+    for text in ("".join(word) for size in range(5) for word in product("abcdx1", repeat=size)):
+        assert finds(text) == bool(re.search(pattern, text))
+
+
 def test_the_end_of_ecma_is_no_newline() -> None:
     finds = reader(search("^a$"))
     assert finds("a")

@@ -28,10 +28,11 @@ from fairlead.lowering.anchors import (
     boundary,
 )
 from fairlead.lowering.characters import leaf_points, literal_points, word_points
-from fairlead.lowering.expr import EMPTY, EPSILON, concat, literal
+from fairlead.lowering.expr import EMPTY, EPSILON, concat, literal, repeat
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.lookaround import Lookaround
-from fairlead.lowering.nodes import Expr
+from fairlead.lowering.nodes import Expr, sequence_of
+from fairlead.lowering.nodes import Repeat as Counted
 from fairlead.lowering.references import written_out
 from fairlead.lowering.unicode import CodePoints, character
 from fairlead.lowering.whole_matches import NotByParts, whole_matches
@@ -130,7 +131,10 @@ class _Lowering:
         framed = None if self._pattern.boundaries else self._framed(body, around)
         if framed is not None:
             return framed
-        return at(sides.then(around, sides.then(self.value(body), around)), START, END)
+        value = self.value(body)
+        if not isinstance(value, Sided):
+            return _between(around, value, around)
+        return at(sides.then(around, sides.then(value, around)), START, END)
 
     def _framed(self, body: Node, around: Expr) -> Expr | None:
         """The same where anchors stand at ends of options alone; None if that is not so.
@@ -150,7 +154,8 @@ class _Lowering:
             middle = self.value(Sequence(items[begins : len(items) - ends], body.place))
             if isinstance(middle, Sided):
                 return None
-            found.append(concat(EPSILON if begins else around, middle, EPSILON if ends else around))
+            before, after = EPSILON if begins else around, EPSILON if ends else around
+            found.append(_between(before, middle, after))
         return either(found)
 
     def _words(self) -> CodePoints:
@@ -229,6 +234,33 @@ class _Lowering:
             else:
                 run.append(part)
         return self.sides.then(concat(*reversed(run)), found)
+
+
+def _between(before: Expr, middle: Expr, after: Expr) -> Expr:
+    """`middle` between any text, or nothing: beside any text, its ends are as short as they may be.
+
+    `.*a.+` is found where `a.` is, and else has states for each letter of what it goes on with.
+    """
+    parts = sequence_of(middle)
+    if after is not EPSILON:
+        parts = _shorter(parts)
+    if before is not EPSILON:
+        parts = _shorter(parts[::-1], backwards=True)[::-1]
+    return concat(before, *parts, after)
+
+
+def _shorter(parts: list[Expr], *, backwards: bool = False) -> list[Expr]:
+    """The same without what may be nothing, or come once more, at its end."""
+    found = [*parts]
+    while found:
+        last = found.pop()
+        if isinstance(last, Counted) and last.low == 1:
+            inner = sequence_of(last.item)
+            found += inner[::-1] if backwards else inner
+        elif not last.nullable:
+            again = isinstance(last, Counted)
+            return [*found, repeat(last.item, last.low, last.low) if again else last]
+    return []
 
 
 def _is_anchor(items: tuple[Node, ...], kind: AnchorKind) -> bool:
