@@ -2,7 +2,7 @@
 
 import random
 import re
-from functools import reduce
+from functools import partial, reduce
 from itertools import product
 from typing import Any
 
@@ -27,12 +27,15 @@ from fairlead.lowering.expr import (
     repeat,
 )
 from fairlead.lowering.fuel import attempt, metered
+from fairlead.lowering.json_text import spell_character
 from fairlead.lowering.nodes import Expr, Rule
+from fairlead.lowering.regex import lower_search
 from fairlead.masks import lexicon
 from fairlead.masks.kernels import record_layout
 from fairlead.masks.kernels.layout import DEAD_END
 from fairlead.masks.kernels.record_layout import EXPAND
 from fairlead.masks.lexicon import Lexicon
+from fairlead.syntax.regex import parse_regex
 from lexical_states import spread
 from toys import expressions
 
@@ -324,6 +327,25 @@ def test_what_may_be_passed_is_read_as_re_reads_it(seed: int) -> None:
                 break
             state = constraint.advance(state, byte)
         assert (read and constraint.accepts(state)) == expected
+
+
+@pytest.mark.parametrize("pattern", [".", ".a", "a.*b", "(?:.x|é+)"])
+def test_characters_that_say_nothing_lead_back_however_many_bytes_they_have(pattern: str) -> None:
+    """Behind é, 本 and all others that are like them there was another state of the same texts."""
+    found = lower_search(parse_regex(pattern), partial(spell_character, plain=False))
+    states = Lexicon(ALL_BYTES)
+    state = states.state(concat(found, literal('"')))
+
+    def after(text: str) -> int:
+        at = state
+        for byte in text.encode():
+            states.expand(at)
+            at = int(states.rows[at][byte])
+        return at
+
+    for text in ("", "x", "xz", "a", "az"):
+        behind = after(text + "zz")
+        assert {after(text + "zz" + more) for more in ("z", "ß", "本", "🙂", "\u2027")} == {behind}
 
 
 @pytest.mark.parametrize("parts", [["é?"], ["x?", "y?"], ["(ab)?", "c?"], ["x*", "y?"]])

@@ -296,15 +296,24 @@ def _joined(context: Context, head: int, before: int) -> tuple[int, int]:
 
 @inner
 def alt_by_head(context: Context, base: int) -> int:
-    """The same as `alt_of`, with what begins alike put together: x·y | x·z is x·(y|z)."""
+    """The same as `alt_of`, with what begins alike put together: x·y | x·z is x·(y|z).
+
+    So are y and z. Where a pattern is searched for, `.*(x.*|)` may be left beside `.*`: unless that
+    is the same state again, its picture takes ten times as long, as nothing leads back to it.
+    """
     apart()
     listed, end = int64s(context, LIST), int(context[TOP])
     if end - base == 1:
         context[TOP] = base
         return int(listed[base])
-    _push_by_head(context, base, end)
+    _push_options(context, base, end)
     sort_list(context, end)
+    if context[TOP] - end > 1:
+        drop_tails(context, end)
     stop = int(context[TOP])
+    _push_by_head(context, end, stop)
+    sort_list(context, stop)
+    end, stop = stop, int(context[TOP])
     index = end
     while context[WANT] == 0:
         head, first = int(listed[index] >> 32) if index < stop else -1, int(context[TOP])
@@ -314,25 +323,32 @@ def alt_by_head(context: Context, base: int) -> int:
             index += 1
         if head == 0:
             continue
-        made = alt_of(context, first if head > 0 else stop)
         if head < 0:
+            made = alt_of(context, stop)
             context[TOP] = base
             return made
-        push(context, pair_of(context, head, made))
+        push(context, pair_of(context, head, alt_by_head(context, first)))
     context[TOP] = base
     return EMPTY
 
 
 @inner
-def _push_by_head(context: Context, base: int, end: int) -> None:
-    """Push head << 32 | option for each option, head 0 where it is no sequence."""
-    apart()
+def _push_options(context: Context, base: int, end: int) -> None:
+    """Push the options of the options."""
     listed, parts = int64s(context, LIST), int32s(context, PART)
     for index in range(base, end):
         record = int(listed[index])
         nested = field(context, record, KIND) == ALT
         at = field(context, record, A)
         for option in range(field(context, record, B) if nested else 1):
-            part = int(parts[at + option]) if nested else record
-            concat = field(context, part, KIND) == CONCAT
-            push(context, (field(context, part, A) << 32 if concat else 0) | part)
+            push(context, int(parts[at + option]) if nested else record)
+
+
+@once
+def _push_by_head(context: Context, first: int, end: int) -> None:
+    """Push head << 32 | option for each option, head 0 where it is no sequence."""
+    listed = int64s(context, LIST)
+    for index in range(first, end):
+        option = int(listed[index])
+        concat = field(context, option, KIND) == CONCAT
+        push(context, (field(context, option, A) << 32 if concat else 0) | option)
