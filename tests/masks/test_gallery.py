@@ -1,6 +1,7 @@
 """Pictures are made once, and say the same as a row or as a list."""
 
 import itertools
+import random
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ from fairlead.masks import exits, forest, gallery
 from fairlead.masks.bits import unpack
 from fairlead.masks.gallery import Gallery
 from fairlead.masks.kernels import layout as at
+from fairlead.masks.kernels import tries
+from fairlead.masks.kernels.entry import draw
 from fairlead.masks.lexicon import Lexicon
 
 WORDS = [*(bytes((b,)) for b in range(256)), b"aa", b"ab", b"ac", b"aab", b"<end>"]
@@ -27,7 +30,7 @@ def vocabulary() -> fl.Vocabulary:
 
 
 def test_of_no_nodes_there_is_no_trie() -> None:
-    planted = forest.Forest(vocabulary().flat_trie)
+    planted = forest.Forest(vocabulary().flat_trie, 9)
     assert planted.plant(np.zeros(at.CONTEXT_SIZE, np.int64), np.empty(0, np.int32)) == 0
 
 
@@ -61,6 +64,27 @@ def test_a_picture_has_the_tokens_that_its_state_reads(
     else:
         tokens = unpack(pictures.base[fields[at.P_BASE]]).tolist()
     assert tokens == [t for t, word in enumerate(WORDS) if word and set(word) <= set(b"ab")]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_row_has_all_tokens_but_those_in_holes(seed: int) -> None:
+    """Blocks of tokens are set at once or one by one, wherever holes begin and end."""
+    dice = random.Random(seed)
+    every = [
+        bytes(word)
+        for n in (1, 2, 3)
+        for word in itertools.product(b"abcdefghijklmnopqrstu", repeat=n)
+    ]
+    size = len(every) if seed else 2 * tries.BLOCK
+    words = fl.Vocabulary([*every[:size], b"<end>"], eos_ids={size})
+    pictures = Gallery(words, Lexicon(words.spellable))
+    edges = sorted(dice.sample(range(size + 1), 2 * dice.randrange(40)))
+    edges += [size - 1, size] if dice.random() < 0.5 and (not edges or edges[-1] < size - 1) else []
+    row = np.zeros(pictures.words, np.uint32)
+    draw(pictures._context, np.array(edges, np.int32), row)
+    listed = pictures.forest._ids[:size].tolist()
+    holes = {place for a, b in zip(edges[::2], edges[1::2], strict=True) for place in range(a, b)}
+    assert unpack(row).tolist() == sorted(t for place, t in enumerate(listed) if place not in holes)
 
 
 def _reachable(states: Lexicon, first: int) -> list[int]:

@@ -26,7 +26,7 @@ MOST_FIRST: Final = 1 << 20
 class Forest:
     """Tries in one another's company; the first is that of the vocabulary."""
 
-    def __init__(self, trie: FlatTrie) -> None:
+    def __init__(self, trie: FlatTrie, words: int) -> None:
         from fairlead.masks.kernels.tries import COUNTS
 
         nodes, tokens = len(trie.byte) + 1, len(trie.token_ids)
@@ -56,6 +56,7 @@ class Forest:
         self._first, self._free = nodes, nodes
         self._segments = untouched(2 * MOST_FIRST, np.int32)
         self._levels = np.zeros(COUNTS + 3 * (self.deepest + 2), np.int32)
+        self._first_tokens = _first_tokens(trie.token_ids, words)
         self._lock = threading.Lock()
 
     @property
@@ -73,6 +74,8 @@ class Forest:
 
     def describe(self, context: "NDArray[np.int64]") -> None:
         """Write the addresses to a context."""
+        from fairlead.masks.kernels.tries import FIRST_TOKENS
+
         for slot, array in (
             (at.TRIE_BYTE, self._byte),
             (at.TRIE_DEPTH, self._depth),
@@ -90,6 +93,7 @@ class Forest:
             (children.CHILD_SET, self._child_set),
             (children.CHILD_FIRST, self._child_first),
             (children.CHILD_NODE, self._child_node),
+            (FIRST_TOKENS, self._first_tokens),
         ):
             context[slot] = address(array)
         context[jump.JUMP_WORDS] = self.jump_words
@@ -143,6 +147,17 @@ class Forest:
         self._free = end
         self._know_children(context)
         return int(root)
+
+
+def _first_tokens(ids: "NDArray[np.int32]", words: int) -> "NDArray[np.uint32]":
+    """Rows of the tokens of no block, of the first one, of the first two, and so on."""
+    from fairlead.masks.kernels.tries import BLOCK
+
+    rows = np.zeros((-(-len(ids) // BLOCK) + 1, words), np.uint32)
+    for block in range(len(rows) - 1):
+        new = pack(ids[block * BLOCK : (block + 1) * BLOCK], words * 32)
+        rows[block + 1] = rows[block] | new
+    return rows
 
 
 def address(array: "NDArray[Any]") -> int:

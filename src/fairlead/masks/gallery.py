@@ -66,7 +66,7 @@ class Gallery:
         self.words = words(vocabulary.width)
         joined, self.token_at = vocabulary.joined
         self.tokens = np.frombuffer(joined or b"\0", np.uint8)
-        self.forest = Forest(vocabulary.flat_trie) if forest is None else forest
+        self.forest = Forest(vocabulary.flat_trie, self.words) if forest is None else forest
         self.deepest = self.forest.deepest
         self.ends = pack(sorted(vocabulary.eos_ids), vocabulary.width)
         self.picture_at = untouched(MOST_STATES, np.int32)
@@ -223,6 +223,8 @@ class Gallery:
 
     def _picture(self, below: int, state: int) -> int:
         """Make a picture; its number, or NO_PICTURE."""
+        from fairlead.masks.kernels.entry import draw
+
         asked = below == 0 and self._has_room(1, 1)
         count, left = self._taken(below, state, _ALL_BYTES, -1 - _ALIKE if asked else 0)
         if count < 0:
@@ -253,18 +255,8 @@ class Gallery:
         if few:
             first = self._list(tokens)
             return self._hang([-1, first, first + count, exits, 0, unsure])
-        self._draw_row(self._found[:holes], count)
+        draw(self._context, self._found[:holes], self.base[self._used_rows])
         return self._hang_row(state, exits, left, unsure)
-
-    def _draw_row(self, holes: "NDArray[np.int32]", count: int) -> None:
-        """Write the next row: so many tokens, all but those in the holes, whatever is less."""
-        from fairlead.masks.kernels.entry import draw
-
-        row = self.base[self._used_rows]
-        drawn = 2 * count > len(self.token_at)
-        if drawn:
-            row[:] = self.every
-        draw(self._context, holes, row, drawn)
 
     def _hang_row(self, state: int, exits: int, left: int, unsure: int) -> int:
         """Add a picture whose tokens are the next row; gives its number."""

@@ -21,8 +21,10 @@ from fairlead.masks.kernels.jump_layout import (
 )
 from fairlead.masks.kernels.jumps import LARGE, go_on, jump_of, push_part
 from fairlead.masks.kernels.layout import (
+    ACCEPTS,
     BOUND_BASE,
     BOUND_WALK,
+    LEX_FLAG,
     LOOP,
     LOOPS,
     PART,
@@ -58,6 +60,8 @@ def pair_jump(context: Context, place: int, between: int) -> int:
     found = int(int32s(context, JUMP_AT)[state])
     whole = place == 0 or uint8s(context, PART)[place] & BETWEEN != 0
     if found < 0 or pairs[at + 1] != between or not whole:
+        return 0
+    if uint8s(context, LEX_FLAG)[state] & ACCEPTS:
         return 0
     if found == 0 and context[LEXICON] == 0:
         context[WANT] = state

@@ -268,10 +268,10 @@ def picture(
     return code
 
 
-@_kernels.compiled("void(int64[::1], int32[::1], uint32[::1], boolean)")
-def draw(slots: WholeNumbers, holes: WholeInts, row: WholeWords, drawn: bool) -> None:
-    """Write the tokens that `picture` has found over all to a row, where all may be `drawn`."""
-    draw_picture(bare(slots), holes, bare(row), drawn)
+@_kernels.compiled("void(int64[::1], int32[::1], uint32[::1])")
+def draw(slots: WholeNumbers, holes: WholeInts, row: WholeWords) -> None:
+    """Write the tokens that `picture` has found over all to a row of zeros."""
+    draw_picture(bare(slots), holes, bare(row))
 
 
 @_kernels.compiled("void(int64[::1], uint64[::1])")

@@ -90,9 +90,10 @@ _MANY: Final = 8  # characters that lead back, before it is worth going from oth
 
 @inner
 def jump_of(context: Context, node: int, state: int) -> int:
-    """The row of JUMP by which a state goes on below a trie node; 0 if by none.
+    """The row of JUMP by which a state goes on below a trie node; 0 if by none, or a code below 0.
 
-    So it is where it could be left without any byte more; or a code below 0.
+    Where a state can be left without any byte more, all below is to be looked at for who needs to
+    know after which byte: he must not ask.
     """
     found = int(int32s(context, JUMP_AT)[state])
     if found == 0:
@@ -109,7 +110,7 @@ def _find_jump(context: Context, state: int) -> int:
     """The row of JUMP of a state, NO_JUMP, or NEED_LEX."""
     apart()
     loops, at = int64s(context, LOOP), state * 2
-    if uint8s(context, LEX_FLAG)[state] & (ACCEPTS | DOUBTS):
+    if uint8s(context, LEX_FLAG)[state] & DOUBTS:
         return NO_JUMP
     code = find_loops(context, state) if uint8s(context, LOOPS)[state] == 0 else 0
     if code < 0:
@@ -331,12 +332,15 @@ def _next_spot(context: Context, row: int, node: int, end: int) -> int:
 
 
 @inner
-def begin_walk(context: Context, below: int, state: int) -> int:
-    """Where a walk below a trie node begins, or goes on by CURSOR; or a code below 0."""
+def begin_walk(context: Context, below: int, state: int, jumps: bool) -> int:
+    """Where a walk below a trie node begins, or goes on by CURSOR; or a code below 0.
+
+    It may begin with a jump if it `jumps`.
+    """
     if context[CURSOR] != 0:
         return context[CURSOR]
     int32s(context, REGION)[0] = 0
-    jump = jump_over(context, 0, state) if below == 0 else 0
+    jump = jump_over(context, 0, state) if jumps else 0
     if jump == 0:
         return below + 1
     return context[CURSOR] if jump > 0 else jump

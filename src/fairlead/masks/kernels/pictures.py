@@ -43,7 +43,8 @@ from fairlead.masks.kernels.layout import (
     WALK,
     WANT,
 )
-from fairlead.masks.kernels.skips import EVERYWHERE, SMALL, stays
+from fairlead.masks.kernels.skips import EVERYWHERE, SMALL, are_all, leads_back, stays
+from fairlead.masks.kernels.tries import BLOCK, clear_listed, set_blocks, set_listed
 from fairlead.masks.kernels.views import (
     Context,
     Ints,
@@ -92,9 +93,9 @@ def take_picture(
         int32s(context, TRIE_END),
     )
     states, so_far = int32s(context, WALK), int32s(context, BEGUN)
-    count, left, last = int(so_far[0]), int(so_far[1]), int(ends[below])
+    count, last, every = int(so_far[0]), int(ends[below]), below == 0 and are_all(leads)
     states[depths[below]] = state
-    node = begin_walk(context, below, state)
+    node, left = _begin(context, below, state, every, int(so_far[1]))
     end = until(context)
     while 0 <= node < last:
         if node >= end:
@@ -113,11 +114,12 @@ def take_picture(
         if after == 0:
             context[WANT], whole = states[depth - 1], NEED_LEX
         elif below == 0 and ends[node] - node >= SMALL:
-            whole = _look_below(context, node, int(after), leads)
+            whole = _look_below(context, node, int(after), leads, every, left >= MANY_EXITS)
         if whole < 0:
             context[CURSOR], so_far[0], so_far[1] = node, count, left
             return whole
         if whole == _JUMPED:
+            left = _left_by_jump(context, int(after), left)
             node, end = context[CURSOR], until(context)
             continue
         left = _leave_at(context, node, whole, exits, left, leads)
@@ -131,14 +133,48 @@ def take_picture(
     return (found << 32) | left
 
 
+@once
+def _begin(context: Context, below: int, state: int, every: bool, left: int) -> tuple[int, int]:
+    """Where a walk begins or goes on, or a code below 0; and how many exits there are now."""
+    anew = context[CURSOR] == 0
+    node = begin_walk(context, below, state, below == 0 and _may_jump(context, state, every))
+    jumped = anew and context[CURSOR] != 0
+    return node, _left_by_jump(context, state, left) if jumped else left
+
+
 @inner
-def _look_below(context: Context, node: int, state: int, leads: Sets) -> int:
-    """What `skips.stays` says, or _JUMPED: the walk goes on at CURSOR."""
+def _look_below(
+    context: Context, node: int, state: int, leads: Sets, every: bool, wide: bool
+) -> int:
+    """What `skips.stays` says, or _JUMPED: the walk goes on at CURSOR.
+
+    `every`: all bytes are in `leads`; `wide`: there are MANY_EXITS, so they are listed no more.
+    """
     large = int32s(context, TRIE_END)[node] - node >= LARGE
-    jump = jump_over(context, node, state) if large else 0
-    if jump == 0:
-        return stays(context, node, state, leads)
-    return _JUMPED if jump > 0 else jump
+    jump = jump_over(context, node, state) if large and _may_jump(context, state, every) else 0
+    if jump != 0:
+        return _JUMPED if jump > 0 else jump
+    if wide:
+        back = leads_back(context, node, state)
+        if back != 0:
+            return back
+    return stays(context, node, state, leads)
+
+
+@inner
+def _may_jump(context: Context, state: int, every: bool) -> bool:
+    """Whether it does not matter where on the way a state is left.
+
+    That is if it cannot be, or almost everywhere before any byte: then there are MANY_EXITS.
+    The paths of URLs end anywhere; their pictures took .4 ms, now .1.
+    """
+    return every or uint8s(context, LEX_FLAG)[state] & ACCEPTS == 0
+
+
+@inner
+def _left_by_jump(context: Context, state: int, left: int) -> int:
+    """How many exits there are behind a jump, as far as they are counted."""
+    return max(left, MANY_EXITS) if uint8s(context, LEX_FLAG)[state] & ACCEPTS else left
 
 
 @inner
@@ -193,20 +229,54 @@ def _list_inside(context: Context, below: int, holes: WholeInts, count: int) -> 
 
 
 @inner
-def draw_picture(context: Context, holes: WholeInts, row: Words, drawn: bool) -> None:
-    """Set the tokens that `take_picture` has found, or if all are `drawn`, clear the others."""
-    at, ids, ends = int32s(context, TRIE_AT), int32s(context, TRIE_TOKEN), int32s(context, TRIE_END)
-    begin, size = 0, holes.shape[0]
-    for place in range(0, size + 1, 2):
-        end = int(holes[place]) if place < size else int(at[ends[0]])
-        past = int(holes[place + 1]) if place < size else end
-        if drawn:
-            for index in range(end, past):
-                row[ids[index] >> 5] &= ~(np.uint32(1) << np.uint32(ids[index] & 31))
-        else:
-            for index in range(begin, end):
-                row[ids[index] >> 5] |= np.uint32(1) << np.uint32(ids[index] & 31)
-        begin = past
+def draw_picture(context: Context, holes: WholeInts, row: Words) -> None:
+    """Set the tokens that `take_picture` has found in a row of zeros.
+
+    Blocks of which most stay are set at once as far as they follow each other, and then what is in
+    holes is cleared: to set the 45,000 tokens of a URL one by one took 30 us, now 10.
+    """
+    every = int(int32s(context, TRIE_AT)[int32s(context, TRIE_END)[0]])
+    hole, run, before = 0, -1, 0
+    for block in range((every + BLOCK - 1) // BLOCK):
+        first, begin, end, missing = hole, block * BLOCK, min((block + 1) * BLOCK, every), 0
+        while hole < holes.shape[0] and holes[hole] < end:
+            missing += min(int(holes[hole + 1]), end) - max(int(holes[hole]), begin)
+            if holes[hole + 1] > end:
+                break
+            hole += 2
+        if 2 * missing > end - begin:
+            if run >= 0:
+                _set_run(context, holes, row, run, block, before)
+                run = -1
+            _set_between(context, holes, row, begin, end, first)
+        elif run < 0:
+            run, before = block, first
+    if run >= 0:
+        _set_run(context, holes, row, run, (every + BLOCK - 1) // BLOCK, before)
+
+
+@once
+def _set_run(
+    context: Context, holes: WholeInts, row: Words, first: int, last: int, hole: int
+) -> None:
+    """Set the tokens of the blocks [first, last), but for those in holes from `hole` on."""
+    set_blocks(context, row, first, last)
+    begin, end = first * BLOCK, last * BLOCK
+    while hole < holes.shape[0] and holes[hole] < end:
+        clear_listed(context, row, max(int(holes[hole]), begin), min(int(holes[hole + 1]), end))
+        hole += 2
+
+
+@once
+def _set_between(
+    context: Context, holes: WholeInts, row: Words, begin: int, end: int, hole: int
+) -> None:
+    """Set the tokens at [begin, end) between holes, of which the first there is `hole`."""
+    while hole < holes.shape[0] and holes[hole] < end:
+        set_listed(context, row, begin, int(holes[hole]))
+        begin = int(holes[hole + 1])
+        hole += 2
+    set_listed(context, row, begin, end)
 
 
 @inner

@@ -224,6 +224,11 @@ def _leaves_from(context: Context, node: int, leads: Sets) -> int:
         inside |= leads[2] | leads[3]
     if inside == 0:
         return 1
-    every = leads[0] & leads[1] & leads[2] & leads[3]
     many = int32s(context, TRIE_END)[node] - node >= _LARGE
-    return EVERYWHERE if many and ~every == 0 else 0
+    return EVERYWHERE if many and are_all(leads) else 0
+
+
+@inner
+def are_all(leads: Sets) -> bool:
+    """Whether all bytes are in a set."""
+    return ~(leads[0] & leads[1] & leads[2] & leads[3]) == 0

@@ -5,10 +5,13 @@ with a root that has no byte and no token, so a trie is the number of its root, 
 is below one of its nodes.
 """
 
+from typing import Final
+
 import numpy as np
 
 from fairlead.masks.kernels.children import CHILD_SET, index_of, listed_child
 from fairlead.masks.kernels.layout import (
+    ROW_WORDS,
     TRIE_AT,
     TRIE_BYTE,
     TRIE_DEPTH,
@@ -25,8 +28,13 @@ from fairlead.masks.kernels.views import (
     int32s,
     uint8s,
     uint16s,
+    uint32s,
     uint64s,
 )
+
+# Of the vocabulary:
+FIRST_TOKENS: Final = 277  # uint32[blocks + 1, words]: the tokens of so many first blocks
+BLOCK: Final = 4096  # tokens in the order of the trie, or fewer in the last one
 
 _LEVEL = 3  # of each level: the next place of its segment, the last, the node above
 COUNTS = 256  # of bytes, which are kept before the levels
@@ -42,19 +50,39 @@ def has_below(context: Context, node: int) -> bool:
 @inner
 def set_tokens(context: Context, row: Words, first: int, last: int) -> None:
     """Set the bits of the tokens at the trie nodes [first, last)."""
-    at, tokens = int32s(context, TRIE_AT), int32s(context, TRIE_TOKEN)
-    for index in range(at[first], at[last]):
-        token = tokens[index]
-        row[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
+    at = int32s(context, TRIE_AT)
+    set_listed(context, row, int(at[first]), int(at[last]))
 
 
 @inner
 def clear_tokens(context: Context, row: Words, first: int, last: int) -> None:
     """Clear them."""
-    at, tokens = int32s(context, TRIE_AT), int32s(context, TRIE_TOKEN)
-    for index in range(at[first], at[last]):
-        token = tokens[index]
-        row[token >> 5] &= ~(np.uint32(1) << np.uint32(token & 31))
+    at = int32s(context, TRIE_AT)
+    clear_listed(context, row, int(at[first]), int(at[last]))
+
+
+@inner
+def set_listed(context: Context, row: Words, begin: int, end: int) -> None:
+    """Set the bits of the tokens at [begin, end) of TRIE_TOKEN."""
+    tokens = int32s(context, TRIE_TOKEN)
+    for index in range(begin, end):
+        row[tokens[index] >> 5] |= np.uint32(1) << np.uint32(tokens[index] & 31)
+
+
+@inner
+def clear_listed(context: Context, row: Words, begin: int, end: int) -> None:
+    """Clear them."""
+    tokens = int32s(context, TRIE_TOKEN)
+    for index in range(begin, end):
+        row[tokens[index] >> 5] &= ~(np.uint32(1) << np.uint32(tokens[index] & 31))
+
+
+@inner
+def set_blocks(context: Context, row: Words, first: int, last: int) -> None:
+    """Set the bits of the tokens of the vocabulary's blocks [first, last)."""
+    words, rows = context[ROW_WORDS], uint32s(context, FIRST_TOKENS)
+    for word in range(words):
+        row[word] |= rows[last * words + word] & ~rows[first * words + word]
 
 
 @inner
