@@ -14,11 +14,18 @@ from fairlead.masks.kernels.bound_layout import (
     BOUND_LONG,
     BOUND_LONGS,
     BOUND_MOST,
+    BOUND_REST,
     FEWEST_AT,
-    L_ROW,
     LISTED_AT,
 )
-from fairlead.masks.kernels.bounded import ENDED, INSIDE, JUMPED, LEFT, pair_leads_back, read_pair
+from fairlead.masks.kernels.bounded import (
+    ENDED,
+    INSIDE,
+    JUMPED,
+    LEFT,
+    pair_leads_back,
+    read_pair,
+)
 from fairlead.masks.kernels.bounded_jumps import (
     begin_reading,
     end_reading,
@@ -27,8 +34,7 @@ from fairlead.masks.kernels.bounded_jumps import (
     read_below,
     read_or_not,
 )
-from fairlead.masks.kernels.bounds import know_length
-from fairlead.masks.kernels.intern import pair_of
+from fairlead.masks.kernels.bounded_ways import fewest_from, read_on_by_way
 from fairlead.masks.kernels.jump_layout import CHARS, REGION
 from fairlead.masks.kernels.jumps import until
 from fairlead.masks.kernels.layout import (
@@ -37,10 +43,7 @@ from fairlead.masks.kernels.layout import (
     ENDLESS,
     L_EXACT,
     L_SINGLE,
-    L_STEADY,
-    LAST_FEWEST,
     LAST_STATE,
-    LENGTH,
     LEX,
     LOOP,
     LOOPS,
@@ -48,7 +51,6 @@ from fairlead.masks.kernels.layout import (
     NEED_LEX,
     OK,
     ROW_WORDS,
-    STEADY,
     TOKEN,
     TOKEN_AT,
     TRIE_AT,
@@ -140,7 +142,7 @@ def _begin(context: Context, between: int) -> int:
     int32s(context, REGION)[0] = 0
     context[BOUND_MOST] = context[BOUND_ENDED] = 0
     pairs = int32s(context, BOUND_WALK)
-    rest = _fewest(context, int(pairs[0]), int(pairs[1]), between, L_SINGLE)
+    rest = fewest_from(context, int(pairs[0]), int(pairs[1]), between, L_SINGLE)
     jump = pair_jump(context, 0, between) if 0 <= rest < ENDLESS - 2 else min(rest, 0)
     if jump < 0:
         return jump
@@ -155,7 +157,7 @@ def _begin(context: Context, between: int) -> int:
 def _read_on_from(context: Context, place: int, between: int) -> int:
     """What is below a trie node at which a pair is: INSIDE, WHOLE, JUMPED, LEFT, or a code."""
     pairs, at = int32s(context, BOUND_WALK), int(uint16s(context, TRIE_DEPTH)[place]) * 3
-    rest = _fewest(context, int(pairs[at]), int(pairs[at + 1]), between, L_SINGLE)
+    rest = fewest_from(context, int(pairs[at]), int(pairs[at + 1]), between, L_SINGLE)
     if rest < 0:
         return rest
     if rest >= ENDLESS - 2:
@@ -166,6 +168,9 @@ def _read_on_from(context: Context, place: int, between: int) -> int:
         code = JUMPED
     elif code == 0:
         code = pair_leads_back(context, place, between)
+        if code == INSIDE:
+            code = read_on_by_way(context, place, between)
+            rest = max(rest, int(context[BOUND_REST]))
     chars = int(uint16s(context, CHARS)[place])
     if code >= INSIDE and chars <= context[BOUND_CHARS]:
         below = 0 if code == INSIDE else context[BOUND_CHARS] - chars
@@ -234,7 +239,7 @@ def _needs(context: Context, state: int, between: int, index: int) -> int:
         if count == 1 and inside == between and _rest_leads_back(context, state, between, index):
             count += int(at[token + 1]) - place - 1
             break
-    rest = _fewest(context, state, inside, between, L_EXACT)
+    rest = fewest_from(context, state, inside, between, L_EXACT)
     return rest + count if rest >= 0 else rest
 
 
@@ -270,7 +275,7 @@ def _measure_all(context: Context, state: int, between: int, row: Words, exits: 
         context[MEASURED] = (found << 32) | place
         code, depth, rest = read_pair(context, place, between), int(depths[place]) * 3, 0
         if code == INSIDE:
-            rest = _fewest(context, int(pairs[depth]), int(pairs[depth + 1]), between, L_EXACT)
+            rest = fewest_from(context, int(pairs[depth]), int(pairs[depth + 1]), between, L_EXACT)
             code = pair_leads_back(context, place, between) if rest >= 0 else rest
         if code < 0:
             return code
@@ -301,30 +306,6 @@ def _mark(context: Context, row: Words, first: int, last: int, rest: int) -> Non
             pairs[depth + 2] = pairs[depth - 1] + (1 if bytes_[node] & 0xC0 != 0x80 else 0)
         for index in range(at[node], at[node + 1]):
             row[tokens[index]] = np.uint32(pairs[depth + 2] + rest)
-
-
-@inner
-def _fewest(context: Context, state: int, within: int, between: int, field: int) -> int:
-    """The fewest characters of a text from a pair on, STEADY being cleared where there are gaps.
-
-    By L_SINGLE as many as characters of one byte need, if those do. What is known of the pair is
-    kept for the next place, which mostly has the same.
-    """
-    if context[LAST_STATE] == (state << 32) | within:
-        return context[LAST_FEWEST]
-    pair, lengths = pair_of(context, state, within), int32s(context, LENGTH)
-    code = know_length(context, pair, between, L_SINGLE) if pair > 0 else pair
-    if code == OK and lengths[pair * L_ROW + L_SINGLE] >= ENDLESS:
-        field = L_EXACT
-    if code == OK and field == L_EXACT:
-        code = know_length(context, pair, between, L_EXACT)
-    if code < 0:
-        return code
-    if lengths[pair * L_ROW + L_STEADY + field] == 0:
-        context[STEADY] = 0
-    context[LAST_STATE] = (state << 32) | within
-    context[LAST_FEWEST] = lengths[pair * L_ROW + field] - 1
-    return context[LAST_FEWEST]
 
 
 @inner

@@ -212,7 +212,7 @@ JUDGING: Final = 203  # whether it is
 SEARCH_LEADS: Final = 204  # uint64[4]: the bytes by which the search reads on
 EXPECTED: Final = 222  # scalar: the last leaf that was asked for before it was entered
 SHORT: Final = 205  # scalar: places of a search that comes before the plain engine
-CONTEXT_SIZE: Final = 278
+CONTEXT_SIZE: Final = 279
 
 # What `entry.build` and, from ENTER on, `entry.run` can be asked for.
 MAKE_NODE: Final = 0

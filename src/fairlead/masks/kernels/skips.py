@@ -46,14 +46,14 @@ from fairlead.masks.kernels.views import (
     uint64s,
 )
 
-_OTHER: Final = 1  # a part has bytes that are not ASCII,
+OTHER: Final = 1  # a part has bytes that are not ASCII,
 _BROKEN: Final = 2  # or not UTF-8 from the root on;
 _INSIDE: Final = 4  # its node is within a character;
 _SPACED: Final = 8  # it has white space that is not ASCII, which \S and "." do not read
 BETWEEN: Final = 16  # its node ends a character, and so do all above it or are within one
 EVERYWHERE: Final = 2
 SMALL: Final = 5  # parts that are walked as fast as they are looked at
-_HIGHEST: Final = 255  # what is so high may be higher
+HIGHEST: Final = 255  # what is so high may be higher
 _LARGE: Final = 64  # a part with exits everywhere is worth no list of them
 
 
@@ -75,13 +75,13 @@ def survey_parts(context: Context, scratch: Sets) -> None:
         at, byte, own = depths[node] * 3, int(bytes_[node]), int(parts[node])
         holds[node * 2], holds[node * 2 + 1] = scratch[at + 3], scratch[at + 4]
         parts[node] = own | int(np.int64(scratch[at + 5]))
-        scratch[at + 2] |= np.uint64(parts[node] & (_OTHER | _BROKEN | _SPACED))
+        scratch[at + 2] |= np.uint64(parts[node] & (OTHER | _BROKEN | _SPACED))
         scratch[at] |= scratch[at + 3]
         scratch[at + 1] |= scratch[at + 4]
         if byte < 0x80:
             scratch[at + (byte >> 6)] |= np.uint64(1) << np.uint64(byte & 63)
         else:
-            scratch[at + 2] |= np.uint64(_OTHER)
+            scratch[at + 2] |= np.uint64(OTHER)
         scratch[at + 3] = scratch[at + 4] = scratch[at + 5] = np.uint64(0)
     _survey_heights(context, nodes)
 
@@ -123,14 +123,14 @@ def _leads_on(context: Context, node: int, state: int) -> int:
     flags, height = uint8s(context, LEX_FLAG), int(uint8s(context, HEIGHT)[node])
     if _reads_for_ever(context, node, state):
         return 1
-    if uint8s(context, PART)[node] & _OTHER or height >= _HIGHEST:
+    if uint8s(context, PART)[node] & OTHER or height >= HIGHEST:
         return 0
     holds, ways = uint64s(context, HOLD), uint64s(context, WAY)
     one, other = holds[node * 2], holds[node * 2 + 1]
     for _ in range(height):
         if flags[state] & (ACCEPTS | DOUBTS):
             return 0
-        after = _way_to(context, state)
+        after = way_to(context, state)
         if after < 0:
             return NEED_LEX if after == NEED_LEX else 0
         if one & ~ways[state * 2] != 0 or other & ~ways[state * 2 + 1] != 0:
@@ -146,15 +146,16 @@ def _reads_for_ever(context: Context, node: int, state: int) -> bool:
     low, high = letters_of(context, state)
     if (holds[node * 2] & ~low) | (holds[node * 2 + 1] & ~high) != 0:
         return False
-    return part & _OTHER == 0 or _all_loop(part, others_of(context, state))
+    return part & OTHER == 0 or _all_loop(part, others_of(context, state))
 
 
-@once
-def _way_to(context: Context, state: int) -> int:
+@inner
+def way_to(context: Context, state: int) -> int:
     """The state that most letters lead to, or most digits if no letter does; WAY has the bytes.
 
     Below 0 if neither is read, or NEED_LEX.
     """
+    apart()
     found = int(int32s(context, WAY_TO)[state])
     if found != 0:
         return found
@@ -190,7 +191,7 @@ def leads_back(context: Context, node: int, state: int) -> int:
     if holds[node * 2] & ~loops[state * 2] != 0 or holds[node * 2 + 1] & ~loops[state * 2 + 1] != 0:
         return 0
     others = all_else_loop(int(uint8s(context, LOOPS)[state]))
-    if part & _OTHER and not _all_loop(int(part), others):
+    if part & OTHER and not _all_loop(int(part), others):
         return 0
     return 1
 
@@ -208,7 +209,7 @@ def is_in_characters(byte: int, part: int) -> int:
     Else what has to lead back, as in `all_else_loop`. The node may be within a character if that
     begins with it.
     """
-    if byte < 0x80 and part & _OTHER == 0:
+    if byte < 0x80 and part & OTHER == 0:
         return 0
     if part & _BROKEN or (part & _INSIDE and byte < 0xC0):
         return -1
@@ -220,7 +221,7 @@ def _leaves_from(context: Context, node: int, leads: Sets) -> int:
     """What `stays` gives for a state that can be left at any place."""
     holds, part = uint64s(context, HOLD), uint8s(context, PART)[node]
     inside = (holds[node * 2] & leads[0]) | (holds[node * 2 + 1] & leads[1])
-    if part & _OTHER:
+    if part & OTHER:
         inside |= leads[2] | leads[3]
     if inside == 0:
         return 1
