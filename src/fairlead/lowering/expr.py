@@ -20,7 +20,7 @@ from functools import reduce
 
 from fairlead.errors import FairleadError
 from fairlead.lowering.dominance import superfluous
-from fairlead.lowering.interning import intern, known
+from fairlead.lowering.interning import intern, known, nodes
 from fairlead.lowering.nodes import (
     Ahead,
     Alt,
@@ -52,6 +52,8 @@ UNSURE: Expr = Unsure()
 # Keys begin with one of these: the collector does not look into a tuple of numbers, and looking
 # into those of a hundred thousand words takes longer than making them.
 _PAIR, _BYTES, _ALT, _REPEAT, _AND, _NOT, _CALL, _CAPTURE, _AHEAD, _STOP = range(10)
+
+_LETTERS = Bytes, Alt  # `isinstance` with two classes takes four times as long as looking here
 
 # More options than this are searched for those that say nothing new (`lowering.dominance`).
 MANY = 8
@@ -86,7 +88,8 @@ def concat(*parts: Expr) -> Expr:
     """One string of each part, in order."""
     result = parts[-1] if parts else EPSILON
     for part in parts[-2::-1]:
-        result = _pair(part, result)
+        plain = part.__class__ is not Concat and result is not EPSILON
+        result = _cons(part, result) if plain else _pair(part, result)
     return result
 
 
@@ -97,7 +100,7 @@ def lead(head: Expr, tail: Expr) -> Expr:
         return node
     follower = tail.head if isinstance(tail, Concat) else tail
     for part in (head, follower):
-        if part.nullable or part.looks or not isinstance(part, Bytes | Alt):
+        if part.nullable or part.looks or part.__class__ not in _LETTERS:
             return concat(head, tail)
     return intern(key, pair(head, tail))
 
@@ -106,7 +109,7 @@ def _pair(head: Expr, tail: Expr) -> Expr:
     if tail is EPSILON:  # a spine is never walked for nothing, or a literal would take O(n²)
         return head
     if not isinstance(head, Concat):
-        return known((_PAIR, id(head), id(tail))) or _cons(head, tail)  # most pairs are known
+        return _cons(head, tail)
     heads: list[Expr] = []
     while isinstance(head, Concat):  # (a·b)·c becomes a·(b·c)
         heads.append(head.head)
@@ -118,23 +121,28 @@ def _pair(head: Expr, tail: Expr) -> Expr:
 
 
 def _cons(head: Expr, tail: Expr) -> Expr:
+    key = (_PAIR, id(head), id(tail))
+    found = nodes.get(key)  # most pairs are known
+    node = None if found is None else found()
+    if node is not None:
+        return node
     if head is EMPTY or tail is EMPTY:
         return EMPTY
-    if head is EPSILON:
-        return tail
     if head.yields:
         return _yielding(head, tail)
-    while tail is not EPSILON and head is not UNSURE:
-        key = (_PAIR, id(head), id(tail))
-        found = known(key)
-        if found is not None:
-            return found
-        follower, rest = (tail.head, tail.tail) if isinstance(tail, Concat) else (tail, EPSILON)
+    if head is EPSILON or tail is EPSILON or head is UNSURE:
+        return tail if head is EPSILON else head
+    follower, rest = (tail.head, tail.tail) if isinstance(tail, Concat) else (tail, EPSILON)
+    if (
+        head.nullable
+        or follower.nullable
+        or head.__class__ is Repeat
+        or follower.__class__ is Repeat
+    ):
         run = _run(head, follower)
-        if run is None:
-            return intern(key, pair(head, tail))
-        head, tail = run, rest
-    return head
+        if run is not None:
+            return _cons(run, rest)
+    return intern(key, pair(head, tail))
 
 
 def _yielding(head: Expr, tail: Expr) -> Expr:
