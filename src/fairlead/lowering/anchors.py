@@ -149,6 +149,7 @@ class Sides:
 
     def __init__(self, spell: Callable[[CodePoints], Expr], words: CodePoints = ()) -> None:
         self._spell, self._words = spell, words
+        self._letters: dict[str, Expr] = {}
         self._characters: dict[Expr, dict[int, Expr]] = {}
         newline, self.text = spell(_NEWLINE), repeat(spell(SCALARS))
         self._newline = newline
@@ -172,6 +173,15 @@ class Sides:
             self._characters |= {kind: {shape: kind} for shape, kind in kinds.items()}
             self._characters[expr] = kinds
         return expr
+
+    def letter(self, char: str) -> Expr:
+        """One character, as bytes."""
+        found = self._letters.get(char)
+        if found is None:
+            found = self.character(points([ord(char)]))
+            if char.isascii():
+                self._letters[char] = found
+        return found
 
     def _kinds(self, ranges: CodePoints) -> dict[int, Expr]:
         """The characters of a set, by the shape of their strings."""

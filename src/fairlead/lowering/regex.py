@@ -216,6 +216,8 @@ class _Lowering:
     def _text(self, node: Text) -> Expr | bytes:
         """Plain text stays bytes, which is the quick way into an alternation."""
         if self._spell is not character or node.mode.ignore_case or self._pattern.boundaries:
+            if not node.mode.ignore_case:
+                return concat(*map(self.sides.letter, node.text))
             sets = [literal_points(char, node.mode) for char in node.text]
             return concat(*map(self.sides.character, sets))
         try:

@@ -14,8 +14,7 @@ Made once for a state, a trie and a vocabulary, and never moved.
 """
 
 import threading
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Final, final
 from weakref import WeakKeyDictionary
 
@@ -26,10 +25,10 @@ from fairlead.masks.arena import Arena
 from fairlead.masks.bits import Row, pack, words
 from fairlead.masks.exits import Exits
 from fairlead.masks.forest import MOST_FIRST, Forest, address
-from fairlead.masks.jumps import Jumps
+from fairlead.masks.jumps import Jumps, Lent
 from fairlead.masks.kernels import layout as at
 from fairlead.masks.kernels.bound_layout import LEX_OPTION, LEX_OPTION_AT
-from fairlead.masks.kernels.jump_layout import LEXICON, NEED_JUMP
+from fairlead.masks.kernels.jump_layout import NEED_JUMP
 from fairlead.masks.kernels.layout import CURSOR, NEED_LEX, NO_PICTURE, WIDE_EXITS
 from fairlead.masks.kernels.redraws import MODEL
 from fairlead.masks.lexicon import MOST_STATES, Lexicon
@@ -144,15 +143,9 @@ class Gallery:
         ):
             context[slot] = address(array)
 
-    @contextmanager
-    def lent(self, context: "NDArray[np.int64]") -> "Generator[None]":
+    def lent(self, context: "NDArray[np.int64]") -> Lent:
         """Meanwhile a kernel makes lexical states, and what walks need, without asking for them."""
-        with self._lock, self.lexicon.lock:
-            self.jumps.lend(context)
-            try:
-                yield
-            finally:
-                context[LEXICON] = 0
+        return Lent(self._lock, self.lexicon.lock, self.jumps, context)
 
     def serve(self, code: int, wanted: int, arena: Arena) -> None:
         """Make what a kernel lacks of pictures."""

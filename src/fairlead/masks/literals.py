@@ -74,9 +74,11 @@ def _raw(expr: Expr) -> Bytes | None:
     """The bytes that a character is, where it is one byte or an escape; else None."""
     if not isinstance(expr, Alt) or len(expr.options) != 2:
         return None
-    raw = next((option for option in expr.options if isinstance(option, Bytes)), None)
-    escaped = any(isinstance(o, Concat) and o.head is _BACKSLASH for o in expr.options)
-    return raw if escaped else None
+    raw, escaped = expr.options
+    if isinstance(raw, Concat):
+        raw, escaped = escaped, raw
+    spelled = isinstance(escaped, Concat) and escaped.head is _BACKSLASH
+    return raw if spelled and isinstance(raw, Bytes) else None
 
 
 def _string_end(
@@ -87,12 +89,12 @@ def _string_end(
     It is where a part is repeated without end, behind which another begins anywhere, as in
     `.+@.+`: what is left of tokens is then five times the vocabulary. Few states read both.
     """
-    parts, rest = [head], tail
+    parts, rest, loops = [head], tail, False
     while isinstance(rest, Concat) and rest.head is not QUOTE and len(parts) < _MOST_PARTS:
+        loops = loops or (isinstance(parts[-1], Repeat) and parts[-1].high is None)
         parts.append(rest.head)
         rest = rest.tail
     closing, rest = (rest.head, rest.tail) if isinstance(rest, Concat) else (rest, EPSILON)
-    loops = any(isinstance(part, Repeat) and part.high is None for part in parts[:-1])
     if closing is not QUOTE or not loops or isinstance(rest, Unsure) or any(map(is_apart, parts)):
         return None
     whole = concat(*parts, QUOTE)

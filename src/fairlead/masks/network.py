@@ -18,7 +18,6 @@ The kernels run it; here expressions become nodes, and what a kernel asks for is
 What this module does not know: tokens (`gallery`, `rows`).
 """
 
-from collections import Counter
 from contextlib import nullcontext
 from functools import cached_property, partial
 from typing import Any, Final, final
@@ -69,6 +68,7 @@ from fairlead.masks.shelf import sealed
 from fairlead.masks.verdicts import SHORT, Verdicts
 
 _OFTEN: Final = 4  # states that one mask lacked, before kernels make the next: each is a walk anew
+_NOBODY: Final = nullcontext()  # has lent anything
 _MANY: Final = 64  # nodes, before so many more are made with each: 5,400 one by one took 1.6 s
 
 
@@ -149,11 +149,11 @@ class Network:
     def _served(self, code: int, what: int, a: int, b: int, *rows: Row) -> int:
         """Serve what was asked for, and call again."""
         (row, spare), context = rows or (self._row, self._spare), self.arena.context
-        asked = Counter[int]()
+        asked: dict[int, int] = {}
         while code < 0:
-            asked[code] += 1
-            self._serve(code, int(context[at.WANT]), _MANY if asked[code] > _MANY else 0)
-            with self.gallery.lent(context) if asked[at.NEED_LEX] > _OFTEN else nullcontext():
+            times = asked[code] = asked.get(code, 0) + 1
+            self._serve(code, int(context[at.WANT]), _MANY if times > _MANY else 0)
+            with self.gallery.lent(context) if asked.get(at.NEED_LEX, 0) > _OFTEN else _NOBODY:
                 code = self._run(context, what, a, b, row, spare)
         return code
 
