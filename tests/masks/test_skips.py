@@ -54,6 +54,10 @@ SEARCHED = (
     f'"(?:{_ANY}*[ae]{_ANY}{{6}}a{_ANY}*|[^"\\\\é]*b)"',
     f'"(?:(?:\\\\[bu"]|{_ANY})*[a-z]t)?(?:\\\\[bu"]|{_ANY})*[aefi]b"',
     '"(?:[^"\\\\ab]|a[^"\\\\e])*e"',
+    # Short counts that go on as they began, up to the quote.
+    '"[a-l]{2,6}[a-z]*"',
+    '"[a-z]{1,8}(?:[a-z]+[ -/])*"',
+    f'"é[a-l]{{0,5}}{_ANY}*z?"',
 )
 # Characters that are counted in states: some of these accept, and some read fewer than others.
 COUNTED = (

@@ -317,17 +317,17 @@ class Network:
         )
 
     def _sequence(self, expr: Concat, head: Expr, tail: Expr) -> int:
-        run, rest = run_of(expr)
-        if run:
-            return self._literal(run, rest)
+        if (run := run_of(expr))[0]:
+            return self._literal(*run)
         if self._is_apart(head):
             rest = self._entering(tail) if isinstance(head, Ahead) else self.node(tail)
             return self.arena.make(at.SEQUENCE, self._entering(head), rest)
         if isinstance(head, And) and (found := self._conjunction(head, tail)) is not None:
             return found
-        if isinstance(head, Repeat) and self.lexicon.is_counted(head):
+        found = lexeme_of(head, tail, self.lexicon, self._is_no_lexeme)
+        if found is None and isinstance(head, Repeat):
             return self.arena.make(at.SEQUENCE, self._count(head), self.node(tail))
-        unit, rest = lexeme_of(head, tail, self.lexicon, self._is_no_lexeme)
+        unit, rest = found or (head, tail)
         lexeme = self.arena.make(at.LEXEME, self.lexicon.state(unit))
         return self.arena.make(at.SEQUENCE, lexeme, self.node(rest))
 
