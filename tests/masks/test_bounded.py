@@ -31,6 +31,7 @@ from fairlead.masks.kernels import layout as at
 from fairlead.masks.kernels.bound_layout import BOUND_SEARCH, SPLITTING
 from fairlead.masks.kernels.layout import EXPANDED
 from fairlead.masks.lexicon import Lexicon
+from real_tokenizers import real_vocabulary
 from two_engines import Both, explored, vocabulary
 
 PATTERNS = [  # with the fewest and the most characters
@@ -233,6 +234,21 @@ def test_without_room_for_pictures_masks_are_the_same(
     monkeypatch.setattr(gallery, "_galleries", WeakKeyDictionary())
     texts = {"type": "array", "items": strings(r"^[a-z][a-z0-9]*$", 2, 9)}
     check(texts, vocabulary(300), 6, 12)
+
+
+def test_pictures_serve_far_bounds_where_letters_are_counted_in_states() -> None:
+    """What a walk came to that was left off again was what its tokens were said to need."""
+    schema = {"type": "string", "format": "email", "maxLength": 500}
+    words = real_vocabulary("gpt2")
+    constraint = fl.compile(fl.JsonSchema(schema), words)
+    state = constraint.start()
+    for token in (b'"', b"a", b"b"):
+        state = constraint.advance(state, words.tokens.index(token))
+        constraint.mask(state)
+    bounds = constraint._states._network._bounds
+    made = bounds._pictures[1 : bounds._used_pictures]
+    assert len(made) > 2
+    assert made[:, at.B_LEAST].max() < 40
 
 
 def test_what_a_picture_needs_is_made() -> None:

@@ -63,7 +63,7 @@ def read_on_by_way(context: Context, place: int, between: int) -> int:
     where it takes .6 now.
     """
     pairs, at = int32s(context, BOUND_WALK), int(uint16s(context, TRIE_DEPTH)[place]) * 3
-    left, state, context[BOUND_REST] = int(uint8s(context, HEIGHT)[place]), int(pairs[at]), 0
+    left, state, most = int(uint8s(context, HEIGHT)[place]), int(pairs[at]), 0
     wide = uint8s(context, PART)[place] & OTHER != 0 or left >= HIGHEST
     code = 0 if wide or pairs[at + 1] != between else leads_back(context, place, between)
     holds, ways = int64s(context, HOLD), int64s(context, WAY)
@@ -74,6 +74,7 @@ def read_on_by_way(context: Context, place: int, between: int) -> int:
             rest = fewest_from(context, after, between, between, L_SINGLE)
         if after == NEED_LEX or rest < 0:
             return NEED_LEX if after == NEED_LEX else rest
-        context[BOUND_REST] = max(context[BOUND_REST], rest)
-        code, state, left = 1 if rest < ENDLESS - 2 else 0, after, left - 1
+        most, state, left = max(most, rest), after, left - 1
+        code = 1 if rest < ENDLESS - 2 else 0
+    context[BOUND_REST] = most if code > 0 else 0
     return WHOLE if code > 0 else INSIDE if code == 0 else code
