@@ -348,6 +348,18 @@ def test_characters_that_say_nothing_lead_back_however_many_bytes_they_have(patt
         assert {after(text + "zz" + more) for more in ("z", "ß", "本", "🙂", "\u2027")} == {behind}
 
 
+def test_what_begins_alike_is_not_put_together_to_its_end_at_once() -> None:
+    """Each letter that was read made a record for each that was left."""
+    states = Lexicon(ALL_BYTES)
+    state = states.state(lower_search(parse_regex("ab" * 1000 + "c")))
+    before = int(states.records.context[record_layout.RECORDS])
+    for letter in b"ab" * 20:
+        states.expand(state)
+        state = int(states.rows[state][letter])
+    assert state > 0
+    assert int(states.records.context[record_layout.RECORDS]) - before < 40 * 60
+
+
 @pytest.mark.parametrize("parts", [["é?"], ["x?", "y?"], ["(ab)?", "c?"], ["x*", "y?"]])
 def test_states_of_many_parts_that_may_be_nothing_have_few_options(parts: list[str]) -> None:
     """Each of 800 states had as many options as parts were left: a gigabyte, and a hang."""

@@ -295,11 +295,12 @@ def _joined(context: Context, head: int, before: int) -> tuple[int, int]:
 
 
 @inner
-def alt_by_head(context: Context, base: int) -> int:
+def alt_by_head(context: Context, base: int, deep: int) -> int:
     """The same as `alt_of`, with what begins alike put together: x·y | x·z is x·(y|z).
 
-    So are y and z. Where a pattern is searched for, `.*(x.*|)` may be left beside `.*`: unless that
-    is the same state again, its picture takes ten times as long, as nothing leads back to it.
+    So are y and z, as many parts deep. Where a pattern is searched for, `.*(x.*|)` may be left
+    beside `.*`: unless that is the same state again, its picture takes ten times as long, as
+    nothing leads back to it. What is further off is put together when it is reached.
     """
     apart()
     listed, end = int64s(context, LIST), int(context[TOP])
@@ -327,7 +328,8 @@ def alt_by_head(context: Context, base: int) -> int:
             made = alt_of(context, stop)
             context[TOP] = base
             return made
-        push(context, pair_of(context, head, alt_by_head(context, first)))
+        further = alt_by_head(context, first, deep - 1) if deep > 1 else alt_of(context, first)
+        push(context, pair_of(context, head, further))
     context[TOP] = base
     return EMPTY
 

@@ -49,6 +49,7 @@ from fairlead.masks.kernels.records import add_line, common_of, field, lacking, 
 from fairlead.masks.kernels.superfluous import leads_on
 from fairlead.masks.kernels.views import Context, apart, inner, int32s, int64s, lowest_bit, once
 
+_DEEP: Final = 16  # parts that are put together at once: more than a character has bytes
 _FREE: Final = 64  # lines of what is derived at once: of few it is nothing beside all else
 
 
@@ -238,7 +239,7 @@ def _make_arcs(context: Context, record: int) -> None:
         members = set_of(
             context, listed[part], listed[part + 1], listed[part + 2], listed[part + 3]
         )
-        add_line(context, members, alt_by_head(context, before))
+        add_line(context, members, alt_by_head(context, before, _DEEP))
     context[TOP] = base
     _remember(context, record, ARCS_AT, begin)
 
