@@ -20,7 +20,7 @@ from functools import reduce
 
 from fairlead.errors import FairleadError
 from fairlead.lowering.dominance import superfluous
-from fairlead.lowering.interning import intern, known, nodes
+from fairlead.lowering.interning import intern, known
 from fairlead.lowering.nodes import (
     Ahead,
     Alt,
@@ -52,8 +52,6 @@ UNSURE: Expr = Unsure()
 # Keys begin with one of these: the collector does not look into a tuple of numbers, and looking
 # into those of a hundred thousand words takes longer than making them.
 _PAIR, _BYTES, _ALT, _REPEAT, _AND, _NOT, _CALL, _CAPTURE, _AHEAD, _STOP = range(10)
-
-_LETTERS = Bytes, Alt  # `isinstance` with two classes takes four times as long as looking here
 
 # More options than this are searched for those that say nothing new (`lowering.dominance`).
 MANY = 8
@@ -100,7 +98,7 @@ def lead(head: Expr, tail: Expr) -> Expr:
         return node
     follower = tail.head if isinstance(tail, Concat) else tail
     for part in (head, follower):
-        if part.nullable or part.looks or part.__class__ not in _LETTERS:
+        if part.nullable or part.looks or not isinstance(part, Bytes | Alt):
             return concat(head, tail)
     return intern(key, pair(head, tail))
 
@@ -108,8 +106,6 @@ def lead(head: Expr, tail: Expr) -> Expr:
 def _pair(head: Expr, tail: Expr) -> Expr:
     if tail is EPSILON:  # a spine is never walked for nothing, or a literal would take O(n²)
         return head
-    if not isinstance(head, Concat):
-        return _cons(head, tail)
     heads: list[Expr] = []
     while isinstance(head, Concat):  # (a·b)·c becomes a·(b·c)
         heads.append(head.head)
@@ -122,9 +118,7 @@ def _pair(head: Expr, tail: Expr) -> Expr:
 
 def _cons(head: Expr, tail: Expr) -> Expr:
     key = (_PAIR, id(head), id(tail))
-    found = nodes.get(key)  # most pairs are known
-    node = None if found is None else found()
-    if node is not None:
+    if (node := known(key)) is not None:  # most pairs are
         return node
     if head is EMPTY or tail is EMPTY:
         return EMPTY
@@ -133,12 +127,8 @@ def _cons(head: Expr, tail: Expr) -> Expr:
     if head is EPSILON or tail is EPSILON or head is UNSURE:
         return tail if head is EPSILON else head
     follower, rest = (tail.head, tail.tail) if isinstance(tail, Concat) else (tail, EPSILON)
-    if (
-        head.nullable
-        or follower.nullable
-        or head.__class__ is Repeat
-        or follower.__class__ is Repeat
-    ):
+    kinds = head.__class__, follower.__class__
+    if head.nullable or follower.nullable or Repeat in kinds:
         run = _run(head, follower)
         if run is not None:
             return _cons(run, rest)

@@ -394,15 +394,6 @@ def operands(conjunction: Expr) -> list[Expr]:
     return found
 
 
-def sequence_of(expr: Expr) -> list[Expr]:
-    """The parts of a sequence, in order; of anything else, itself."""
-    found: list[Expr] = []
-    while isinstance(expr, Concat):
-        found.append(expr.head)
-        expr = expr.tail
-    return [*found, expr]
-
-
 def begins_with_capture(expr: Expr) -> bool:
     """Whether a Capture, or alternatives with one, stand at the head of `expr`."""
     head = expr.head if isinstance(expr, Concat) else expr

@@ -31,7 +31,7 @@ from fairlead.lowering.characters import leaf_points, literal_points, word_point
 from fairlead.lowering.expr import EMPTY, EPSILON, concat, literal, repeat
 from fairlead.lowering.fuel import spend
 from fairlead.lowering.lookaround import Lookaround
-from fairlead.lowering.nodes import Expr, sequence_of
+from fairlead.lowering.nodes import Concat, Expr
 from fairlead.lowering.nodes import Repeat as Counted
 from fairlead.lowering.references import written_out
 from fairlead.lowering.unicode import CodePoints, character
@@ -243,7 +243,7 @@ def _between(before: Expr, middle: Expr, after: Expr) -> Expr:
 
     `.*a.+` is found where `a.` is, and else has states for each letter of what it goes on with.
     """
-    parts = sequence_of(middle)
+    parts = _sequence_of(middle)
     if after is not EPSILON:
         parts = _shorter(parts)
     if before is not EPSILON:
@@ -257,12 +257,21 @@ def _shorter(parts: list[Expr], *, backwards: bool = False) -> list[Expr]:
     while found:
         last = found.pop()
         if isinstance(last, Counted) and last.low == 1:
-            inner = sequence_of(last.item)
+            inner = _sequence_of(last.item)
             found += inner[::-1] if backwards else inner
         elif not last.nullable:
             again = isinstance(last, Counted)
             return [*found, repeat(last.item, last.low, last.low) if again else last]
     return []
+
+
+def _sequence_of(expr: Expr) -> list[Expr]:
+    """The parts of a sequence, in order; of anything else, itself."""
+    found: list[Expr] = []
+    while isinstance(expr, Concat):
+        found.append(expr.head)
+        expr = expr.tail
+    return [*found, expr]
 
 
 def _is_anchor(items: tuple[Node, ...], kind: AnchorKind) -> bool:

@@ -49,7 +49,7 @@ from fairlead.masks.kernels.records import add_line, common_of, field, lacking, 
 from fairlead.masks.kernels.superfluous import leads_on
 from fairlead.masks.kernels.views import Context, apart, inner, int32s, int64s, lowest_bit, once
 
-_DEEP: Final = 16  # parts that are put together at once: more than a character has bytes
+_DEEP: Final = 3  # parts that are put together at once; 4 took patterns of 2^21 states too far
 _FREE: Final = 64  # lines of what is derived at once: of few it is nothing beside all else
 
 

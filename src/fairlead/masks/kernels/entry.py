@@ -83,7 +83,7 @@ from fairlead.masks.kernels.macros import finish
 from fairlead.masks.kernels.options import split_state
 from fairlead.masks.kernels.outlooks import learn
 from fairlead.masks.kernels.pictures import count_rows as _count_rows
-from fairlead.masks.kernels.pictures import draw_picture, remember_picture
+from fairlead.masks.kernels.pictures import remember_picture
 from fairlead.masks.kernels.pictures import stack_rows as _stack_rows
 from fairlead.masks.kernels.programs import write
 from fairlead.masks.kernels.reads import read_each, read_one
@@ -107,6 +107,7 @@ from fairlead.masks.kernels.searches import MAKE_PLACE, search
 from fairlead.masks.kernels.skips import survey_parts
 from fairlead.masks.kernels.spots import spot_nodes
 from fairlead.masks.kernels.tables import lay_tables, measure_tables
+from fairlead.masks.kernels.tries import draw_picture
 from fairlead.masks.kernels.tries import merge as _merge
 from fairlead.masks.kernels.views import (
     Context,

@@ -44,13 +44,11 @@ from fairlead.masks.kernels.layout import (
     WANT,
 )
 from fairlead.masks.kernels.skips import EVERYWHERE, SMALL, are_all, leads_back, stays
-from fairlead.masks.kernels.tries import BLOCK, clear_listed, set_blocks, set_listed
 from fairlead.masks.kernels.views import (
     Context,
     Ints,
     Sets,
     WholeInts,
-    Words,
     inner,
     int32s,
     int64s,
@@ -226,57 +224,6 @@ def _list_inside(context: Context, below: int, holes: WholeInts, count: int) -> 
             holes[to] = ids[index]
             to += 1
         begin = int(holes[2 * hole + 1]) if hole < count else end
-
-
-@inner
-def draw_picture(context: Context, holes: WholeInts, row: Words) -> None:
-    """Set the tokens that `take_picture` has found in a row of zeros.
-
-    Blocks of which most stay are set at once as far as they follow each other, and then what is in
-    holes is cleared: to set the 45,000 tokens of a URL one by one took 30 us, now 10.
-    """
-    every = int(int32s(context, TRIE_AT)[int32s(context, TRIE_END)[0]])
-    hole, run, before = 0, -1, 0
-    for block in range((every + BLOCK - 1) // BLOCK):
-        first, begin, end, missing = hole, block * BLOCK, min((block + 1) * BLOCK, every), 0
-        while hole < holes.shape[0] and holes[hole] < end:
-            missing += min(int(holes[hole + 1]), end) - max(int(holes[hole]), begin)
-            if holes[hole + 1] > end:
-                break
-            hole += 2
-        if 2 * missing > end - begin:
-            if run >= 0:
-                _set_run(context, holes, row, run, block, before)
-                run = -1
-            _set_between(context, holes, row, begin, end, first)
-        elif run < 0:
-            run, before = block, first
-    if run >= 0:
-        _set_run(context, holes, row, run, (every + BLOCK - 1) // BLOCK, before)
-
-
-@once
-def _set_run(
-    context: Context, holes: WholeInts, row: Words, first: int, last: int, hole: int
-) -> None:
-    """Set the tokens of the blocks [first, last), but for those in holes from `hole` on."""
-    set_blocks(context, row, first, last)
-    begin, end = first * BLOCK, last * BLOCK
-    while hole < holes.shape[0] and holes[hole] < end:
-        clear_listed(context, row, max(int(holes[hole]), begin), min(int(holes[hole + 1]), end))
-        hole += 2
-
-
-@once
-def _set_between(
-    context: Context, holes: WholeInts, row: Words, begin: int, end: int, hole: int
-) -> None:
-    """Set the tokens at [begin, end) between holes, of which the first there is `hole`."""
-    while hole < holes.shape[0] and holes[hole] < end:
-        set_listed(context, row, begin, int(holes[hole]))
-        begin = int(holes[hole + 1])
-        hole += 2
-    set_listed(context, row, begin, end)
 
 
 @inner
