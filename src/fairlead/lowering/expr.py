@@ -86,8 +86,7 @@ def concat(*parts: Expr) -> Expr:
     """One string of each part, in order."""
     result = parts[-1] if parts else EPSILON
     for part in parts[-2::-1]:
-        plain = part.__class__ is not Concat and result is not EPSILON
-        result = _cons(part, result) if plain else _pair(part, result)
+        result = _pair(part, result)
     return result
 
 
@@ -106,6 +105,8 @@ def lead(head: Expr, tail: Expr) -> Expr:
 def _pair(head: Expr, tail: Expr) -> Expr:
     if tail is EPSILON:  # a spine is never walked for nothing, or a literal would take O(n²)
         return head
+    if not isinstance(head, Concat):
+        return _cons(head, tail)
     heads: list[Expr] = []
     while isinstance(head, Concat):  # (a·b)·c becomes a·(b·c)
         heads.append(head.head)
@@ -127,12 +128,8 @@ def _cons(head: Expr, tail: Expr) -> Expr:
     if head is EPSILON or tail is EPSILON or head is UNSURE:
         return tail if head is EPSILON else head
     follower, rest = (tail.head, tail.tail) if isinstance(tail, Concat) else (tail, EPSILON)
-    kinds = head.__class__, follower.__class__
-    if head.nullable or follower.nullable or Repeat in kinds:
-        run = _run(head, follower)
-        if run is not None:
-            return _cons(run, rest)
-    return intern(key, pair(head, tail))
+    run = _run(head, follower)
+    return intern(key, pair(head, tail)) if run is None else _cons(run, rest)
 
 
 def _yielding(head: Expr, tail: Expr) -> Expr:

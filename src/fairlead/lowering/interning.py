@@ -32,15 +32,14 @@ class Interned(Generic[_Node]):
 
     Attributes:
         nodes: them, by key, for whoever has no time for a call.
-        forgotten: what their entries call when nobody holds them any more.
     """
 
-    __slots__ = ("_lock", "forgotten", "nodes")
+    __slots__ = ("_forgotten", "_lock", "nodes")
 
     def __init__(self) -> None:
         self.nodes: dict[Hashable, _Entry[_Node]] = {}
         self._lock = threading.RLock()  # taken again when the collector calls in the middle
-        self.forgotten = self._forget
+        self._forgotten = self._forget
 
     def known(self, key: Hashable) -> _Node | None:
         """The node with this key, which tells everything that makes it different."""
@@ -49,7 +48,7 @@ class Interned(Generic[_Node]):
 
     def intern(self, key: Hashable, node: _Node) -> _Node:
         """The node that is known by this key: `node`, if there was none."""
-        made = _Entry(node, self.forgotten)
+        made = _Entry(node, self._forgotten)
         made.key = key
         entry = self.nodes.setdefault(key, made)  # at once, without others in between
         if entry is made:
@@ -69,12 +68,10 @@ class Interned(Generic[_Node]):
 
 
 _exprs = Interned[Expr]()
-nodes, known, put, forgotten = _exprs.nodes, _exprs.known, _exprs.intern, _exprs.forgotten
+nodes, known = _exprs.nodes, _exprs.known
 
 
 def intern(key: Hashable, node: Expr) -> Expr:
     """The expression that is known by this key, to be paid for: `node`, if there was none."""
     spend(1)
-    made = _Entry(node, forgotten)  # as `put` does, which would be one call more for each node
-    made.key = key
-    return node if nodes.setdefault(key, made) is made else put(key, node)
+    return _exprs.intern(key, node)

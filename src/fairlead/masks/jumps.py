@@ -92,7 +92,7 @@ class Jumps:
 
 @final
 class Lent:
-    """What `Gallery.lent` gives: no generator, as those take four times as long."""
+    """What `Gallery.lent` gives: a generator took 10 us of the mask that makes a picture."""
 
     __slots__ = ("_context", "_jumps", "_lexicon", "_pictures")
 

@@ -6,7 +6,7 @@ from typing import Final
 BOUND_FAR: Final = 249  # whether the picture that is needed is one for bounds that are far
 BOUND_MOST: Final = 250  # of such a picture: the most characters that a text needs with its tokens,
 BOUND_ENDED: Final = 251  # and how many tokens the closing byte ends
-BOUND_REST: Final = 278  # the most characters that are needed on a way, see `bounded_pictures`
+BOUND_REST: Final = 278  # the most characters that are needed on a way, see `bounded_ways`
 SPLITTING: Final = 269  # whether searches go on from options of states, as one took long
 
 # Of the vocabulary:

@@ -92,8 +92,8 @@ _MANY: Final = 8  # characters that lead back, before it is worth going from oth
 def jump_of(context: Context, node: int, state: int) -> int:
     """The row of JUMP by which a state goes on below a trie node; 0 if by none, or a code below 0.
 
-    Where a state can be left without any byte more, all below is to be looked at for who needs to
-    know after which byte: he must not ask.
+    It says nothing of where a state can be left on the way: who needs to know that must not jump
+    from one that ACCEPTS.
     """
     found = int(int32s(context, JUMP_AT)[state])
     if found == 0:

@@ -91,7 +91,7 @@ def draw_picture(context: Context, holes: WholeInts, row: Words) -> None:
     """Set the tokens that `pictures.take_picture` has found in a row of zeros.
 
     Blocks of which most stay are set at once as far as they follow each other, and then what is in
-    holes is cleared: to set the 45,000 tokens of a URL one by one took 30 us, now 10.
+    holes is cleared. One by one, with 45,000 tokens of a URL, drawing took 49 us of a mask, now 31.
     """
     every = int(int32s(context, TRIE_AT)[int32s(context, TRIE_END)[0]])
     hole, run, before = 0, -1, 0
