@@ -392,6 +392,9 @@ SCHEMAS = {
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_schemas_that_are_hostile_and_mean_something_work(name: str) -> None:
+    # In what order states are searched depends on which there are: behind other tests the key
+    # patterns of 2^21 states took more than is allowed, and alone two thirds of it.
+    fl.clear_cache()
     source = fl.JsonSchema(SCHEMAS[name])
     assert spent(lambda: walk(fl.compile(source, BYTES, fl.Budget.untrusted()), steps=8))
 

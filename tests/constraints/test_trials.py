@@ -70,6 +70,16 @@ EASY = {"pattern": "^a[a-z]*$"}
             {"propertyNames": {"pattern": "\ud83d\ude00.{9}b", "format": "uri"}},
             ["/propertyNames", "/propertyNames/pattern"],
         ),
+        # Each item matches what is contained or not, whatever else is said of it.
+        ({"contains": HARD}, ["/contains"]),
+        ({"contains": {"pattern": "b.{4}c"}}, []),
+        ({"contains": {"pattern": "b.{4}c"}, "items": {"pattern": "c.{4}d"}}, ["/contains"]),
+        ({"contains": True, "items": HARD}, []),
+        ({"items": HARD, "allOf": [3, {"contains": {"pattern": "b"}}]}, ["/allOf"]),
+        (
+            {"$ref": "#/$defs/a", "$defs": {"a": {"if": {"contains": HARD}, "then": False}}},
+            ["/$defs/a/if"],
+        ),
         # What has few states is not.
         ({"allOf": [EASY, {"pattern": "b.{4}c"}]}, []),
         ({"allOf": [EASY, {"pattern": "b.{8}c"}]}, ["/allOf"]),
@@ -219,6 +229,7 @@ def test_a_part_without_an_instance_is_no_reason_to_refuse() -> None:
             },
             "/patternProperties",
         ),
+        ({"allOf": [{"contains": {"pattern": f"{c}.{{5}}{c}"}} for c in "abcdefgh"]}, "/allOf"),
     ],
 )
 def test_patterns_that_take_too_long_together_are_refused_with_their_place(
