@@ -19,6 +19,7 @@ from fairlead.syntax.json_schema_parts import (
     read_numbers,
     read_pattern,
     read_strings,
+    scalars_of,
     with_scalars,
 )
 from fairlead.syntax.json_schema_references import Library, Place, check_loops
@@ -61,6 +62,7 @@ _IN_PLACE = frozenset(
 )
 _LISTING = frozenset(("type", "enum", "title", "description", "default", "examples"))
 _ARRAYS, _OBJECTS = Arrays(), Objects({})
+_MANY = 64  # branches; of 20,000 of one value each, which are one list, compiling took 2 to 3 s
 
 
 def parse_json_schema(source: JsonSchema, raw: Json = None, name: str = "") -> Document:
@@ -226,8 +228,19 @@ class _Reader:
     def _group(
         self, place: Place, keywords: Keywords, name: str
     ) -> tuple[tuple[Address, ...], ...]:
-        branches = self._children(place, keywords, name)
+        given = keywords.branches(name)
+        listed = self._listed(place, given, name) if len(given) > _MANY else None
+        branches = self._children(place, keywords, name) if listed is None else (listed,)
         return (branches,) if branches else ()
+
+    def _listed(self, place: Place, branches: "list[Json]", name: str) -> Address | None:
+        """The one schema that branches of one scalar each are together, None if one is another."""
+        address, scope = f"={place.address}/{name}", place.scope
+        listed = scalars_of(branches, scope.draft, scope.resource.keywords, once=name == "oneOf")
+        if listed is None:
+            return None
+        self.schemas[address] = with_scalars(Schema(address, ("enum",)), listed)
+        return address
 
     def _all_of(self, place: Place, keywords: Keywords) -> tuple[Address, ...]:
         parts = self._children(place, keywords, "allOf")

@@ -3,13 +3,14 @@
 What this module does not know: which schema stands where.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import Final
+from typing import Any, Final
 
 from fairlead.errors import SourceError, UnsupportedError
-from fairlead.syntax.json_schema_keywords import Draft
+from fairlead.syntax.json_schema_keywords import Draft, asserted
 from fairlead.syntax.json_schema_multiples import MOST_RESTS, factor_of
 from fairlead.syntax.json_schema_tree import Bound, Numbers, Schema, Strings
 from fairlead.syntax.json_schema_values import FORMATS, Keywords, kind_of, kinds_of
@@ -33,6 +34,7 @@ _PLAIN: Final = {
     for digits in (True, False)
 }
 _ANY_STRING: Final = Strings()
+_ONE_OF: Final = {"const", "type"}
 
 
 def read_scalars(said: Mapping[str, Json], draft: Draft) -> Schema | None:
@@ -78,6 +80,34 @@ def with_scalars(schema: Schema, values: Sequence[Json]) -> Schema:
         ),
         numbers=replace(schema.numbers, values=numbers),
     )
+
+
+def scalars_of(
+    branches: Sequence[Json], draft: Draft, known: frozenset[str] | None, *, once: bool
+) -> list[Json] | None:
+    """The scalars that branches list, one each; None if one of them says anything else.
+
+    >>> scalars_of([{"const": 1}, {"const": 2, "title": "two"}], 2020, None, once=False)
+    [1, 2]
+    >>> scalars_of([{"const": 1}, {"const": 2}, {"const": Decimal("1.0")}], 2020, None, once=True)
+    [2]
+
+    Args:
+        branches: the branches of `anyOf` or `oneOf`.
+        draft: the draft they are written in.
+        known: the keywords that their metaschema has vocabularies for, None for all.
+        once: whether a value is left out that stands in several.
+    """
+    found = Counter[tuple[str, Any]]()
+    for raw in branches:
+        said = asserted(raw, draft, known) if isinstance(raw, dict) else {}
+        value = said.get("const")
+        if not said.keys() <= _ONE_OF or "const" not in said or isinstance(value, list | dict):
+            return None
+        if "type" in said and not (said["type"] == "string" and isinstance(value, str)):
+            return None
+        found[kind_of(value), value] += 1
+    return [value for (_, value), times in found.items() if times == 1 or not once]
 
 
 def read_strings(keywords: Keywords, *, strict: bool) -> Strings:
