@@ -739,6 +739,19 @@ def test_formats_beside_lengths_and_patterns_work(name: str) -> None:
     assert spent(attempt)
 
 
+@pytest.mark.parametrize("denied", ["date", "email"])
+def test_a_far_length_beside_what_a_format_denies_is_no_search(denied: str) -> None:
+    """Those of 10^12 characters were sought one character after the other, without an end."""
+
+    def attempt() -> None:
+        said = {"oneOf": [{"minLength": 10**12}, {"format": denied}]}
+        made = fl.compile(fl.JsonSchema(said), BYTES)
+        assert made.accepts(made.advance(made.start(), 34)) is False
+        assert made.example()
+
+    assert spent(attempt)
+
+
 @pytest.mark.parametrize("name", LARGE_PRODUCTS)
 def test_patterns_beside_lengths_are_told_by_the_members_of_their_states(name: str) -> None:
     def attempt() -> None:

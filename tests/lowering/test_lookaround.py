@@ -173,7 +173,8 @@ def test_references_are_the_texts_of_their_groups(data: st.DataObject) -> None:
 @pytest.mark.parametrize(
     "pattern",
     [r"(['\"])[ab]*\1", r"(a|b)\1", r"(?P<x>a|b)(?:(?P=x)|c)", r"(?:(a|b)\1)*", r"((a)b)\1",
-     r"(a|b)(c|d)\2\1", r"(?:x(a|b)y\1|z)", r"()\1", r"(?i:(a))\1", r"(a|b)(?=\1)."],
+     r"(a|b)(c|d)\2\1", r"(?:x(a|b)y\1|z)", r"()\1", r"(?i:(a))\1", r"(a|b)(?=\1).",
+     r"a|([^\s\S])\1\B"],
 )  # fmt: skip
 def test_references_to_few_texts_are_written_out(pattern: str) -> None:
     check(pattern, [*every("abc", 4), *every("x'\"azyA", 4)])

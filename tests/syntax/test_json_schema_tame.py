@@ -127,6 +127,8 @@ WILD: list[Any] = [
     {"$ref": "#/$defs/a", "minLength": 2, "$defs": {"a": {"allOf": [TEXT, {"$ref": "#"}]}}},
     {"$ref": "#/$defs/b", "minLength": 2, "$defs": {"a": True}},
     {"$dynamicRef": "#"},
+    *({name: {"a": [3]}, "propertyNames": TEXT} for name in ("properties", "dependentSchemas")),
+    {"patternProperties": {"^a": [3]}, "propertyNames": TEXT},
     {"properties": {"a": {"not": {"properties": {"b": {"pattern": "("}}}}}},
     [],
     3,

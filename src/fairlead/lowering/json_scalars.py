@@ -142,12 +142,14 @@ def text_content(formula: Formula, spelling: Spelling) -> Expr:
                     others = [part for part in others if not _denied_values(part)]
                 first = _strings(_merged(plain), spelling) if plain else []
                 denied = [text for part in others if (text := _denied_text(part)) is not None]
-                if len(denied) > 1:
+                if len(denied) > 1 or (denied and first):
                     # One opposite of all: of 200, each state had 200 parts more. Beside all strings
                     # it is soon seen to leave some: otherwise that took minutes for 100.
                     none = complement(alt(*(_shape(text, spelling) for text in denied)))
                     others = [part for part in others if _denied_text(part) is None]
-                    first += [spelling.content, none]
+                    # One alone needs them only where nothing else holds: of 10^12 characters but no
+                    # date, it is seen at once that there are some, which took all memory.
+                    first += [none] if first and len(denied) == 1 else [spelling.content, none]
                 return reduce(both, [*first, *(made[part] for part in others)])
 
     lengths = in_lengths(formula, spelling.character(SCALARS))

@@ -94,7 +94,9 @@ def lower_search(pattern: Pattern, spell: Spell = character) -> Expr:
 def _lowered(pattern: Pattern, spell: Spell, *, search: bool) -> Expr:
     if pattern.backs:
         body = written_out(pattern.body, partial(_refuse_reference, pattern))
-        pattern = replace(pattern, body=body, backs=False)
+        # A group without texts takes what stands beside it along.
+        bounded = any(isinstance(node, Boundary) for node in nodes_of(body))
+        pattern = replace(pattern, body=body, backs=False, boundaries=bounded)
     try:
         lowering = _Lowering(pattern, spell)
         return lowering.between(lowering.sides.text if search else EPSILON)

@@ -42,8 +42,9 @@ def schemas_at(raw: Raw, name: str) -> list[Any]:
     )
     if value.__class__ is list and name in _LISTS:
         listed = value
-    elif value.__class__ is dict and name in MAPS:  # of `dependencies`, some are lists of names
-        listed = [part for part in value.values() if part.__class__ is not list]
+    elif value.__class__ is dict and name in MAPS:
+        names = name == "dependencies"  # some of which are lists of names
+        listed = [part for part in value.values() if not names or part.__class__ is not list]
     else:
         listed = [value]
     return [] if unread else listed
