@@ -80,6 +80,15 @@ EASY = {"pattern": "^a[a-z]*$"}
             {"$ref": "#/$defs/a", "$defs": {"a": {"if": {"contains": HARD}, "then": False}}},
             ["/$defs/a/if"],
         ),
+        # Texts so long are many steps away, whatever patterns or formats say of them.
+        (EASY | {"minLength": 4095}, []),
+        (EASY | {"minLength": 4096}, ["/pattern"]),
+        (EASY | {"maxLength": 4096}, []),
+        (EASY | {"maxLength": 4096, "minLength": "4096"}, []),
+        ({"not": EASY | {"maxLength": 4096}}, ["/not"]),
+        ({"oneOf": [{"maxLength": 1e9}, {"format": "date"}]}, ["/oneOf"]),
+        ({"type": ["string", "null"], "format": "uri", "minLength": 1e5}, ["/format"]),
+        ({"minLength": 4096, "title": "pattern"}, []),
         # What has few states is not.
         ({"allOf": [EASY, {"pattern": "b.{4}c"}]}, []),
         ({"allOf": [EASY, {"pattern": "b.{8}c"}]}, ["/allOf"]),
@@ -230,6 +239,10 @@ def test_a_part_without_an_instance_is_no_reason_to_refuse() -> None:
             "/patternProperties",
         ),
         ({"allOf": [{"contains": {"pattern": f"{c}.{{5}}{c}"}} for c in "abcdefgh"]}, "/allOf"),
+        ({"minLength": 10**12, "pattern": "^[b-z]*$"}, "/pattern"),
+        ({"minLength": 10**6, "pattern": "^[a-z]"}, "/pattern"),
+        ({"type": ["string", "null"], "minLength": 10**5, "pattern": "^[b-z]*$"}, "/pattern"),
+        ({"items": {"oneOf": [{"minLength": 10**12}, {"pattern": "a"}]}}, "/items/oneOf"),
     ],
 )
 def test_patterns_that_take_too_long_together_are_refused_with_their_place(

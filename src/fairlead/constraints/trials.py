@@ -46,17 +46,21 @@ _NAMED: Final = ("type", "pattern", "format")
 _LENGTHS: Final = ("minLength", "maxLength")
 _LISTS: Final = ("allOf", "anyOf", "oneOf")
 _PARTS: Final = ("not", "if", "then", "else")
+_ABOUT: Final = ('"pattern"', 'Length"')
 _ENOUGH: Final = ('"not"', '"if"', '"contains"', *_LOOKAROUND)
 _MEETING: Final = ('Of"', '"propertyNames"', '"format"', '"$ref"')
 _MEETING_WORDS: Final = frozenset(("allOf", "oneOf", "$ref", *_LENGTHS))
 _SAYING: Final = _MEETING_WORDS | {*_NAMED[1:], *_LISTS, *_PARTS}
 _DENYING: Final = ("not", "if")
+_TELLING: Final = frozenset((*_DENYING, "oneOf"))  # what is said under these, and what is not
 _SPEAKING: Final = frozenset(
-    (*_LISTS, "pattern", "not", "if", "patternProperties", "propertyNames", "contains")
+    (*_LISTS, *_NAMED[1:], "not", "if", "patternProperties", "propertyNames", "contains")
 )
 _HOLDING: Final = (dict, list)
 _SPELLED: Final = re.compile(r"\\u00(?:24|[4-7])")
 _PATTERN: Final = re.compile(r'"pattern"\s*:\s*("(?:[^"\\]|\\.)*")')
+_FAR: Final = 4096  # characters from which on to step through them, a text at a time, takes long
+_LONG: Final = re.compile(r'"m(?:in|ax)Length"\s*:\s*(?:\d{4}|\d[\d.]*[eE])')
 _FORMATTED: Final = re.compile(r'"format"\s*:\s*"([^"]*)"')
 _STRING: Final = b'"'
 _DECODER: Final = json.JSONDecoder()
@@ -65,7 +69,12 @@ _DECODER: Final = json.JSONDecoder()
 _REPEATING_KEYS: Final = [
     re.compile(sign + r'(?:[^"\\]|\\.)*"(\s*:)?') for sign in (r"\*", r"\+", r"\{\d")
 ]
-_TOLD: Final = ("pattern", *_LISTS, *_PARTS)  # in the order in which they are named as the place
+_TOLD: Final = (
+    "pattern",
+    *_LISTS,
+    *_PARTS,
+    "format",
+)  # in the order in which they are named as the place
 
 
 def trials(source: JsonSchema, leaves: list[str] | None = None) -> Trials:
@@ -138,16 +147,16 @@ def _may_meet(text: str) -> bool:
     """
     if _SPELLED.search(text) is not None:  # a letter or $, which may be of a keyword
         return True
-    strings = '"pattern"' in text and _strings_may_meet(text)
+    strings = any(word in text for word in _ABOUT) and _strings_may_meet(text)
     return strings or ('"patternProperties"' in text and _keys_may_meet(text))
 
 
 def _strings_may_meet(text: str) -> bool:
     patterns = [str(json.loads(one)) for one in {*_PATTERN.findall(text)}]
-    if not patterns:
-        return False
     formats = {*_FORMATTED.findall(text)}
-    if not _is_hard([*patterns, *map(_as_pattern, formats)]):
+    if (patterns or formats) and _LONG.search(text) is not None:
+        return True
+    if not patterns or not _is_hard([*patterns, *map(_as_pattern, formats)]):
         return False
     if any(word in text for word in _ENOUGH) or _is_wide(patterns):
         return True
@@ -228,13 +237,18 @@ def _is_wide(patterns: list[str]) -> bool:
     return len(patterns) > _WIDE or any(one.count("|") > _WIDE for one in patterns)
 
 
+def _is_far(length: Any) -> bool:
+    """Whether a length is a number, and so great that texts as long as that are many steps away."""
+    return length.__class__ in (int, Decimal) and length >= _FAR
+
+
 @final
 class _Found:
     """What is read of the parts that say something about one string."""
 
     def __init__(self) -> None:
         self.patterns, self.formats = list[str](), list[str]()
-        self.denied = self.meeting = False
+        self.denied = self.meeting = self._far = self._long = self._tells = False
 
     def read(self, part: dict[str, Any], *, inside: bool) -> None:
         """Read what a part itself says, within one that is denied or not."""
@@ -246,13 +260,20 @@ class _Found:
         if said.__class__ is str:
             self.formats.append(said)
         self.meeting |= not _MEETING_WORDS.isdisjoint(part)
+        self._far |= _is_far(part.get("minLength"))
+        self._long |= _is_far(part.get("maxLength"))
+        self._tells |= not _TELLING.isdisjoint(part)
 
     def meet(self) -> bool:
         """Whether several patterns meet, or one is denied, looks around itself or is very wide.
 
-        Where one of several has to match, that is so beside lengths. What has few states is not.
+        Where one of several has to match, that is so beside lengths. What has few states is not,
+        unless a text has to be very long: whether `[b-z]*` has one of 10^12 characters was found
+        out by reading them, within a mask.
         """
         patterns = self.patterns
+        if self._far or (self._long and self._tells):
+            return bool(patterns or self.formats)
         if not patterns or not _is_hard([*patterns, *map(_as_pattern, self.formats)]):
             return False
         if self.denied or _is_wide(patterns):
