@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Annotated, Any, Literal, NamedTuple, Optional
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, WithJsonSchema
 
 import fairlead as fl
 from fairlead.api.describe import describe
@@ -125,7 +125,7 @@ def test_a_type_is_told_in_a_line(type_: Any, words: str) -> None:
         ),
         ({"minimum": 1, "type": "number"}, "number at least 1"),
         ({"$ref": "#/$defs/a", "$defs": {"a": True}}, "a\na = any"),
-        ({"$ref": "#/$defs/a/b", "$defs": {"a": True}}, "b\nb = any"),
+        ({"$ref": "#/$defs/a/b", "$defs": {"a": True}}, "b"),
         ({"items": {"$ref": "#"}}, "[the whole, ...]"),
         ({"$ref": "other"}, "other"),
         ({"description": " a \n b ", "examples": [], "type": "null"}, "// a b\nnull"),
@@ -133,6 +133,45 @@ def test_a_type_is_told_in_a_line(type_: Any, words: str) -> None:
 )
 def test_a_json_schema_is_told_like_a_type(schema: Any, words: str) -> None:
     assert describe(JsonSchema(schema)) == words
+
+
+A, B = {"a": {"type": "null"}}, {"a": {"type": "boolean"}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        (
+            [{"$id": "http://x/y", "$ref": "#/$defs/a", "$defs": A}, {"$ref": "#/$defs/a"}],
+            "[a?, a2?]\na = null\na2 = boolean",
+        ),
+        (
+            [{"$id": "http://x/y", "items": {"$ref": "#"}}, {"$ref": "http://x/y"}],
+            "[[y, ...]?, y?]\ny = [y, ...]",
+        ),
+        (
+            [{"$ref": "#in"}, {"$ref": "http://x/r#/$defs/a"}, {"$anchor": "in", "type": "null"}],
+            "[in?, a?, null?]\nin = null\na = boolean",
+        ),
+        ([{"$ref": "#/$defs/integer"}, {"$ref": "r"}], "[integer?, the whole?]\ninteger = string"),
+        ([{"$ref": "other"}, {"$ref": "s"}], "[other?, s?]\ns = null"),
+    ],
+)
+def test_references_lead_where_the_resource_around_them_says(schema: Any, words: str) -> None:
+    definitions = {**B, "integer": {"type": "string"}}
+    whole = {"$id": "http://x/r", "prefixItems": schema, "items": False, "$defs": definitions}
+    assert describe(JsonSchema(whole, resources={"http://x/s": {"type": "null"}})) == words
+
+
+def test_what_two_types_call_alike_is_told_of_each() -> None:
+    def told(schema: Any) -> Any:
+        return WithJsonSchema({"$ref": "#/$defs/a", "$defs": {"a": schema}})
+
+    made = tuple[
+        Annotated[int, told({"type": "integer", "minimum": 3})],
+        Annotated[str, told({"type": "string"})],
+    ]
+    assert describe(made) == "[a, a2]\na = integer at least 3\na2 = string"
 
 
 @pytest.mark.parametrize(

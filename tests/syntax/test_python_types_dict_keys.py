@@ -5,7 +5,7 @@ from collections import Counter
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Optional
 
 import pydantic.networks
 import pytest
@@ -13,16 +13,20 @@ from pydantic import (
     AfterValidator,
     Base64Bytes,
     BaseModel,
+    BeforeValidator,
     ByteSize,
     EmailStr,
     Field,
     RootModel,
     Secret,
+    TypeAdapter,
 )
 from typing_extensions import TypeAliasType
 
+import fairlead as fl
 from fairlead.errors import UnsupportedError
 from fairlead.syntax.python_types import type_schema
+from random_walks import BYTES
 from type_oracle import check_offers, is_read
 
 A_OR_B = Annotated[str, Field(pattern="^a")] | Annotated[str, Field(pattern="^b")]
@@ -66,6 +70,57 @@ def same(value: Any) -> Any:
 )
 def test_keys_keep_what_their_type_asks(type_: Any, offered: list[str], beyond: list[str]) -> None:
     check_offers(type_, offered, beyond)
+
+
+class Sure(Enum):
+    YES = True
+    ONE = 1
+    MAYBE = "maybe"
+
+
+def written(type_: Any, key: Any) -> str:
+    return TypeAdapter(type_).dump_json({key: 1}).decode()
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "beyond"),
+    [
+        (bool, [True, False], ['"True"', '"0"']),
+        (bool | int, [True, False, 5], []),
+        (int | bool, [True, False, 0], []),
+        (Optional[Annotated[float, AfterValidator(same)] | bool], [True, False, 0.5], []),  # noqa: UP045  no class
+        (int | Literal[True, "x"], [True, "x", 7], ['"False"']),
+        (Literal[True, 1, "x"], [True, "x"], ['"False"', '"y"']),
+        (Sure, [Sure.YES, Sure.MAYBE], ['"false"', '"2"']),
+        (int | Sure, [Sure.YES, Sure.MAYBE, 3], ['"false"']),
+        (int | Literal["true"], ["true", 3], ['"True"']),
+    ],
+)
+def test_keys_that_are_true_or_false_are_on_offer_as_they_are_written(
+    key: Any, values: list[Any], beyond: list[str]
+) -> None:
+    made = dict[key, int]
+    constraint = fl.compile(made, BYTES)
+    for value in values:
+        assert TypeAdapter(made).validate_json(written(made, value)) == {value: 1}
+        assert constraint.matches(written(made, value)), value
+    assert not any(constraint.matches(f"{{{name}:1}}") for name in beyond)
+
+
+def test_what_is_looked_for_by_its_text_is_not_found_behind_a_function() -> None:
+    behind = BeforeValidator(same)
+    check_offers(Annotated[dict[Sure, int], behind], ['{"maybe":1}'], ['{"true":1}'])
+    check_offers(Annotated[dict[bool, int], behind], ['{"true":1}'], [])
+    with pytest.raises(UnsupportedError, match="a choice without strings has no JSON keys"):
+        type_schema(Annotated[dict[Literal[True], int], behind])
+
+
+def test_two_texts_of_one_key_are_not_counted_as_two() -> None:
+    for key in (Literal[True, "yes"], Sure):
+        with pytest.raises(UnsupportedError, match="min_length is not supported for dicts"):
+            type_schema(Annotated[dict[key, int], Field(min_length=2)])
+    both = Annotated[dict[Literal["a", "b"], int], Field(min_length=2)]
+    check_offers(both, ['{"a":1,"b":1}'], ['{"a":1}'])
 
 
 def test_keys_that_a_validator_of_pydantics_decides_alone_are_refused() -> None:

@@ -24,7 +24,7 @@ from pydantic import (
     create_model,
     model_validator,
 )
-from typing_extensions import TypeAliasType
+from typing_extensions import TypeAliasType, TypedDict
 
 from fairlead.errors import UnsupportedError
 from fairlead.syntax.python_types import type_schema
@@ -166,3 +166,34 @@ def test_what_is_lax_or_told_or_checked_afterwards_is_on_offer() -> None:
     assert list(type_schema(Kept).schema["$defs"]) == ["Loose"]
     plain = PlainValidator(same, json_schema_input_type=Annotated[dt.date, Strict()])
     assert type_schema(Annotated[int, plain]).schema["format"] == "date"
+
+
+class Coded(BaseModel):
+    raw: Base64Bytes = Field(alias="Raw")
+
+
+class Named(TypedDict):
+    raw: Annotated[str, Field(alias="Raw")]
+
+
+@pytest.mark.parametrize(
+    ("item", "text", "refused"),
+    [
+        (Annotated[Base64Bytes, Strict(strict=False)], '"YQ=="', "base64 in a strict defaultdict"),
+        (Named, '{"Raw":"a"}', "an alias in a strict defaultdict"),
+    ],
+)
+def test_what_a_strict_defaultdict_reads_twice_is_refused(
+    item: Any, text: str, refused: str
+) -> None:
+    made = field(Model, defaultdict[str, list[item]])
+    assert not is_read(made, f'{{"x":{{"a":[{text}]}}}}')
+    with pytest.raises(UnsupportedError, match=refused):
+        type_schema(made)
+    check_offers(defaultdict[str, list[item]], [f'{{"a":[{text}]}}'], [])
+
+
+def test_a_model_in_a_strict_defaultdict_is_read_once() -> None:
+    made = create_model("M", __base__=Model, x=(defaultdict[str, list[Coded]], ...), y=(Coded, ...))
+    check_offers(made, ['{"x":{"a":[{"Raw":"YQ=="}]},"y":{"Raw":"YQ=="}}'], ['{"x":{"a":[{}]}}'])
+    assert list(type_schema(made).schema["$defs"]) == ["Coded"]

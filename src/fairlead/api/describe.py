@@ -14,15 +14,19 @@ that a pattern is told by its name where it has one.
 """
 
 import json
+import re
 from decimal import Decimal
 from sys import float_info
-from typing import Any, cast, final
+from typing import Any, final
 
+from fairlead.errors import FairleadError
+from fairlead.syntax.json_schema_references import Library, Place, Scope
+from fairlead.syntax.json_schema_resources import Catalogue
 from fairlead.syntax.json_schema_source import JsonSchema
 from fairlead.syntax.json_text import read_json
 from fairlead.syntax.lark_source import Lark
 from fairlead.syntax.python_types import type_schema
-from fairlead.syntax.python_types_place import INTEGER
+from fairlead.syntax.python_types_place import INTEGER_SCHEMA
 from fairlead.syntax.regions import Captured, Composed, Region, Regions, Thinking, Until
 from fairlead.syntax.sources import (
     Both,
@@ -87,7 +91,7 @@ def describe(what: object) -> str:
         case PythonType(type_):
             return _Writer(type_schema(type_).schema).document()
         case JsonSchema():
-            return _Writer(read_json(given.text)).document()
+            return _Writer(read_json(given.text), given.resource_texts).document()
         case Gbnf(text, root):
             return f"a text of {root} in this grammar:\n{text}"
         case Lark(text, start):
@@ -186,9 +190,14 @@ def _count(low: int, high: int | None) -> str:
 class _Writer:
     """Writes one document; definitions follow the type that mentions them."""
 
-    def __init__(self, document: Any) -> None:
+    def __init__(self, document: Any, texts: tuple[tuple[str, str], ...] = ()) -> None:
+        catalogue = Catalogue(document, texts, dynamic=False)
         self._document = document
-        self._definitions: dict[str, Any] = {}
+        self._library = Library(catalogue)
+        self._resources = {id(resource.raw): resource for resource in catalogue.every}
+        self._scope: Scope = self._library.main  # that of what is written
+        self._names: dict[str, str] = {}  # by the address of what is meant
+        self._definitions: list[tuple[str, Place]] = []
         self._depth = 0
 
     def document(self) -> str:
@@ -196,22 +205,24 @@ class _Writer:
         note = _note(self._document)
         lines = [f"// {note}"] if note else []
         lines.append(self._write(self._document, ""))
-        told = 0
-        while told < len(self._definitions):  # each may mention others
-            name, schema = list(self._definitions.items())[told]
-            note = _note(schema)
-            lines.append(f"{name} = {self._write(schema, '')}{f'  // {note}' if note else ''}")
-            told += 1
+        for name, place in self._definitions:  # each may mention others
+            self._scope = place.scope
+            note = _note(place.raw)
+            lines.append(f"{name} = {self._write(place.raw, '')}{f'  // {note}' if note else ''}")
         return "\n".join(lines)
 
     def _write(self, schema: Any, margin: str) -> str:
         if self._depth == _DEEPEST:
             return "..."
         self._depth += 1
+        around = self._scope
+        if id(schema) in self._resources:  # references in it lead on from there
+            self._scope = around.entering(self._resources[id(schema)])
         try:
             return self._written(schema, margin)
         finally:
             self._depth -= 1
+            self._scope = around
 
     def _written(self, schema: Any, margin: str) -> str:
         if isinstance(schema, bool):
@@ -229,20 +240,34 @@ class _Writer:
 
     def _reference(self, schema: Any, margin: str) -> str:
         reference = str(schema["$ref"])
-        if reference == INTEGER:
+        name = re.split("[/#]", reference)[-1]
+        place = self._find(reference)
+        if place is None:
+            return name
+        if place.raw == INTEGER_SCHEMA:
             rest = {name: value for name, value in schema.items() if name != "$ref"}
             return self._write({"type": "integer", **rest}, margin)
-        name = reference.removeprefix("#").rpartition("/")[2] or "the whole"
-        if reference.startswith("#/") and name not in self._definitions:
-            self._definitions[name] = self._find(reference.split("/")[1:])
-        return name
+        if place.raw is self._document:
+            return "the whole"
+        if place.address not in self._names:
+            name = self._free(name or place.scope.resource.uri.rpartition("/")[2])
+            self._names[place.address] = name
+            self._definitions.append((name, place))
+        return self._names[place.address]
 
-    def _find(self, steps: list[str]) -> Any:
-        found: Any = self._document
-        for step in steps:
-            inner = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
-            found = inner.get(step, True)
-        return found
+    def _find(self, reference: str) -> Place | None:
+        """What a reference leads to from here; None if it is not at hand."""
+        here = Place(self._scope, self._scope.resource.pointer, self._scope.resource.raw)
+        try:
+            return self._library.resolve(here, "$ref", reference)
+        except FairleadError:
+            return None
+
+    def _free(self, name: str) -> str:
+        """`name`, with a number if something else is called so."""
+        taken = set(self._names.values())
+        numbered = (f"{name}{n}" for n in range(2, len(taken) + 3))
+        return next(free for free in (name, *numbered) if free not in taken)
 
     def _typed(self, schema: Any, margin: str) -> str:
         kinds: Any = schema.get("type") or next((_KINDS[n] for n in _KINDS if n in schema), "any")

@@ -109,6 +109,11 @@ class Catalogue:
             raise self._refused[name]
         return self._by_uri.get(name)
 
+    @property
+    def every(self) -> Iterable[Resource]:
+        """All resources."""
+        return self._by_place.values()
+
     def at(self, document: str, pointer: str) -> Resource | None:
         """The resource that begins at this place, if one does."""
         return self._by_place.get((document, pointer))

@@ -17,6 +17,8 @@ numbers of more than 4,300 digits. Not in the schema, though pydantic may write 
 - times, durations and infinite floats in the forms that `ser_json_timedelta`, `ser_json_temporal`
   and `ser_json_inf_nan` ask for: the usual ones are on offer;
 - flags combined, or none of them: an IntFlag is on offer as each of its members;
+- URLs with characters beyond those of `python_types_urls`, international names above all;
+- None as the key of a dict;
 - undeclared keys that `extra="allow"` has kept, if a field is read by them too.
 """
 

@@ -5,7 +5,7 @@ leave too few items is `uniqueItems` asked for. Keys of dicts are the strings th
 for a value: "3", "true", "2024-05-01".
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from sys import float_info
 from typing import Any, TypeAlias, cast
@@ -75,16 +75,20 @@ def _may_be_unhashable(core: Core, at: Place, as_key: bool = False) -> bool:
 
     Any value may be; as the key of an object it is a string.
     """
+    parts = _all_hashed(core, at)
+    return any(_is_unhashable(p) or (p["type"] == "any" and not as_key) for p in parts)
+
+
+def _all_hashed(core: Core, at: Place) -> Iterator[Core]:
+    """A type, and all that its hash may be made of."""
     todo, seen = [core], set[str]()
     for part in todo:  # grows while we go
-        if _is_unhashable(part) or (part["type"] == "any" and not as_key):
-            return True
+        yield part
         if part["type"] != "definition-ref":
             todo += _hashed_with(part)
         elif part["schema_ref"] not in seen:
             seen.add(part["schema_ref"])
             todo.append(at.resolved(part))
-    return False
 
 
 def _hashed_with(core: Core) -> list[Core]:
@@ -126,8 +130,7 @@ def read_dict(core: Core, at: Place, read: Read) -> Schema:
     counted = {"type": "int" if core["type"] == "counter" else "any"}
     values = read(core.get("values_schema", counted), at.child("{}"))
     keys = core.get("keys_schema", {"type": "any"})
-    distinct = keys["type"] == "any" or _is_told_apart(keys, at)
-    if (core.get("min_length") or 0) > 1 and not distinct:
+    if (core.get("min_length") or 0) > 1 and not _are_keys_told_apart(keys, at):
         raise at.refuse("min_length", "is not supported for dicts with these keys", "min_length")
     names = read_keys(keys, at.child("{key}"), read)
     schema: Schema = {"type": "object"}
@@ -138,8 +141,20 @@ def read_dict(core: Core, at: Place, read: Read) -> Schema:
     return {**schema, **_counts(core, "Properties")}
 
 
-def read_keys(core: Core, at: Place, read: Read) -> Keys:
+def _are_keys_told_apart(core: Core, at: Place) -> bool:
+    if core["type"] in ("literal", "enum") and any(isinstance(v, bool) for v in _values(core, at)):
+        return False  # pydantic reads the keys "1" and "yes" as True as well
+    return core["type"] == "any" or _is_told_apart(core, at)
+
+
+def read_keys(core: Core, at: Place, read: Read, numbers: bool = False) -> Keys:
     """The keys there are, or what holds for them as strings.
+
+    Args:
+        core: the type of the keys.
+        at: where they are.
+        read: what reads other types.
+        numbers: whether they may be numbers too, by which pydantic writes True as "True".
 
     Raises:
         UnsupportedError: no JSON key is read back as such a value.
@@ -148,19 +163,20 @@ def read_keys(core: Core, at: Place, read: Read) -> Keys:
     core, at = at.following(core)
     match core["type"]:
         case "nullable" | "default":
-            return read_keys(core["schema"], at, read)
+            return read_keys(core["schema"], at, read, numbers)
         case "union":
-            return _either([read_keys(part, at, read) for part in union_parts(core)])
+            numbers = any(part["type"] in ("int", "float") for part in _all_hashed(core, at))
+            return _either([read_keys(part, at, read, numbers) for part in union_parts(core)])
         case kind if kind in _VALIDATED:
             inner = unwrapped(core, at)
             if inner is None:
                 return _string(core, at, read)
-            return read_keys(inner, at.behind(core), read)
+            return read_keys(inner, at.behind(core), read, numbers)
         case _:
-            return _plain_keys(core, at, read)
+            return _plain_keys(core, at, read, numbers)
 
 
-def _plain_keys(core: Core, at: Place, read: Read) -> Keys:
+def _plain_keys(core: Core, at: Place, read: Read, numbers: bool) -> Keys:
     at.check_strict(core, ("bool", "int", "float"))
     if core.get("sub_type") == "int":  # of an Enum: pydantic looks a str up as an int
         at.check_strict(core, ("enum",))
@@ -170,9 +186,9 @@ def _plain_keys(core: Core, at: Place, read: Read) -> Keys:
         case "any":
             return {}
         case "bool":
-            return ["true", "false"]
+            return _of_bools([True, False], numbers)
         case "literal" | "enum":
-            return _named(core, at)
+            return _named(core, at, numbers)
         case "int" if "multiple_of" not in core:
             digits = integers(*_range(core, at), LONGEST_INTEGER)
             return {"pattern": whole(digits), "$comment": "integer"}
@@ -189,19 +205,29 @@ def _string(core: Core, at: Place, read: Read) -> Schema:
     return {name: value for name, value in schema.items() if name != "type"}
 
 
-def _named(core: Core, at: Place) -> list[str]:
-    if core["type"] == "literal":
-        names = [value for value in literal_values(core, at) if isinstance(value, str)]
-    else:
-        values: list[Any] = [member.value for member in core["members"]]
-        whole_number = core.get("sub_type") == "int"  # only then pydantic looks a string up as one
-        values = [value for value in values if isinstance(value, str) or whole_number]
+def _of_bools(values: list[bool], numbers: bool) -> list[str]:
+    names = [str(value) for value in values]
+    return [*map(str.lower, names), *(names if numbers else ())]
+
+
+def _named(core: Core, at: Place, numbers: bool) -> list[str]:
+    values = _values(core, at)
+    # pydantic looks for True by the text of a key, but not behind a function.
+    bools = [] if at.in_python else [value for value in values if isinstance(value, bool)]
+    names = [value for value in values if isinstance(value, str)]
+    if core.get("sub_type") == "int":  # only then pydantic looks a string up as a number
         for value in values:
             refuse_long(value, at)
-        names = [str.__str__(v) if isinstance(v, str) else str(int(v)) for v in values]
-    if not names:
+        names = [str(int(value)) for value in values]
+    if not names and not bools:
         raise at.refuse("a choice without strings", "has no JSON keys", core["type"])
-    return names
+    return [*map(str.__str__, names), *_of_bools(bools, numbers)]
+
+
+def _values(core: Core, at: Place) -> list[Any]:
+    if core["type"] == "literal":
+        return literal_values(core, at)
+    return [member.value for member in core["members"]]
 
 
 def _either(options: list[Keys]) -> Keys:

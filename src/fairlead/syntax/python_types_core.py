@@ -79,7 +79,7 @@ class _Reader:
     def __init__(self) -> None:
         self.definitions: dict[str, Schema] = {}
         self._cores: dict[str, Core] = {}
-        self._names: dict[tuple[str, str, bool], str] = {}
+        self._names: dict[tuple[str, str, bool, bool], str] = {}
         self._documents: list[Schema] = []
         self._wrappers: dict[str, Callable[[Core, Place], Schema]] = {
             "nullable": self._nullable,
@@ -200,11 +200,18 @@ class _Reader:
                 "decides alone what is valid; say it with WithJsonSchema",
                 name_of(function),
             )
+        if at.again and name_of(function).startswith("EncodedBytes."):
+            raise at.refuse(
+                "base64", "in a strict defaultdict is decoded twice by pydantic", "strict"
+            )
         return as_text(schema, core, at)
 
     def _lax(self, core: Core, at: Place) -> Schema:
         claimed = claimed_format(core)
-        return self.read(side_of(core, at), at) if claimed is None else as_text(claimed, core, at)
+        if claimed is not None:
+            return as_text(claimed, core, at)
+        twice = at.is_strict(core) and core["strict_schema"]["type"] == "chain"
+        return self.read(side_of(core, at), replace(at, again=at.again or twice))
 
     def _json(self, core: Core, at: Place) -> Schema:
         return self.read(core["json_schema"], at)
@@ -231,10 +238,10 @@ class _Reader:
         ref: str = core["schema_ref"]
         # An alias brings no configuration: it is read under that of each place.
         settings = "" if "config" in self._cores[ref] else _settings(at.config)
-        used = (ref, settings, at.in_python)
+        used = (ref, settings, at.in_python, at.again)
         if used not in self._names:
-            # Behind a function the schema is the same, if it is not refused there.
-            same = self._names.get((ref, settings, not at.in_python))
+            # Behind a function, or read again, the schema is the same, if it is not refused there.
+            same = next((name for as_, name in self._names.items() if as_[:2] == used[:2]), None)
             name = self._names[used] = same or self._name(ref)
             self.definitions.setdefault(name, {})  # known before it is read: it may refer to itself
             self.definitions[name] |= self.read(self._cores[ref], replace(at, path=name))

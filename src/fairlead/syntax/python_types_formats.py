@@ -9,9 +9,9 @@ from fairlead.syntax.python_types_patterns import either
 from fairlead.syntax.python_types_place import Schema
 
 _OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
-_IPV4 = rf"(?:{_OCTET}\.){{3}}{_OCTET}"
+IPV4 = rf"(?:{_OCTET}\.){{3}}{_OCTET}"
 _GROUP = "[0-9a-fA-F]{1,4}"
-_IPV6 = "|".join(
+IPV6 = "|".join(
     [f"(?:{_GROUP}:){{7}}{_GROUP}"]
     + [
         f"{f'(?:{_GROUP}:){{{left}}}' if left else ':'}(?::{_GROUP}){{1,{7 - left}}}"
@@ -55,15 +55,15 @@ BASE64_URL = _BASE64.format("[A-Za-z0-9_-]")
 
 FORMATS: dict[str, Schema] = {
     "ipv4": {"type": "string", "format": "ipv4"},
-    "ipv6": {"type": "string", "pattern": f"^(?:{_IPV6})$", "$comment": "IPv6 address"},
+    "ipv6": {"type": "string", "pattern": f"^(?:{IPV6})$", "$comment": "IPv6 address"},
     "ipv4interface": {
         "type": "string",
-        "pattern": f"^{_IPV4}/(?:3[0-2]|[12]?[0-9])$",
+        "pattern": f"^{IPV4}/(?:3[0-2]|[12]?[0-9])$",
         "$comment": "IPv4 address with its prefix length",
     },
     "ipv6interface": {
         "type": "string",
-        "pattern": f"^(?:{_IPV6})/(?:12[0-8]|1[01][0-9]|[1-9]?[0-9])$",
+        "pattern": f"^(?:{IPV6})/(?:12[0-8]|1[01][0-9]|[1-9]?[0-9])$",
         "$comment": "IPv6 address with its prefix length",
     },
     "email": {

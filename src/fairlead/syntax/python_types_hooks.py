@@ -29,6 +29,7 @@ _HARMLESS = (
     "defaultdict_validator",
     "deque_validator",
     "_BaseUrl.__get_pydantic_core_schema__.<locals>.wrap_val",
+    "_BaseMultiHostUrl.__get_pydantic_core_schema__.<locals>.wrap_val",
 )
 LIMITS = (*BOUNDS, "multiple_of", "min_length", "max_length", "pattern")
 """Constraints by their names in core schemas."""

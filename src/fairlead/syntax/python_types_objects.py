@@ -23,7 +23,7 @@ Object: TypeAlias = Callable[[Core, Place, Read], Schema]
 
 def read_model(core: Core, at: Place, read: Read) -> Schema:
     """A pydantic model, a dataclass or a root model."""
-    inside = at.configured(core.get("config"))
+    inside = replace(at.configured(core.get("config")), again=False)  # an instance is one already
     if core.get("custom_init"):  # which gets Python objects
         inside = replace(inside, in_python=True)
     schema = {**named(core["cls"]), **read(core["schema"], inside)}
@@ -100,6 +100,10 @@ def fields_of(core: Core, at: Place) -> Iterator[Field]:
         key = key_on_offer(name, field, paths)
         if key is None:
             raise at.child(f".{name}").refuse("AliasPath", "into other keys is not supported")
+        if at.again and core["type"] == "typed-dict" and [name] not in paths:
+            raise at.child(f".{name}").refuse(
+                "an alias", "in a strict defaultdict is looked for twice by pydantic", "strict"
+            )
         yield Field(name, key, paths, required, field, value)
 
 

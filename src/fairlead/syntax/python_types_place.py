@@ -29,6 +29,7 @@ class Place:
         config: pydantic's configuration that holds there.
         definitions: what the references in the type stand for.
         in_python: whether a function has made Python objects of the JSON that stands there.
+        again: whether what is read of the JSON is read once more, as a Python object.
         followed: the references that lead here and into no part of the value.
     """
 
@@ -36,6 +37,7 @@ class Place:
     config: Core = field(default_factory=dict[str, Any])
     definitions: Mapping[str, Core] = field(default_factory=dict[str, Core])
     in_python: bool = False
+    again: bool = False
     followed: frozenset[str] = frozenset()
 
     def child(self, step: str) -> "Place":

@@ -13,10 +13,12 @@ newline follow::
 The pattern is parsed by `syntax.regex` and printed from its tree. What ECMA-262 cannot say, case
 folding above all, is refused by name. A newer Unicode than Python's may be in Rust's tables: where
 a class is negated, code points that Python does not know are left out, and of the unassigned ones
-those are on offer that stay so, so that no text is offered that pydantic might reject.
+those are on offer that stay so, so that no text is offered that pydantic might reject. Nor are
+those on offer whose category has changed since Unicode 14, where that decides.
 """
 
 import re
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from fairlead.errors import FairleadError, UnsupportedError
@@ -64,6 +66,11 @@ _NEVER = r"\u{fdd0}-\u{fdef}" + "".join(
     f"\\u{{{plane:x}fffe}}\\u{{{plane:x}ffff}}" for plane in range(17)
 )
 _UNASSIGNED = {"Cn": _NEVER, "C": r"\p{Cc}\p{Cf}\p{Co}" + _NEVER}
+# Moved from Mn to Mc, and from Ll to Lo, in Unicode 15 to 17; L and M hold them all the same.
+_MOVED = {
+    **dict.fromkeys(("Mn", "Mc"), r"\u{1171e}"),
+    **dict.fromkeys(("Ll", "Lo", "LC"), r"\u{295}"),
+}
 _SIGNS: dict[tuple[int, int | None], str] = {(0, None): "*", (1, None): "+", (0, 1): "?"}
 _ONE_PROPERTY = re.compile(r"\\p\{\w+\}")
 _RUST_ONLY = re.compile(r"\\[<>]|\\b\{")
@@ -210,21 +217,46 @@ def _print_anchor(kind: str, last: bool) -> str:
 
 
 def _print_class(items: tuple[int | Range | Shorthand, ...], negated: bool, engine: Engine) -> str:
-    inside = [_item(item, engine, not negated) for item in items if not _is_negated(item)]
-    outside = [_item(item, engine, negated) for item in items if _is_negated(item)]
-    unknown = r"\p{Cn}" if engine == "rust" else ""
-    if outside and negated:
-        if len(items) > 1:
-            raise _unsupported("the opposite of a class that holds \\D, \\S or \\W")
-        return f"[{outside[0]}]"
-    if len(items) == 1 and not negated and _ONE_PROPERTY.fullmatch("".join(inside)):
-        return inside[0]
     if negated:
-        named = any(isinstance(item, Shorthand) for item in items)
-        return f"[^{''.join(inside)}{unknown if named else ''}]"
+        return _print_others(items, engine)
+    apart = [item for item in items if _is_negated(item) or _moved(item, engine)]
+    inside = [_item(item, engine, True) for item in items if item not in apart]
+    if len(items) == 1 and _ONE_PROPERTY.fullmatch("".join(inside)):
+        return inside[0]
     options = [f"[{''.join(inside)}]"] if inside else []
-    options += [f"[^{part}{unknown}]" for part in outside]
+    options += [_print_apart(item, engine) for item in apart]
     return options[0] if len(options) == 1 else f"(?:{'|'.join(options)})"
+
+
+def _print_apart(item: int | Range | Shorthand, engine: Engine) -> str:
+    """What is only said by what it is not."""
+    part = _item(item, engine, False)
+    left_out = part + _unknown(engine) if _is_negated(item) else part.replace("p", "P", 1)
+    return f"[^{left_out}{_moved(item, engine)}]"
+
+
+def _print_others(items: tuple[int | Range | Shorthand, ...], engine: Engine) -> str:
+    """The characters that are not in a class."""
+    match items:
+        case (Shorthand(negated=True) as item,):
+            return _print_class((replace(item, negated=False),), False, engine)
+        case _ if any(map(_is_negated, items)):
+            raise _unsupported("the opposite of a class that holds \\D, \\S or \\W")
+        case _:
+            pass
+    inside = "".join(_item(item, engine, False) for item in items)
+    named = any(isinstance(item, Shorthand) for item in items)
+    left_out = "".join(_moved(item, engine) for item in items)
+    return f"[^{inside}{_unknown(engine) if named else ''}{left_out}]"
+
+
+def _unknown(engine: Engine) -> str:
+    return r"\p{Cn}" if engine == "rust" else ""
+
+
+def _moved(item: int | Range | Shorthand, engine: Engine) -> str:
+    """The characters whose being in a category depends on the version of Unicode."""
+    return _MOVED.get(item.name, "") if engine == "rust" and isinstance(item, Shorthand) else ""
 
 
 def _is_negated(item: int | Range | Shorthand) -> bool:

@@ -10,7 +10,6 @@ What pydantic reads beyond what it writes is not offered: no numbers as strings,
 Not JSON Schema's and so not enforced: past and future dates, which depend on the clock.
 """
 
-import re
 from collections.abc import Callable
 from decimal import Decimal
 from enum import Enum
@@ -22,10 +21,11 @@ from fairlead.syntax.json_text import MAX_DIGITS
 from fairlead.syntax.python_types_bounds import BOUNDS, bounds_of, written
 from fairlead.syntax.python_types_decimals import decimal_patterns
 from fairlead.syntax.python_types_formats import BASE64_URL
-from fairlead.syntax.python_types_patterns import either, ordered, whole
+from fairlead.syntax.python_types_patterns import ordered, whole
 from fairlead.syntax.python_types_place import Core, Place, Schema, integer
 from fairlead.syntax.python_types_regex import translate, trimmed
 from fairlead.syntax.python_types_times import DATETIME, DURATION, TIME, ZONE
+from fairlead.syntax.python_types_urls import read_url
 
 Scalar: TypeAlias = Callable[[Core, Place], Schema]
 
@@ -39,11 +39,6 @@ _WORDS = {
     "max_digits": "with at most {} digits",
     "decimal_places": "with at most {} decimal places",
 }
-_NOT_FILE = (  # a scheme
-    "(?:[a-eg-z]|f[a-hj-z0-9+.-]|fi[a-km-z0-9+.-]|fil[a-df-z0-9+.-]|file[a-z0-9+.-])"
-    "[a-z0-9+.-]*|f|fi|fil"
-)
-_SCHEME = re.compile("[a-z][a-z0-9+.-]*")
 NO_YEAR_ZERO = "^0{0,3}[1-9]"
 
 
@@ -218,35 +213,6 @@ def read_uuid(core: Core, at: Place) -> Schema:
     return schema
 
 
-def read_url(core: Core, at: Place) -> Schema:
-    """A URL with an ASCII host, no user, and a path of unreserved characters."""
-    schemes = _schemes(core, at)
-    label = "[a-z0-9]+(?:-[a-z0-9]+)*"
-    host = rf"(?:{label}\.)*[a-z][a-z0-9]*(?:-[a-z0-9]+)*"
-    safe = "[A-Za-z0-9_.~!$&'()*+,;=:@-]|%[0-9A-F]{2}"
-    tail = rf"(?:/(?:{safe}|/)*)?(?:\?(?:{safe}|[/?])*)?(?:#(?:{safe}|[/?])*)?"
-    named = [re.sub("[+.]", r"\\\g<0>", s) for s in schemes if s != "file"]
-    named = named if schemes else [_NOT_FILE]
-    roots = [rf"(?:{either(named)})://{host}(?::[1-9][0-9]{{0,3}})?"] if named else []
-    if not schemes or "file" in schemes:  # a file has no port
-        roots.append(f"file://{host}")
-    schema = _string(whole(f"(?:{either(roots)}){tail}"), called="url")
-    if core.get("max_length") is not None:
-        schema["maxLength"] = core["max_length"]
-    if core.get("host_required") and (not schemes or "file" in schemes):
-        schema["not"] = {"pattern": "^file://localhost(?:[/?#]|$)"}  # a host that is taken away
-    return schema
-
-
-def _schemes(core: Core, at: Place) -> list[str]:
-    """The schemes that a URL may have, none for all; a scheme is read in small letters."""
-    asked: list[str] = core.get("allowed_schemes") or []
-    known = [scheme for scheme in asked if _SCHEME.fullmatch(scheme)]
-    if asked and not known:
-        raise at.refuse("allowed_schemes", "has none that is read: they begin with a small letter")
-    return known
-
-
 def read_literal(core: Core, at: Place) -> Schema:
     """One of some values."""
     return choice(literal_values(core, at), at)
@@ -350,6 +316,7 @@ SCALARS: dict[str, Scalar] = {
     "timedelta": read_timedelta,
     "uuid": read_uuid,
     "url": read_url,
+    "multi-host-url": read_url,
     "literal": read_literal,
     "enum": read_enum,
 }
