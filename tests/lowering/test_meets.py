@@ -252,3 +252,15 @@ def test_all_but_the_empty_text_is_all_but_the_empty_text(expr: Expr) -> None:
     for word in ("".join(w) for n in range(5) for w in product("ab", repeat=n)):
         expected = bool(word) and decisions.contains(expr, word.encode())
         assert decisions.contains(without, word.encode()) == expected, word
+
+
+def test_what_is_taken_from_far_counts_is_no_search() -> None:
+    source = fl.Regex("(?s:.){8000,}") - fl.Regex("abc|d|é{8001}")
+    made = fl.compile(source, BYTES, fl.Budget.untrusted())
+    assert [made.matches(text) for text in ("d", "é" * 8000, "é" * 8001)] == [False, True, False]
+
+
+def test_what_is_taken_from_special_tokens_leaves_texts() -> None:
+    vocabulary = fl.Vocabulary([b"a", b"b", b"<s>"], special={"<s>": 2})
+    made = fl.compile((fl.special("<s>") | "a") - fl.Regex("b"), vocabulary)
+    assert made.mask(made.start()).tolist() == [1]
