@@ -18,9 +18,12 @@ from pydantic import (
     ConfigDict,
     Field,
     FileUrl,
+    FutureDate,
+    FutureDatetime,
     HttpUrl,
     JsonValue,
     PastDate,
+    PastDatetime,
     Strict,
     StringConstraints,
     TypeAdapter,
@@ -30,13 +33,16 @@ from pydantic import (
 from pydantic_core import core_schema
 from typing_extensions import TypeAliasType
 
+import fairlead as fl
 from fairlead.errors import UnsupportedError
 from fairlead.syntax.python_types import type_schema
 from fairlead.syntax.python_types_core import read_core
 from fairlead.syntax.python_types_place import INTEGER, Place
+from random_walks import BYTES
 from type_oracle import check_offers
 
 BOOL = {"type": "boolean"}
+MOMENTS = [f"T{t}{z}" for t in ("00:00", "23:59:59.999") for z in ("", "Z", "+23:59", "-23:59")]
 
 
 def schema_of(type_: Any) -> dict[str, Any]:
@@ -167,8 +173,38 @@ def test_infinite_decimals_are_on_offer_where_they_are_allowed() -> None:
     assert not re.search(schema_of(Decimal)["pattern"], "-Infinity")
 
 
-def test_past_dates_are_dates_since_only_the_clock_tells_them_apart() -> None:
-    assert schema_of(PastDate) == schema_of(dt.date)
+def day(off: int) -> str:
+    return (dt.date.today() + dt.timedelta(days=off)).isoformat()
+
+
+@pytest.mark.parametrize(
+    ("past", "future", "suffixes", "near"),
+    [
+        (PastDate, FutureDate, [""], 1),
+        (PastDatetime, FutureDatetime, MOMENTS, 3),
+    ],
+)
+def test_past_and_future_are_told_by_the_day(
+    past: Any, future: Any, suffixes: list[str], near: int
+) -> None:
+    # A day more, where the day is another elsewhere on earth.
+    before = [
+        f'"{date}{s}"' for date in ("0001-01-01", "1999-12-31", day(-near - 1)) for s in suffixes
+    ]
+    behind = [
+        f'"{date}{s}"' for date in (day(near + 1), "2999-01-01", "9999-12-31") for s in suffixes
+    ]
+    check_offers(past, before, behind)
+    check_offers(future, behind, before)
+    check_offers(Annotated[past, Field(description="when")], before, behind)
+    assert "$comment" in schema_of(past)
+
+
+def test_what_is_neither_surely_past_nor_future_is_not_on_offer() -> None:
+    for past, now in ((PastDate, day(0)), (PastDatetime, f"{day(0)}T00:00:00+23:59")):
+        assert not fl.compile(past, BYTES).matches(f'"{now}"')
+    for future, now in ((FutureDate, day(0)), (FutureDatetime, f"{day(0)}T23:59:59-23:59")):
+        assert not fl.compile(future, BYTES).matches(f'"{now}"')
 
 
 def test_strict_types_are_written_alike() -> None:

@@ -11,7 +11,8 @@ written, only the written form is on offer: a Decimal stands in quotes, an int i
 no 1.
 
 Not held, since pydantic's reader gives up on them: values nested deeper than 200 levels, and whole
-numbers of more than 4,300 digits. Not in the schema, though pydantic may write them:
+numbers of more than 4,300 digits; nor dates of a `FutureDate` once they have come. Not in the
+schema, though pydantic may write them:
 
 - computed fields, fields with `init=False`, and what a serializer of the user's makes;
 - times, durations and infinite floats in the forms that `ser_json_timedelta`, `ser_json_temporal`
@@ -19,6 +20,7 @@ numbers of more than 4,300 digits. Not in the schema, though pydantic may write 
 - flags combined, or none of them: an IntFlag is on offer as each of its members;
 - URLs with characters beyond those of `python_types_urls`, international names above all;
 - None as the key of a dict;
+- past and future datetimes less than two days from now;
 - undeclared keys that `extra="allow"` has kept, if a field is read by them too.
 """
 

@@ -7,10 +7,13 @@ What pydantic reads beyond what it writes is not offered: no numbers as strings,
     datetime     seconds may be left out, up to 6 digits of a fraction, offset optional
     timedelta    ISO 8601 as pydantic writes it, years of 365 days included
 
-Not JSON Schema's and so not enforced: past and future dates, which depend on the clock.
+Past and future are those of the day on which the type is read. As time goes on, what was past
+stays so; a date to come may have come before it is read. Datetimes, of which the offset says which
+day it is, lie two days apart from it, and those nearer are not on offer.
 """
 
 from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
 from math import inf, isfinite, nextafter
@@ -156,11 +159,25 @@ def read_bytes(core: Core, at: Place) -> Schema:
 def read_date(core: Core, at: Place) -> Schema:
     """A date of the years 1 to 9999."""
     patterns = [NO_YEAR_ZERO]
-    for name, day in bounds_of(core, at).items():
-        compared = ordered(day.isoformat(), least=name[0] == "g", exclusive=name[1] == "t")
-        patterns.append(whole(compared))
-    told = _in_words("date", core) if len(patterns) > 1 else ""
+    bounds = [*bounds_of(core, at).items(), *_by_the_clock(core, timedelta())]
+    patterns += [whole(_compared(name, day)) for name, day in bounds]
+    told = _in_words(" ".join([*_moment(core), "date"]), core) if bounds else ""
     return {**_string(*patterns, called=told), "format": "date"}
+
+
+def _compared(name: str, day: date) -> str:
+    return ordered(day.isoformat(), least=name[0] == "g", exclusive=name[1] == "t")
+
+
+def _by_the_clock(core: Core, apart: timedelta) -> list[tuple[str, date]]:
+    """The bound of what is past or future, wherever on earth it is told which day it is."""
+    days = date.today(), datetime.now(UTC).date()
+    bounds = {"past": ("lt", min(days) - apart), "future": ("gt", max(days) + apart)}
+    return [bounds[moment] for moment in _moment(core)]
+
+
+def _moment(core: Core) -> list[str]:
+    return [core["now_op"]] if "now_op" in core else []
 
 
 def _in_words(kind: str, core: Core) -> str:
@@ -177,7 +194,10 @@ def read_time(core: Core, at: Place) -> Schema:
 def read_datetime(core: Core, at: Place) -> Schema:
     """A date and a time, offset optional."""
     _refuse_bounds(core, at, "datetime")
-    return _string(whole(DATETIME + _zone(core, at)), called="date-time")
+    bounds = _by_the_clock(core, timedelta(days=1))
+    days = [f"^(?:{_compared(name, day)})T" for name, day in bounds]
+    called = " ".join([*_moment(core), "date-time"])
+    return _string(whole(DATETIME + _zone(core, at)), *days, called=called)
 
 
 def read_timedelta(core: Core, at: Place) -> Schema:
