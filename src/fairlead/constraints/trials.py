@@ -60,7 +60,7 @@ _HOLDING: Final = (dict, list)
 _SPELLED: Final = re.compile(r"\\u00(?:24|[4-7])")
 _PATTERN: Final = re.compile(r'"pattern"\s*:\s*("(?:[^"\\]|\\.)*")')
 _FAR: Final = 4096  # characters from which on to step through them, a text at a time, takes long
-_LONG: Final = re.compile(r'"m(?:in|ax)Length"\s*:\s*(?:\d{4}|\d[\d.]*[eE])')
+_LONG: Final = re.compile(r'"m(in|ax)Length"\s*:\s*(?:\d{4}|\d[\d.]*[eE])')
 _FORMATTED: Final = re.compile(r'"format"\s*:\s*"([^"]*)"')
 _STRING: Final = b'"'
 _DECODER: Final = json.JSONDecoder()
@@ -154,13 +154,19 @@ def _may_meet(text: str) -> bool:
 def _strings_may_meet(text: str) -> bool:
     patterns = [str(json.loads(one)) for one in {*_PATTERN.findall(text)}]
     formats = {*_FORMATTED.findall(text)}
-    if (patterns or formats) and _LONG.search(text) is not None:
+    if (patterns or formats) and _may_be_far(text):
         return True
     if not patterns or not _is_hard([*patterns, *map(_as_pattern, formats)]):
         return False
     if any(word in text for word in _ENOUGH) or _is_wide(patterns):
         return True
     return len(patterns) + len(formats) > 1 and any(word in text for word in _MEETING)
+
+
+def _may_be_far(text: str) -> bool:
+    """Whether a text may have to be very long; where nothing is denied, none is for its most."""
+    bounds = {found[1] for found in _LONG.finditer(text)}
+    return "in" in bounds or ("ax" in bounds and any(f'"{word}"' in text for word in _TELLING))
 
 
 def _keys_may_meet(text: str) -> bool:
