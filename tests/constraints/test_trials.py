@@ -302,3 +302,11 @@ def test_very_many_patterns_at_the_root_are_lowered_once(monkeypatch: pytest.Mon
     assert not constraint.matches('"a7bb"')
     within = {"type": "array", "items": {"type": "string", "anyOf": patterns}}
     assert [part is None for _, part, _ in trials(fl.JsonSchema(within))] == [False]
+
+
+def test_what_branches_that_exclude_each_other_say_of_all_items_is_tried_together() -> None:
+    schema = {"contains": HARD} | {"anyOf": [{"items": {"pattern": f"^{c}$"}} for c in "ab"]}
+    [(_, part, behind)] = trials(fl.JsonSchema(schema))
+    assert part is not None
+    assert behind == b'["'
+    assert fl.compile(part, BYTES).matches('["a123456789b","a","b"]')

@@ -69,12 +69,8 @@ _DECODER: Final = json.JSONDecoder()
 _REPEATING_KEYS: Final = [
     re.compile(sign + r'(?:[^"\\]|\\.)*"(\s*:)?') for sign in (r"\*", r"\+", r"\{\d")
 ]
-_TOLD: Final = (
-    "pattern",
-    *_LISTS,
-    *_PARTS,
-    "format",
-)  # in the order in which they are named as the place
+# In the order in which they are named as the place.
+_TOLD: Final = ("pattern", *_LISTS, *_PARTS, "format")
 
 
 def trials(source: JsonSchema, leaves: list[str] | None = None) -> Trials:
@@ -223,8 +219,9 @@ def _items(raw: dict[str, Any], kept: "_Kept") -> "Iterator[tuple[str, dict[str,
     """
     told, every = kept.contained(raw)
     if told and kept.meet({"allOf": [*every, *({"not": one} for one in told)]}):
-        said = [{"contains": kept.all_of(one)} for one in told]
-        said += [{"items": kept.all_of(one)} for one in every]
+        # What is said of all items may be said by branches that exclude each other, and together
+        # they would have none: then nothing would be tried.
+        said = [{"contains": kept.all_of(one)} for one in (*told, *every)]
         keyword = next((name for name in ("contains", *_TOLD) if name in raw), "$ref")
         yield keyword, {"type": "array", "allOf": said}, b'["'
 
